@@ -1,0 +1,106 @@
+# Every target does all its own set-up: virtual environment, build, install. A second run only does what changed.
+# Needs python3 (3.11 or later), make and a C++20 compiler; CMake, Ninja and the rest come from PyPI.
+#
+#   make run        train the digits network of examples/ on real data
+#   make test       the test suite; compares with PyTorch too where it is installed (make torch)
+#   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make bench      benchmarks/compare.py against PyTorch
+#   make lint       ruff and mypy
+#   make clean      remove everything that these made
+#
+# Settings: PYTHON=python3.12   VENV=folder   PYTEST_ARGS='-k engine -x'   BENCH_ARGS='--quick'
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?= -n auto --dist worksteal
+SANITIZE_ARGS ?= -n auto --dist worksteal
+BENCH_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+# Into environment 1, the requirements of extra 2 as pyproject.toml lists them; eval because each is quoted.
+EXTRA = eval $(1)/bin/python -m pip install -q --disable-pip-version-check \
+  $$($(1)/bin/python tools/setup_venv.py --list $(2))
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
+  $(shell find src native -type f -not -name '*.pyc' -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
+# libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
+RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
+
+.PHONY: run test sanitize bench lint torch wheel install clean
+.DELETE_ON_ERROR:
+
+run: $(VENV)/installed $(VENV)/examples
+	$(BIN)/rushlight run examples/digits.py
+
+test: $(VENV)/installed $(VENV)/test $(VENV)/examples
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(VENV)/installed $(VENV)/torch wheel
+	$(BIN)/python benchmarks/compare.py $(BENCH_ARGS)
+
+lint: $(VENV)/ready $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+install: $(VENV)/installed
+torch: $(VENV)/torch
+
+wheel: dist/.made
+dist/.made: $(VENV)/ready $(SOURCES)
+	rm -rf dist && mkdir -p dist
+	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python -m pip wheel -q \
+	  --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	@touch $@
+
+# Files in the environment stand for what has been put into it, so that removing it forgets them too.
+$(VENV)/ready: tools/setup_venv.py pyproject.toml
+	$(PYTHON) tools/setup_venv.py $(VENV)
+	@touch $@
+
+# Without build isolation the build folder stays valid, and Ninja compiles only what changed.
+$(VENV)/installed: $(VENV)/ready $(SOURCES)
+	@echo "building rushlight"
+	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(PIP) --no-build-isolation --no-deps .
+	@touch $@
+
+$(VENV)/test $(VENV)/examples $(VENV)/dev: $(VENV)/%: $(VENV)/ready
+	$(call EXTRA,$(VENV),$*)
+	@touch $@
+
+$(VENV)/torch: $(VENV)/ready
+	$(call EXTRA,$(VENV),compare)
+	@touch $@
+
+# The interpreter itself is not instrumented, so the runtimes are preloaded; PYTHONMALLOC=malloc lets
+# AddressSanitizer see every Python object's bounds; leaks are not counted (CPython keeps much until exit:
+# the suite counts leaks over training steps itself). The first error ends its process; reports go to files,
+# since pytest catches what a process prints, and one left by any process fails the run.
+REPORT = $(CURDIR)/build/sanitize/report
+sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
+	rm -f $(REPORT).*
+	LD_PRELOAD="$(RUNTIMES)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$(REPORT) \
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:log_path=$(REPORT) \
+	$(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZE_ARGS); code=$$?; \
+	if ls $(REPORT).* >/dev/null 2>&1; then cat $(REPORT).*; exit 1; fi; exit $$code
+
+$(VENV)-sanitize/ready: tools/setup_venv.py pyproject.toml
+	$(PYTHON) tools/setup_venv.py $(VENV)-sanitize
+	@touch $@
+
+$(VENV)-sanitize/test: $(VENV)-sanitize/ready
+	$(call EXTRA,$(VENV)-sanitize,test)
+	@touch $@
+
+$(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
+	@echo "building rushlight with sanitizers"
+	CMAKE_ARGS="$$(cat $(VENV)-sanitize/cmake-args) $$CMAKE_ARGS" \
+	$(VENV)-sanitize/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
+	  -C build-dir=build/sanitize/{wheel_tag} -C cmake.build-type=RelWithDebInfo \
+	  -C cmake.define.RUSHLIGHT_SANITIZE=ON -C install.strip=false .
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-sanitize build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

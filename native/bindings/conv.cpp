@@ -1,0 +1,299 @@
+// Two-dimensional convolution and its two gradients: patches of an image (im2col) times the weights.
+//
+// Each image of a batch is one task of the thread pool; the products inside then stay on one thread. A single image leaves
+// the threads to the product. The patch buffer belongs to the task.
+#include "bindings/bindings.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/blas.h"
+
+namespace rushlight {
+namespace {
+
+struct Geometry {
+  Window window;
+  npy_intp batch, in_channels, out_channels, groups;
+  npy_intp patch() const { return in_channels / groups * window.kernel_h * window.kernel_w; }
+  npy_intp places() const { return window.out_h * window.out_w; }
+  npy_intp in_plane() const { return window.in_h * window.in_w; }
+  // Every output element is a product with one input plane: no patches needed.
+  bool pointwise() const {
+    const Window& w = window;
+    return w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 && w.pad_w == 0;
+  }
+};
+
+// args: stride, padding, dilation, groups. Shapes: x (batch, channels, h, w), w (out, channels / groups, kh, kw).
+bool read_geometry(const npy_intp* x, const npy_intp* w, PyObject* const* args, Geometry& g) {
+  npy_intp stride[2], padding[2], dilation[2];
+  if (!ints_argument(args[0], "stride", 2, stride) || !ints_argument(args[1], "padding", 2, padding) ||
+      !ints_argument(args[2], "dilation", 2, dilation) || !ints_argument(args[3], "groups", 1, &g.groups))
+    return false;
+  const auto fail = [](const char* text) {
+    PyErr_SetString(PyExc_RuntimeError, text);
+    return false;
+  };
+  if (g.groups <= 0) return fail("non-positive groups is not supported");
+  for (int i = 0; i < 2; i++) {
+    if (stride[i] <= 0) return fail("non-positive stride is not supported");
+    if (padding[i] < 0) return fail("negative padding is not supported");
+    if (dilation[i] <= 0) return fail("dilation should be greater than zero");
+    if (w[2 + i] <= 0) return fail("the kernel has no elements");
+  }
+  g.batch = x[0];
+  g.in_channels = x[1];
+  g.out_channels = w[0];
+  if (g.out_channels < g.groups || g.out_channels % g.groups) {
+    PyErr_Format(PyExc_RuntimeError, "Given groups=%zd, expected weight to be divisible by %zd at dimension 0, but got "
+                 "weight of size [%zd, %zd, %zd, %zd] instead", g.groups, g.groups, w[0], w[1], w[2], w[3]);
+    return false;
+  }
+  if (w[1] * g.groups != g.in_channels) {
+    PyErr_Format(PyExc_RuntimeError, "Given groups=%zd, weight of size [%zd, %zd, %zd, %zd], expected input[%zd, %zd, %zd, "
+                 "%zd] to have %zd channels, but got %zd channels instead", g.groups, w[0], w[1], w[2], w[3], x[0], x[1],
+                 x[2], x[3], w[1] * g.groups, x[1]);
+    return false;
+  }
+  npy_intp out[2];
+  for (int i = 0; i < 2; i++) {
+    constexpr npy_intp kLimit = npy_intp{1} << 31;
+    if (x[2 + i] >= kLimit || padding[i] >= kLimit || dilation[i] >= kLimit || stride[i] >= kLimit || w[2 + i] >= kLimit)
+      return fail("convolution sizes are too large");
+    const npy_intp span = dilation[i] * (w[2 + i] - 1) + 1;
+    if (x[2 + i] + 2 * padding[i] < span) {
+      PyErr_Format(PyExc_RuntimeError, "Calculated padded input size per channel: (%zd x %zd). Kernel size: (%zd x %zd). "
+                   "Kernel size can't be greater than actual input size", x[2] + 2 * padding[0], x[3] + 2 * padding[1],
+                   dilation[0] * (w[2] - 1) + 1, dilation[1] * (w[3] - 1) + 1);
+      return false;
+    }
+    out[i] = (x[2 + i] + 2 * padding[i] - span) / stride[i] + 1;
+  }
+  g.window = {x[2], x[3], out[0], out[1], w[2], w[3], stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
+  return true;
+}
+
+struct Buffer {
+  explicit Buffer(npy_intp bytes) : p(std::malloc(static_cast<size_t>(bytes > 0 ? bytes : 1))) {}
+  ~Buffer() { std::free(p); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  void* p;
+};
+
+// Runs f(image) for every image, false if memory ran out in one of them.
+template <class F>
+bool for_images(npy_intp batch, bool one_by_one, const F& f) {
+  std::atomic<bool> failed{false};
+  const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t i = begin; i < end; i++)
+      if (!f(i)) failed.store(true, std::memory_order_relaxed);
+  };
+  if (one_by_one) run(0, batch);
+  else parallel(batch, 1, run);
+  return !failed.load();
+}
+
+constexpr npy_intp kParallelWork = 1 << 18;
+
+// Adds bias[c] to every element of plane c.
+template <class T>
+void add_channel_bias(T* out, const T* bias, npy_intp channels, npy_intp places) {
+  for (npy_intp c = 0; c < channels; c++, out += places)
+    for (npy_intp i = 0; i < places; i++) out[i] += bias[c];
+}
+
+PyObject* no_memory_or(bool worked, Ref result) { return worked ? result.release() : PyErr_NoMemory(); }
+
+// (x, w, bias or None, stride, padding, dilation, groups)
+PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array x, w, bias;
+  Geometry g;
+  if (!check_count("conv2d", count, 7, 7)) return nullptr;
+  const bool has_bias = args[2] != Py_None;
+  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
+  if (!x.is_float() || w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype) || x.ndim != 4 || w.ndim != 4)
+    return not_implemented();
+  if (!read_geometry(x.shape, w.shape, args + 3, g)) return nullptr;
+  if (has_bias && (bias.ndim != 1 || bias.shape[0] != g.out_channels)) {
+    PyErr_Format(PyExc_RuntimeError, "Given weight of size [%zd, %zd, %zd, %zd], expected bias to be 1-dimensional with %zd "
+                 "elements, but got bias of %zd elements instead", w.shape[0], w.shape[1], w.shape[2], w.shape[3],
+                 w.shape[0], bias.size());
+    return nullptr;
+  }
+  const npy_intp shape[4] = {g.batch, g.out_channels, g.window.out_h, g.window.out_w};
+  Ref xc = contiguous(x.array), wc = xc ? contiguous(w.array) : Ref();
+  Ref bc = wc && has_bias ? contiguous(bias.array) : Ref();
+  if (!xc || !wc || (has_bias && !bc)) return nullptr;
+  Ref result = new_ref(x.dtype, 4, shape);
+  if (!result) return nullptr;
+  if (PyArray_SIZE(array_of(result)) == 0) return result.release();
+  const DType type = x.dtype;
+  const ptrdiff_t item = item_size(type);
+  const npy_intp patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
+  const char* xp = PyArray_BYTES(array_of(xc));
+  const char* wp = PyArray_BYTES(array_of(wc));
+  const char* bp = has_bias ? PyArray_BYTES(array_of(bc)) : nullptr;
+  char* out = PyArray_BYTES(array_of(result));
+  const npy_intp work = g.out_channels * patch * places;
+  const bool one_by_one = g.batch == 1 || g.batch * work < kParallelWork;
+  bool worked;
+  {
+    ReleaseGil release(true);
+    worked = for_images(g.batch, one_by_one, [&](npy_intp image) {
+      const char* in = xp + image * g.in_channels * g.in_plane() * item;
+      char* to = out + image * g.out_channels * places * item;
+      Buffer columns(g.pointwise() ? 0 : patch * places * item);
+      if (!columns.p) return false;
+      for (npy_intp group = 0; group < g.groups; group++) {
+        const char* planes = in + group * (g.in_channels / g.groups) * g.in_plane() * item;
+        const void* patches = planes;
+        if (!g.pointwise()) {
+          dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, columns.p);
+          patches = columns.p;
+        }
+        gemm(type, per_group, places, patch, 1.0, {wp + group * per_group * patch * item, patch, 1}, {patches, places, 1},
+             nullptr, 0.0, to + group * per_group * places * item, one_by_one && g.batch == 1);
+      }
+      if (bp && type == DType::F32)
+        add_channel_bias(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(bp), g.out_channels, places);
+      else if (bp)
+        add_channel_bias(reinterpret_cast<double*>(to), reinterpret_cast<const double*>(bp), g.out_channels, places);
+      return true;
+    });
+  }
+  return no_memory_or(worked, static_cast<Ref&&>(result));
+}
+
+bool check_gradient(const Array& grad, const Geometry& g) {
+  if (grad.shape[0] == g.batch && grad.shape[1] == g.out_channels && grad.shape[2] == g.window.out_h &&
+      grad.shape[3] == g.window.out_w)
+    return true;
+  PyErr_Format(PyExc_RuntimeError, "expected a gradient of size [%zd, %zd, %zd, %zd], got [%zd, %zd, %zd, %zd]", g.batch,
+               g.out_channels, g.window.out_h, g.window.out_w, grad.shape[0], grad.shape[1], grad.shape[2], grad.shape[3]);
+  return false;
+}
+
+bool shape4(PyObject* object, npy_intp* shape) {
+  int ndim;
+  npy_intp sizes[NPY_MAXDIMS];
+  if (!shape_argument(object, sizes, ndim)) return false;
+  if (ndim != 4) {
+    PyErr_Format(PyExc_ValueError, "expected a shape of 4 sizes, got %d", ndim);
+    return false;
+  }
+  std::memcpy(shape, sizes, 4 * sizeof(npy_intp));
+  return true;
+}
+
+// (g, w, x_shape, stride, padding, dilation, groups) -> the gradient of the input
+PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array grad, w;
+  Geometry g;
+  npy_intp shape[4];
+  if (!check_count("conv2d_grad_input", count, 7, 7)) return nullptr;
+  if (!as_array(args[0], grad) || !as_array(args[1], w)) return not_implemented();
+  if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
+  if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  Ref gc = contiguous(grad.array), wc = gc ? contiguous(w.array) : Ref();
+  Ref result = wc ? new_zeros(grad.dtype, 4, shape) : Ref();
+  if (!result) return nullptr;
+  if (PyArray_SIZE(array_of(result)) == 0) return result.release();
+  const DType type = grad.dtype;
+  const ptrdiff_t item = item_size(type);
+  const npy_intp patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
+  const char* gp = PyArray_BYTES(array_of(gc));
+  const char* wp = PyArray_BYTES(array_of(wc));
+  char* out = PyArray_BYTES(array_of(result));
+  const bool one_by_one = g.batch == 1 || g.batch * g.out_channels * patch * places < kParallelWork;
+  bool worked;
+  {
+    ReleaseGil release(true);
+    worked = for_images(g.batch, one_by_one, [&](npy_intp image) {
+      Buffer columns(g.pointwise() ? 0 : patch * places * item);
+      if (!columns.p) return false;
+      for (npy_intp group = 0; group < g.groups; group++) {
+        const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
+        char* to = out + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
+        gemm(type, patch, places, per_group, 1.0, {wp + group * per_group * patch * item, 1, patch}, {from, places, 1},
+             nullptr, 0.0, g.pointwise() ? to : columns.p, one_by_one && g.batch == 1);
+        if (!g.pointwise()) dense_kernels().col2im(type, columns.p, g.in_channels / g.groups, g.window, to);
+      }
+      return true;
+    });
+  }
+  return no_memory_or(worked, static_cast<Ref&&>(result));
+}
+
+// (g, x, w_shape, stride, padding, dilation, groups) -> the gradient of the weight
+PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array grad, x;
+  Geometry g;
+  npy_intp shape[4];
+  if (!check_count("conv2d_grad_weight", count, 7, 7)) return nullptr;
+  if (!as_array(args[0], grad) || !as_array(args[1], x)) return not_implemented();
+  if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
+  if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  Ref gc = contiguous(grad.array), xc = gc ? contiguous(x.array) : Ref();
+  Ref result = xc ? new_zeros(grad.dtype, 4, shape) : Ref();
+  if (!result) return nullptr;
+  const npy_intp patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
+  const npy_intp size = PyArray_SIZE(array_of(result));
+  if (size == 0 || g.batch * places == 0) return result.release();
+  const DType type = grad.dtype;
+  const ptrdiff_t item = item_size(type);
+  const char* gp = PyArray_BYTES(array_of(gc));
+  const char* xp = PyArray_BYTES(array_of(xc));
+  char* out = PyArray_BYTES(array_of(result));
+  // Images are summed in a fixed number of parts, whatever the threads, so that the rounding is always the same.
+  const npy_intp parts = g.batch < 4 || g.batch * size * places < kParallelWork ? 1 : 4;
+  bool worked;
+  {
+    ReleaseGil release(true);
+    Buffer sums((parts - 1) * size * item);
+    if (!sums.p) worked = false;
+    else {
+      if (parts > 1) std::memset(sums.p, 0, static_cast<size_t>((parts - 1) * size * item));
+      worked = for_images(parts, parts == 1, [&](npy_intp part) {
+        Buffer columns(g.pointwise() ? 0 : patch * places * item);
+        if (!columns.p) return false;
+        char* sum = part == 0 ? out : static_cast<char*>(sums.p) + (part - 1) * size * item;
+        for (npy_intp image = part * g.batch / parts; image < (part + 1) * g.batch / parts; image++)
+          for (npy_intp group = 0; group < g.groups; group++) {
+            const char* planes = xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
+            const void* patches = planes;
+            if (!g.pointwise()) {
+              dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, columns.p);
+              patches = columns.p;
+            }
+            const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
+            gemm(type, per_group, patch, places, 1.0, {from, places, 1}, {patches, 1, places}, nullptr, 1.0,
+                 sum + group * per_group * patch * item, false);
+          }
+        return true;
+      });
+      for (npy_intp part = 1; worked && part < parts; part++) {
+        const char* more = static_cast<char*>(sums.p) + (part - 1) * size * item;
+        for (npy_intp i = 0; i < size; i++)
+          if (type == DType::F32) reinterpret_cast<float*>(out)[i] += reinterpret_cast<const float*>(more)[i];
+          else reinterpret_cast<double*>(out)[i] += reinterpret_cast<const double*>(more)[i];
+      }
+    }
+  }
+  return no_memory_or(worked, static_cast<Ref&&>(result));
+}
+
+}  // namespace
+
+PyMethodDef kConvMethods[] = {
+    fast_method("conv2d", conv2d, "conv2d(x, w, bias_or_None, stride, padding, dilation, groups)"),
+    fast_method("conv2d_grad_input", conv2d_grad_input,
+                "conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)"),
+    fast_method("conv2d_grad_weight", conv2d_grad_weight,
+                "conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -1,0 +1,368 @@
+// Products of matrices over ndarrays: matmul with its broadcasting, addmm, linear and its gradients.
+#include "bindings/bindings.h"
+#include "kernels/blas.h"
+
+namespace rushlight {
+namespace {
+
+constexpr npy_intp kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
+constexpr npy_intp kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
+
+bool computed_as_float(DType t) { return t == DType::F16 || t == DType::BF16; }
+
+// A stack of matrices: the last two dimensions of an array as gemm takes them, the leading ones by their strides.
+struct Stack {
+  Ref owner;  // keeps the data alive
+  const char* data = nullptr;
+  npy_intp rows = 1, columns = 1;
+  ptrdiff_t row = 1, column = 1;  // in elements
+  int leading = 0;
+  const npy_intp* shape = nullptr;
+  const npy_intp* strides = nullptr;  // in bytes
+};
+
+bool divisible(const Array& a, ptrdiff_t item) {
+  for (int i = 0; i < a.ndim; i++)
+    if (a.shape[i] > 1 && a.strides[i] % item) return false;
+  return true;
+}
+
+// Sees a as a stack of matrices of dtype `type`, copying where gemm could not walk it. A 1-D array is a row
+// (vector_is_row) or a column.
+bool make_stack(const Array& given, DType type, bool vector_is_row, Stack& out) {
+  Array a = given;
+  const ptrdiff_t item = item_size(type);
+  for (int attempt = 0; attempt < 2; attempt++) {
+    if (a.dtype == type && PyArray_ISALIGNED(a.array) && divisible(a, item)) {
+      const int last = a.ndim - 1;
+      if (a.ndim == 1) {
+        const ptrdiff_t step = a.strides[0] / item;
+        out.rows = vector_is_row ? 1 : a.shape[0];
+        out.columns = vector_is_row ? a.shape[0] : 1;
+        out.row = vector_is_row ? a.shape[0] : step;
+        out.column = vector_is_row ? step : 1;
+        out.leading = 0;
+      } else {
+        out.rows = a.shape[last - 1];
+        out.columns = a.shape[last];
+        out.row = a.strides[last - 1] / item;
+        out.column = a.strides[last] / item;
+        out.leading = a.ndim - 2;
+      }
+      if (is_gemm_operand(out.rows, out.columns, out.row, out.column) || a.contiguous()) {
+        out.data = a.data;
+        out.shape = a.shape;
+        out.strides = a.strides;
+        if (!out.owner) out.owner = Ref::borrow(reinterpret_cast<PyObject*>(a.array));
+        return true;
+      }
+    }
+    out.owner = contiguous_as(a.array, type);
+    if (!out.owner) return false;
+    a = view_of(array_of(out.owner));
+  }
+  return true;
+}
+
+PyObject* cast_back(Ref result, DType type) {
+  if (!result || dtype_of(array_of(result)) == type) return result.release();
+  return contiguous_as(array_of(result), type).release();
+}
+
+const char* type_name(DType t) {
+  static constexpr const char* kNames[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float",
+                                           "Double", "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
+  return kNames[static_cast<int>(t)];
+}
+
+// "2x3" and the like, for messages.
+struct ShapeText {
+  char text[128];
+  explicit ShapeText(const Array& a) {
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; i < a.ndim && at + 24 < sizeof text; i++)
+      at += static_cast<size_t>(PyOS_snprintf(text + at, sizeof text - at, i ? "x%zd" : "%zd", a.shape[i]));
+  }
+};
+
+bool same_type(const Array& a, const Array& b) {
+  if (a.dtype == b.dtype) return true;
+  PyErr_Format(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s", type_name(a.dtype),
+               type_name(b.dtype));
+  return false;
+}
+
+PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array a, b;
+  if (!check_count("matmul", count, 2, 2)) return nullptr;
+  if (!as_array(args[0], a) || !as_array(args[1], b)) return not_implemented();
+  const DType type = computed_as_float(a.dtype) ? DType::F32 : a.dtype;
+  if (type != DType::F32 && type != DType::F64) return not_implemented();
+  if (!same_type(a, b)) return nullptr;
+  if (a.ndim == 0 || b.ndim == 0) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a.ndim, b.ndim);
+    return nullptr;
+  }
+  const npy_intp inner_a = a.shape[a.ndim - 1], inner_b = b.shape[b.ndim == 1 ? 0 : b.ndim - 2];
+  if (inner_a != inner_b) {
+    const ShapeText sa(a), sb(b);
+    if (a.ndim == 1 && b.ndim == 1)
+      PyErr_Format(PyExc_RuntimeError,
+                   "inconsistent tensor size, expected tensor [%zd] and src [%zd] to have the same number of elements, "
+                   "but got %zd and %zd elements respectively", inner_a, inner_b, inner_a, inner_b);
+    else if (b.ndim == 1)
+      PyErr_Format(PyExc_RuntimeError, "size mismatch, got input (%zd), mat (%s), vec (%s)",
+                   a.ndim > 1 ? a.shape[a.ndim - 2] : npy_intp{1}, sa.text, sb.text);
+    else
+      PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 shapes cannot be multiplied (%s and %s)", sa.text, sb.text);
+    return nullptr;
+  }
+  Stack x, y;
+  if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return nullptr;
+  const npy_intp m = x.rows, k = x.columns, n = y.columns;
+  const ptrdiff_t item = item_size(type);
+
+  // The broadcast leading shape.
+  npy_intp shape[NPY_MAXDIMS + 2];
+  const int leading = x.leading > y.leading ? x.leading : y.leading;
+  npy_intp stacks = 1;
+  npy_intp x_steps[NPY_MAXDIMS], y_steps[NPY_MAXDIMS];
+  for (int i = 0; i < leading; i++) {
+    const int ix = i - (leading - x.leading), iy = i - (leading - y.leading);
+    const npy_intp sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
+    if (sx != sy && sx != 1 && sy != 1) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "The size of tensor a (%zd) must match the size of tensor b (%zd) at non-singleton dimension %d", sx, sy, i);
+      return nullptr;
+    }
+    shape[i] = sx == 1 ? sy : sx;
+    x_steps[i] = sx == 1 ? 0 : x.strides[ix];
+    y_steps[i] = sy == 1 ? 0 : y.strides[iy];
+    stacks *= shape[i];
+  }
+  int ndim = leading;
+  if (a.ndim > 1) shape[ndim++] = m;
+  if (b.ndim > 1) shape[ndim++] = n;
+  Ref result = new_ref(type, ndim, shape);
+  if (!result) return nullptr;
+  char* c = PyArray_BYTES(array_of(result));
+  const npy_intp work = m * n * k;
+
+  if (stacks == 1) {
+    ReleaseGil release(work > kReleaseWork);
+    gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c, work > kParallelWork);
+  } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && x.owner.get() == args[0]) {
+    // A contiguous stack times one matrix is one tall product.
+    ReleaseGil release(stacks * work > kReleaseWork);
+    gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, {y.data, y.row, y.column}, nullptr, 0.0, c,
+         stacks * work > kParallelWork);
+  } else if (m * n > 0) {
+    ReleaseGil release(stacks * work > kReleaseWork);
+    const bool parallel_inside = work > kParallelWork && stacks < 2 * get_num_threads();
+    const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t s = begin; s < end; s++) {
+        const char* xs = x.data;
+        const char* ys = y.data;
+        for (npy_intp d = leading - 1, rest = s; d >= 0; d--) {
+          xs += rest % shape[d] * x_steps[d];
+          ys += rest % shape[d] * y_steps[d];
+          rest /= shape[d];
+        }
+        gemm(type, m, n, k, 1.0, {xs, x.row, x.column}, {ys, y.row, y.column}, nullptr, 0.0, c + s * m * n * item,
+             parallel_inside);
+      }
+    };
+    if (parallel_inside) run(0, stacks);
+    else parallel(stacks, kParallelWork / 4 / (work + 1) + 1, run);
+  }
+  return cast_back(static_cast<Ref&&>(result), a.dtype);
+}
+
+// (bias or None, a, b, alpha = 1, beta = 1) -> beta * bias + alpha * (a @ b); the bias broadcasts to the product.
+PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array bias, a, b;
+  double alpha = 1, beta = 1;
+  if (!check_count("addmm", count, 3, 5)) return nullptr;
+  const bool has_bias = args[0] != Py_None;
+  if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias))) return not_implemented();
+  if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
+  if (!a.is_float()) return not_implemented();
+  if (!same_type(a, b)) return nullptr;
+  if (has_bias && bias.dtype != a.dtype) {
+    PyErr_Format(PyExc_RuntimeError, "self and mat2 must have the same dtype, but got %s and %s", type_name(bias.dtype),
+                 type_name(b.dtype));
+    return nullptr;
+  }
+  if (a.ndim != 2 || b.ndim != 2) {
+    PyErr_Format(PyExc_RuntimeError, a.ndim != 2 ? "mat1 must be a matrix, got %d-D tensor" : "mat2 must be a matrix, got %d-D tensor",
+                 a.ndim != 2 ? a.ndim : b.ndim);
+    return nullptr;
+  }
+  if (a.shape[1] != b.shape[0]) {
+    PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 shapes cannot be multiplied (%zdx%zd and %zdx%zd)", a.shape[0],
+                 a.shape[1], b.shape[0], b.shape[1]);
+    return nullptr;
+  }
+  Stack x, y;
+  if (!make_stack(a, a.dtype, true, x) || !make_stack(b, a.dtype, true, y)) return nullptr;
+  const npy_intp shape[2] = {x.rows, y.columns};
+  Ref result = new_ref(a.dtype, 2, shape);
+  if (!result) return nullptr;
+  const void* row = nullptr;
+  if (has_bias && beta != 0.0) {
+    const bool is_row = bias.contiguous() && bias.size() == shape[1] && bias.ndim >= 1 && bias.ndim <= 2 &&
+                        bias.shape[bias.ndim - 1] == shape[1];
+    if (is_row && alpha == 1.0 && beta == 1.0) {
+      row = bias.data;
+    } else if (PyArray_CopyInto(array_of(result), bias.array) < 0) {
+      return nullptr;
+    }
+  } else {
+    beta = 0.0;
+  }
+  const npy_intp work = shape[0] * shape[1] * x.columns;
+  ReleaseGil release(work > kReleaseWork);
+  gemm(a.dtype, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row,
+       row ? 0.0 : beta, PyArray_DATA(array_of(result)), work > kParallelWork);
+  return result.release();
+}
+
+// (x, w, bias or None) -> x @ w.T + bias over any leading dimensions of x
+PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array x, w, bias;
+  if (!check_count("linear", count, 2, 3)) return nullptr;
+  const bool has_bias = count > 2 && args[2] != Py_None;
+  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
+  if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
+  if (!same_type(x, w) || (has_bias && !same_type(x, bias))) return nullptr;
+  const npy_intp k = x.shape[x.ndim - 1], n = w.shape[0];
+  npy_intp m = 1;
+  for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
+  if (k != w.shape[1]) {
+    PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 shapes cannot be multiplied (%zdx%zd and %zdx%zd)", m, k, w.shape[1], n);
+    return nullptr;
+  }
+  if (has_bias && bias.shape[0] != n && bias.shape[0] != 1) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "The expanded size of the tensor (%zd) must match the existing size (%zd) at non-singleton dimension 1.  "
+                 "Target sizes: [%zd, %zd].  Tensor sizes: [%zd]", n, bias.shape[0], m, n, bias.shape[0]);
+    return nullptr;
+  }
+  if (has_bias && bias.shape[0] != n) return not_implemented();
+  Stack ws;
+  if (!make_stack(w, x.dtype, true, ws)) return nullptr;
+  Stack xs;
+  if (x.ndim == 2) {
+    if (!make_stack(x, x.dtype, true, xs)) return nullptr;
+  } else {
+    xs.owner = contiguous(x.array);
+    if (!xs.owner) return nullptr;
+    xs.data = PyArray_BYTES(array_of(xs.owner));
+    xs.row = k;
+  }
+  Ref bias_owner;
+  if (has_bias) {
+    bias_owner = contiguous(bias.array);
+    if (!bias_owner) return nullptr;
+  }
+  npy_intp shape[NPY_MAXDIMS];
+  for (int i = 0; i + 1 < x.ndim; i++) shape[i] = x.shape[i];
+  shape[x.ndim - 1] = n;
+  Ref result = new_ref(x.dtype, x.ndim, shape);
+  if (!result) return nullptr;
+  const npy_intp work = m * n * k;
+  ReleaseGil release(work > kReleaseWork);
+  gemm(x.dtype, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row},
+       has_bias ? PyArray_DATA(array_of(bias_owner)) : nullptr, 0.0, PyArray_DATA(array_of(result)), work > kParallelWork);
+  return result.release();
+}
+
+// (g, x, w, need_x, need_w, need_b) -> (g @ w, g.T @ x, g summed over all but its last dimension), None where not needed
+PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array g, x, w;
+  bool need[3];
+  if (!check_count("linear_backward", count, 6, 6)) return nullptr;
+  if (!as_array(args[0], g) || !as_array(args[1], x) || !as_array(args[2], w)) return not_implemented();
+  for (int i = 0; i < 3; i++)
+    if (!bool_argument(args[3 + i], need[i])) return nullptr;
+  if (!g.is_float() || x.dtype != g.dtype || w.dtype != g.dtype || x.ndim == 0 || w.ndim != 2) return not_implemented();
+  const npy_intp n = w.shape[0], k = w.shape[1];
+  bool fits = g.ndim == x.ndim && g.shape[g.ndim - 1] == n && x.shape[x.ndim - 1] == k;
+  npy_intp m = 1;
+  for (int i = 0; fits && i + 1 < x.ndim; i++) {
+    fits = g.shape[i] == x.shape[i];
+    m *= x.shape[i];
+  }
+  if (!fits) {
+    PyErr_SetString(PyExc_ValueError, "linear_backward(): the shapes of gradient, input and weight do not fit");
+    return nullptr;
+  }
+  Ref gc = contiguous(g.array);
+  if (!gc) return nullptr;
+  const char* gp = PyArray_BYTES(array_of(gc));
+  const DType type = g.dtype;
+  const npy_intp work = m * n * k;
+  const bool many = work > kParallelWork;
+  Ref gx, gw, gb;
+  if (need[0]) {
+    Stack ws;
+    if (!make_stack(w, type, true, ws)) return nullptr;
+    gx = new_ref(type, x.ndim, x.shape);
+    if (!gx) return nullptr;
+    ReleaseGil release(work > kReleaseWork);
+    gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, PyArray_DATA(array_of(gx)), many);
+  }
+  if (need[1]) {
+    Ref xc = contiguous(x.array);
+    if (!xc) return nullptr;
+    gw = new_ref(type, 2, w.shape);
+    if (!gw) return nullptr;
+    ReleaseGil release(work > kReleaseWork);
+    gemm(type, n, k, m, 1.0, {gp, 1, n}, {PyArray_DATA(array_of(xc)), k, 1}, nullptr, 0.0, PyArray_DATA(array_of(gw)),
+         many);
+  }
+  if (need[2]) {
+    gb = m ? new_ref(type, 1, &n) : new_zeros(type, 1, &n);
+    if (!gb) return nullptr;
+    if (m && n)
+      dense_kernels().reducer(Reduce::Sum, type).columns(gp, m, n * item_size(type), n, PyArray_DATA(array_of(gb)));
+  }
+  PyObject* out = PyTuple_New(3);
+  if (!out) return nullptr;
+  PyTuple_SET_ITEM(out, 0, gx ? gx.release() : none());
+  PyTuple_SET_ITEM(out, 1, gw ? gw.release() : none());
+  PyTuple_SET_ITEM(out, 2, gb ? gb.release() : none());
+  return out;
+}
+
+PyObject* set_blas(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("set_blas_library", count, 1, 1)) return nullptr;
+  Ref bytes;
+  PyObject* encoded = nullptr;
+  if (!PyUnicode_FSConverter(args[0], &encoded)) return nullptr;
+  bytes = Ref(encoded);
+  set_blas_library(PyBytes_AS_STRING(bytes.get()));
+  return none();
+}
+
+PyObject* has_blas(PyObject*, PyObject* const*, Py_ssize_t count) {
+  if (!check_count("blas_available", count, 0, 0)) return nullptr;
+  return PyBool_FromLong(blas_available());
+}
+
+}  // namespace
+
+PyMethodDef kMatmulMethods[] = {
+    fast_method("matmul", matmul, "matmul(a, b): as torch.matmul, broadcasting the leading dimensions"),
+    fast_method("addmm", addmm, "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
+    fast_method("linear", linear, "linear(x, w, bias_or_None): x @ w.T + bias"),
+    fast_method("linear_backward", linear_backward,
+                "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not needed"),
+    fast_method("set_blas_library", set_blas, "set_blas_library(path): opened at the first product that needs it"),
+    fast_method("blas_available", has_blas, "blas_available(): opens the library if that was not tried"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

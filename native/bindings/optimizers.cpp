@@ -1,0 +1,210 @@
+// Optimizer steps: one call updates every parameter in place.
+//
+// All lists are checked before the first element is touched, so that a step happens whole or not at all.
+#include "bindings/bindings.h"
+
+#include <cmath>
+
+namespace rushlight {
+namespace {
+
+constexpr npy_intp kGrain = 1 << 15;
+
+// A list (or tuple) of arrays as one of the lists of a step; None entries are allowed where `optional`.
+class ArrayList {
+ public:
+  // False with an exception set if it is no sequence of `expected` entries (any number where negative).
+  bool read(PyObject* object, const char* name, Py_ssize_t expected) {
+    if (!PyList_Check(object) && !PyTuple_Check(object)) {
+      PyErr_Format(PyExc_TypeError, "%s must be a list of arrays", name);
+      return false;
+    }
+    list_ = object;
+    if (expected >= 0 && size() != expected) {
+      PyErr_Format(PyExc_ValueError, "%s has %zd entries, the parameters %zd", name, size(), expected);
+      return false;
+    }
+    return true;
+  }
+  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(list_); }
+  PyObject* at(Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(list_, i); }
+  PyObject* object() const { return list_; }
+  PyArrayObject* array(Py_ssize_t i) const { return reinterpret_cast<PyArrayObject*>(at(i)); }
+
+ private:
+  PyObject* list_ = nullptr;
+};
+
+// Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type and shape of `like`.
+bool usable(PyObject* object, DType type, const Array& like, bool written) {
+  Array a;
+  return as_array(object, a) && a.dtype == type && a.contiguous() && PyArray_SAMESHAPE(a.array, like.array) &&
+         (!written || PyArray_ISWRITEABLE(a.array));
+}
+
+bool parameter(PyObject* object, Array& out) {
+  return as_array(object, out) && out.is_float() && out.contiguous() && PyArray_ISWRITEABLE(out.array);
+}
+
+// (params, grads, buffers or None, lr, momentum, dampening, weight_decay, nesterov, maximize) -> None
+// A None among the buffers is replaced, in the list, by a new buffer.
+PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  ArrayList params, grads, buffers;
+  SgdOptions o;
+  if (!check_count("sgd_step", count, 9, 9) || !params.read(args[0], "params", -1) ||
+      !grads.read(args[1], "grads", params.size()) || !double_argument(args[3], o.lr) ||
+      !double_argument(args[4], o.momentum) || !double_argument(args[5], o.dampening) ||
+      !double_argument(args[6], o.weight_decay) || !bool_argument(args[7], o.nesterov) || !bool_argument(args[8], o.maximize))
+    return nullptr;
+  const bool has_momentum = o.momentum != 0;
+  const Py_ssize_t n = params.size();
+  if (has_momentum && !buffers.read(args[2], "buffers", n)) return nullptr;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    Array p;
+    if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false)) return not_implemented();
+    if (!has_momentum) continue;
+    if (buffers.at(i) == Py_None ? !PyList_Check(buffers.object()) : !usable(buffers.at(i), p.dtype, p, true))
+      return not_implemented();
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    const Array p = view_of(params.array(i));
+    bool first = false;
+    void* buffer = nullptr;
+    if (has_momentum) {
+      if (buffers.at(i) == Py_None) {
+        PyArrayObject* made = new_array(p.dtype, p.ndim, p.shape);
+        if (!made) return nullptr;
+        buffer = PyArray_DATA(made);
+        first = true;
+        PyList_SetItem(buffers.object(), i, reinterpret_cast<PyObject*>(made));
+      } else {
+        buffer = PyArray_DATA(buffers.array(i));
+      }
+    }
+    const npy_intp size = p.size();
+    const ptrdiff_t item = item_size(p.dtype);
+    char* grad = PyArray_BYTES(grads.array(i));
+    if (size <= kGrain) {
+      dense_kernels().sgd(p.dtype, p.data, grad, buffer, first, size, o);
+      continue;
+    }
+    parallel(size, kGrain, [&](ptrdiff_t begin, ptrdiff_t end) {
+      dense_kernels().sgd(p.dtype, p.data + begin * item, grad + begin * item,
+                          buffer ? static_cast<char*>(buffer) + begin * item : nullptr, first, end - begin, o);
+    });
+  }
+  return none();
+}
+
+// (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or None, steps, lr, beta1, beta2, eps, weight_decay, amsgrad,
+//  maximize, decoupled) -> None. steps: 0-d float32 arrays, incremented.
+PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  ArrayList params, grads, means, squares, highest, steps;
+  AdamOptions o;
+  if (!check_count("adam_step", count, 14, 14) || !params.read(args[0], "params", -1)) return nullptr;
+  const Py_ssize_t n = params.size();
+  if (!grads.read(args[1], "grads", n) || !means.read(args[2], "exp_avgs", n) ||
+      !squares.read(args[3], "exp_avg_sqs", n) || !steps.read(args[5], "steps", n) || !double_argument(args[6], o.lr) ||
+      !double_argument(args[7], o.beta1) || !double_argument(args[8], o.beta2) || !double_argument(args[9], o.eps) ||
+      !double_argument(args[10], o.weight_decay) || !bool_argument(args[11], o.amsgrad) ||
+      !bool_argument(args[12], o.maximize) || !bool_argument(args[13], o.decoupled))
+    return nullptr;
+  if (o.amsgrad && !highest.read(args[4], "max_exp_avg_sqs", n)) return nullptr;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    Array p, step;
+    if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false) ||
+        !usable(means.at(i), p.dtype, p, true) || !usable(squares.at(i), p.dtype, p, true) ||
+        (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
+      return not_implemented();
+    if (!as_array(steps.at(i), step) || step.dtype != DType::F32 || step.size() != 1 || !step.contiguous() ||
+        !PyArray_ISWRITEABLE(step.array))
+      return not_implemented();
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    const Array p = view_of(params.array(i));
+    float* step = static_cast<float*>(PyArray_DATA(steps.array(i)));
+    *step += 1.0f;
+    const double t = *step;
+    const npy_intp size = p.size();
+    const ptrdiff_t item = item_size(p.dtype);
+    char* grad = PyArray_BYTES(grads.array(i));
+    char* mean = PyArray_BYTES(means.array(i));
+    char* square = PyArray_BYTES(squares.array(i));
+    char* top = o.amsgrad ? PyArray_BYTES(highest.array(i)) : nullptr;
+    const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
+      const ptrdiff_t at = begin * item;
+      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr, end - begin, t,
+                           o);
+    };
+    if (size <= kGrain / 4) run(0, size);
+    else parallel(size, kGrain / 4, run);
+  }
+  return none();
+}
+
+// The norm of all elements of all arrays: the root of the summed squares of the norm of each.
+PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  ArrayList list;
+  if (!check_count("total_norm2", count, 1, 1) || !list.read(args[0], "arrays", -1)) return nullptr;
+  Array first;
+  for (Py_ssize_t i = 0; i < list.size(); i++) {
+    Array a;
+    if (!as_array(list.at(i), a) || !a.is_float() || !a.contiguous()) return not_implemented();
+    if (i == 0) first = a;
+    if (a.dtype != first.dtype) return not_implemented();
+  }
+  if (list.size() == 0) return not_implemented();
+  const auto kernel = dense_kernels().reducer(Reduce::SumSquares, first.dtype).rows;
+  double total = 0;
+  for (Py_ssize_t i = 0; i < list.size(); i++) {
+    const Array a = view_of(list.array(i));
+    if (first.dtype == DType::F32) {
+      float squares;
+      kernel(a.data, 1, 0, a.size(), &squares);
+      const float norm = std::sqrt(squares);
+      total += static_cast<double>(norm) * norm;
+    } else {
+      double squares;
+      kernel(a.data, 1, 0, a.size(), &squares);
+      total += squares;
+    }
+  }
+  Ref result = new_ref(first.dtype, 0, nullptr);
+  if (!result) return nullptr;
+  if (first.dtype == DType::F32) *static_cast<float*>(PyArray_DATA(array_of(result))) = static_cast<float>(std::sqrt(total));
+  else *static_cast<double*>(PyArray_DATA(array_of(result))) = std::sqrt(total);
+  return result.release();
+}
+
+// (arrays, factor): multiplies every array in place.
+PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  ArrayList list;
+  double factor;
+  if (!check_count("scale_", count, 2, 2) || !list.read(args[0], "arrays", -1) || !double_argument(args[1], factor))
+    return nullptr;
+  for (Py_ssize_t i = 0; i < list.size(); i++) {
+    Array a;
+    if (!parameter(list.at(i), a)) return not_implemented();
+  }
+  for (Py_ssize_t i = 0; i < list.size(); i++) {
+    const Array a = view_of(list.array(i));
+    dense_kernels().scale(a.dtype, a.data, factor, a.size());
+  }
+  return none();
+}
+
+}  // namespace
+
+PyMethodDef kOptimizerMethods[] = {
+    fast_method("sgd_step", sgd_step,
+                "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, maximize): in "
+                "place; a None among the buffers is replaced by a new one"),
+    fast_method("adam_step", adam_step,
+                "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, eps, "
+                "weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
+    fast_method("total_norm2", total_norm2, "total_norm2(arrays): the Euclidean norm of all elements, 0-d"),
+    fast_method("scale_", scale_, "scale_(arrays, factor): in place"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

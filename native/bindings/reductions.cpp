@@ -1,0 +1,499 @@
+// Reductions of ndarrays over any dimensions.
+//
+// The dimensions are merged where memory allows, then reduced one merged dimension at a time, innermost first: as rows where
+// the reduced dimension holds adjacent elements, as columns where the last kept dimension does. Other layouts are copied.
+#include "bindings/bindings.h"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace rushlight {
+namespace {
+
+struct Axis {
+  npy_intp size, stride;
+  bool reduced;
+};
+
+struct Axes {
+  Axis at[NPY_MAXDIMS];
+  int count = 0;
+};
+
+constexpr npy_intp kChunk = 1 << 16;  // elements of a long row that one partial result covers, whatever the threads
+
+// Merges neighbours of the same kind that walk memory as one; drops dimensions of size 1.
+Axes merge(const Axis* axes, int count) {
+  Axes out;
+  for (int i = 0; i < count; i++) {
+    if (axes[i].size == 1) continue;
+    if (out.count) {
+      Axis& last = out.at[out.count - 1];
+      if (last.reduced == axes[i].reduced && last.stride == axes[i].size * axes[i].stride) {
+        last.size *= axes[i].size;
+        last.stride = axes[i].stride;
+        continue;
+      }
+    }
+    out.at[out.count++] = axes[i];
+  }
+  return out;
+}
+
+// Calls f(data, rows, stride, first) for runs of consecutive positions [begin, end) over `outer`: `rows` of them, each
+// `stride` bytes after the one before, numbered from `first`.
+template <class F>
+void for_runs(const Axes& outer, const char* data, npy_intp begin, npy_intp end, F f) {
+  if (outer.count == 0) {
+    if (begin < end) f(data, npy_intp{1}, npy_intp{0}, npy_intp{0});
+    return;
+  }
+  const Axis& last = outer.at[outer.count - 1];
+  for (npy_intp i = begin; i < end;) {
+    npy_intp rest = i / last.size;
+    const npy_intp column = i % last.size;
+    const npy_intp rows = last.size - column < end - i ? last.size - column : end - i;
+    const char* p = data + column * last.stride;
+    for (int d = outer.count - 2; d >= 0; d--) {
+      p += rest % outer.at[d].size * outer.at[d].stride;
+      rest /= outer.at[d].size;
+    }
+    f(p, rows, last.stride, i);
+    i += rows;
+  }
+}
+
+Reduce next_stage(Reduce op) { return op == Reduce::SumSquares ? Reduce::Sum : op; }
+
+struct Scratch {
+  void* p = nullptr;
+  ~Scratch() { std::free(p); }
+};
+
+enum class Outcome { Done, NeedsCopy, NoMemory };
+
+// Reduces into `out` (C-contiguous over the kept axes). All sizes are positive.
+Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, int count, char* out) {
+  const ptrdiff_t item = item_size(dtype);
+  Axes merged = merge(axes, count);
+  int reduced = 0, row = -1, column = -1, last_kept = -1;
+  for (int i = 0; i < merged.count; i++) {
+    if (merged.at[i].reduced) {
+      reduced++;
+      column = i;
+      if (merged.at[i].stride == item) row = i;
+    } else {
+      last_kept = i;
+    }
+  }
+  if (reduced == 0) {  // every reduced dimension has size 1: the reduction of one element each
+    merged.at[merged.count] = {1, item, true};
+    row = merged.count++;
+    reduced = 1;
+  }
+  const Reducer kernel = dense_kernels().reducer(op, dtype);
+  const bool by_rows = row >= 0;
+  if (!by_rows && (last_kept < 0 || merged.at[last_kept].stride != item)) return Outcome::NeedsCopy;
+  const int taken = by_rows ? row : column;
+  const npy_intp n = merged.at[taken].size, step = merged.at[taken].stride;
+  const npy_intp inner = by_rows ? 1 : merged.at[last_kept].size;
+  Axes outer;
+  npy_intp positions = 1;
+  for (int i = 0; i < merged.count; i++)
+    if (i != taken && (by_rows || i != last_kept)) {
+      outer.at[outer.count++] = merged.at[i];
+      positions *= merged.at[i].size;
+    }
+  const ptrdiff_t result_item = item_size(kernel.result);
+
+  Scratch scratch;
+  char* target = out;
+  if (reduced > 1) {
+    scratch.p = std::malloc(static_cast<size_t>(positions * inner * result_item));
+    if (!scratch.p) return Outcome::NoMemory;
+    target = static_cast<char*>(scratch.p);
+  }
+  if (by_rows && positions == 1 && n >= 2 * kChunk) {
+    const npy_intp chunks = (n + kChunk - 1) / kChunk;
+    Scratch partial;
+    partial.p = std::malloc(static_cast<size_t>(chunks * result_item));
+    if (!partial.p) return Outcome::NoMemory;
+    char* parts = static_cast<char*>(partial.p);
+    parallel(chunks, 2, [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++)
+        kernel.rows(data + i * kChunk * item, 1, 0, i == chunks - 1 ? n - i * kChunk : kChunk, parts + i * result_item);
+    });
+    dense_kernels().reducer(next_stage(op), kernel.result).rows(parts, 1, 0, chunks, target);
+  } else if (by_rows) {
+    const npy_intp grain = (kChunk + n - 1) / n;
+    parallel(positions, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
+      for_runs(outer, data, begin, end, [&](const char* p, npy_intp rows, npy_intp stride, npy_intp first) {
+        kernel.rows(p, rows, stride, n, target + first * result_item);
+      });
+    });
+  } else {
+    const npy_intp tile = positions > 1 ? inner : (inner < 512 ? inner : 512);
+    const npy_intp tiles = (inner + tile - 1) / tile;
+    const npy_intp grain = kChunk / (n * tile) + 1;
+    parallel(positions * tiles, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const npy_intp start = i % tiles * tile;
+        for_runs(outer, data, i / tiles, i / tiles + 1, [&](const char* p, npy_intp, npy_intp, npy_intp first) {
+          kernel.columns(p + start * item, n, step, inner - start < tile ? inner - start : tile,
+                         target + (first * inner + start) * result_item);
+        });
+      }
+    });
+  }
+  if (reduced == 1) return Outcome::Done;
+
+  // The rest, over the contiguous intermediate result.
+  Axis rest[NPY_MAXDIMS];
+  npy_intp stride = result_item;
+  const int kept_inner = by_rows ? 0 : 1;
+  if (kept_inner) {
+    rest[outer.count] = {inner, stride, false};
+    stride *= inner;
+  }
+  for (int i = outer.count - 1; i >= 0; i--) {
+    rest[i] = {outer.at[i].size, stride, outer.at[i].reduced};
+    stride *= outer.at[i].size;
+  }
+  return reduce_axes(next_stage(op), kernel.result, target, rest, outer.count + kept_inner, out);
+}
+
+// The shape after reducing the dimensions of mask.
+int reduced_shape(const Array& a, uint64_t mask, bool keepdim, npy_intp* shape) {
+  int n = 0;
+  for (int i = 0; i < a.ndim; i++) {
+    if (!(mask >> i & 1)) shape[n++] = a.shape[i];
+    else if (keepdim) shape[n++] = 1;
+  }
+  return n;
+}
+
+npy_intp reduced_count(const Array& a, uint64_t mask) {
+  npy_intp n = 1;
+  for (int i = 0; i < a.ndim; i++)
+    if (mask >> i & 1) n *= a.shape[i];
+  return n;
+}
+
+void fill_empty(Reduce op, DType result, char* out, npy_intp n) {
+  const bool one = op == Reduce::Prod || op == Reduce::All;
+  for (npy_intp i = 0; i < n; i++) switch (result) {
+      case DType::F32: reinterpret_cast<float*>(out)[i] = one; break;
+      case DType::F64: reinterpret_cast<double*>(out)[i] = one; break;
+      case DType::I64: reinterpret_cast<int64_t*>(out)[i] = one; break;
+      default: out[i] = one; break;
+    }
+}
+
+// The reduction as a new array; an empty Ref with no exception where there is no kernel.
+Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
+  const Reducer kernel = dense_kernels().reducer(op, a.dtype);
+  if (!kernel.rows) return Ref();
+  npy_intp shape[NPY_MAXDIMS];
+  const int ndim = reduced_shape(a, mask, keepdim, shape);
+  if (a.size() == 0 && (op == Reduce::Max || op == Reduce::Min)) {
+    const char* name = op == Reduce::Max ? "amax" : "amin";
+    const npy_intp full = a.ndim >= 64 ? 0 : (npy_intp{1} << a.ndim) - 1;
+    if (static_cast<npy_intp>(mask) == full) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                   "the 'dim' argument.", name);
+      return Ref();
+    }
+    for (int i = 0; i < a.ndim; i++)
+      if ((mask >> i & 1) && a.shape[i] == 0) {
+        PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, i);
+        return Ref();
+      }
+  }
+  Ref result = new_ref(kernel.result, ndim, shape);
+  if (!result) return Ref();
+  char* out = PyArray_BYTES(array_of(result));
+  if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
+    ReleaseGil release(a.size() * item_size(a.dtype) > kReleaseGilBytes);
+    kernel.rows(a.data, 1, 0, a.size(), out);
+    return result;
+  }
+  if (a.size() == 0) {
+    fill_empty(op, kernel.result, out, PyArray_SIZE(array_of(result)));
+    return result;
+  }
+  Axis axes[NPY_MAXDIMS];
+  bool aligned = PyArray_ISALIGNED(a.array);
+  Outcome outcome = Outcome::NeedsCopy;
+  if (aligned) {
+    for (int i = 0; i < a.ndim; i++) axes[i] = {a.shape[i], a.strides[i], (mask >> i & 1) != 0};
+    ReleaseGil release(a.size() * item_size(a.dtype) > kReleaseGilBytes);
+    outcome = reduce_axes(op, a.dtype, a.data, axes, a.ndim, out);
+  }
+  if (outcome == Outcome::NeedsCopy) {
+    Ref copy = contiguous_as(a.array, a.dtype);
+    if (!copy) return Ref();
+    const Array c = view_of(array_of(copy));
+    for (int i = 0; i < c.ndim; i++) axes[i] = {c.shape[i], c.strides[i], (mask >> i & 1) != 0};
+    ReleaseGil release(c.size() * item_size(c.dtype) > kReleaseGilBytes);
+    outcome = reduce_axes(op, c.dtype, c.data, axes, c.ndim, out);
+  }
+  if (outcome == Outcome::NoMemory) {
+    PyErr_NoMemory();
+    return Ref();
+  }
+  return result;
+}
+
+PyObject* finish(Ref result) {
+  if (!result && !PyErr_Occurred()) return not_implemented();
+  return result.release();
+}
+
+// (array, dims = None, keepdim = False)
+bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim, bool& known) {
+  known = check_count(name, n, 1, 3);
+  if (!known || !as_array(args[0], a)) return false;
+  keepdim = false;
+  known = dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) && (n < 3 || bool_argument(args[2], keepdim));
+  return known;
+}
+
+template <Reduce op>
+PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  static constexpr const char* kNames[] = {"sum", "prod", "amax", "amin", "norm2", "any", "all"};
+  Array a;
+  uint64_t mask;
+  bool keepdim, known;
+  if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  return finish(reduce(op, a, mask, keepdim));
+}
+
+template <class F>
+void each_value(const Ref& array, F f) {
+  PyArrayObject* a = array_of(array);
+  const npy_intp n = PyArray_SIZE(a);
+  if (dtype_of(a) == DType::F32) {
+    float* p = static_cast<float*>(PyArray_DATA(a));
+    for (npy_intp i = 0; i < n; i++) p[i] = f(p[i]);
+  } else {
+    double* p = static_cast<double*>(PyArray_DATA(a));
+    for (npy_intp i = 0; i < n; i++) p[i] = f(p[i]);
+  }
+}
+
+PyObject* mean(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  uint64_t mask;
+  bool keepdim, known;
+  if (!parse("mean", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  if (!a.is_float()) return not_implemented();
+  Ref result = reduce(Reduce::Sum, a, mask, keepdim);
+  if (!result) return nullptr;
+  const double count = static_cast<double>(reduced_count(a, mask));
+  each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
+  return result.release();
+}
+
+PyObject* norm2(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  uint64_t mask;
+  bool keepdim, known;
+  if (!parse("norm2", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  if (!a.is_float()) return not_implemented();
+  Ref result = reduce(Reduce::SumSquares, a, mask, keepdim);
+  if (!result) return nullptr;
+  each_value(result, [](auto x) { return std::sqrt(x); });
+  return result.release();
+}
+
+// The array with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.
+Ref as_rows(const Array& a, uint64_t mask, npy_intp& rows, npy_intp& n) {
+  npy_intp order[NPY_MAXDIMS];
+  int at = 0;
+  for (int i = 0; i < a.ndim; i++)
+    if (!(mask >> i & 1)) order[at++] = i;
+  for (int i = 0; i < a.ndim; i++)
+    if (mask >> i & 1) order[at++] = i;
+  n = reduced_count(a, mask);
+  rows = 1;
+  bool moved = false;
+  for (int i = 0; i < a.ndim; i++) {
+    if (!(mask >> i & 1)) rows *= a.shape[i];
+    moved |= order[i] != i;
+  }
+  if (!moved) return contiguous(a.array);
+  PyArray_Dims permutation{order, a.ndim};
+  Ref transposed(PyArray_Transpose(a.array, &permutation));
+  return transposed ? contiguous(array_of(transposed)) : Ref();
+}
+
+// (array, dims, correction, keepdim) -> the variance
+PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  uint64_t mask;
+  bool keepdim = false;
+  double correction = 1;
+  if (!check_count("var", n, 1, 4)) return nullptr;
+  if (!as_array(args[0], a) || !a.is_float()) return not_implemented();
+  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !double_argument(args[2], correction)) ||
+      (n > 3 && !bool_argument(args[3], keepdim)))
+    return nullptr;
+  npy_intp shape[NPY_MAXDIMS], rows, length;
+  const int ndim = reduced_shape(a, mask, keepdim, shape);
+  Ref in = as_rows(a, mask, rows, length);
+  Ref result = in ? new_ref(a.dtype, ndim, shape) : Ref();
+  if (!result) return nullptr;
+  const char* data = PyArray_BYTES(array_of(in));
+  char* out = PyArray_BYTES(array_of(result));
+  const ptrdiff_t item = item_size(a.dtype), stride = length * item;
+  const double divisor = static_cast<double>(length) - correction;
+  ReleaseGil release(rows * stride > kReleaseGilBytes);
+  parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length, divisor > 0 ? divisor : 0,
+                                  out + begin * item, nullptr);
+  });
+  return result.release();
+}
+
+template <bool Largest>
+PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  const char* name = Largest ? "argmax" : "argmin";
+  Array a;
+  uint64_t mask;
+  bool keepdim = false;
+  if (!check_count(name, n, 1, 3)) return nullptr;
+  if (!as_array(args[0], a)) return not_implemented();
+  const auto kernel = dense_kernels().arg_rows(Largest, a.dtype);
+  if (!kernel) return not_implemented();
+  if (n > 1 && args[1] != Py_None && !PyIndex_Check(args[1])) {
+    PyErr_Format(PyExc_TypeError, "%s(): dim must be an int or None", name);
+    return nullptr;
+  }
+  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim))) return nullptr;
+  npy_intp shape[NPY_MAXDIMS], rows, length;
+  const int ndim = reduced_shape(a, mask, keepdim, shape);
+  if (reduced_count(a, mask) == 0 && (n < 2 || args[1] == Py_None)) {
+    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.", name);
+    return nullptr;
+  }
+  if (reduced_count(a, mask) == 0) {
+    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %zd to have non-zero size.", name,
+                 PyNumber_AsSsize_t(args[1], nullptr));
+    return nullptr;
+  }
+  Ref in = as_rows(a, mask, rows, length);
+  Ref result = in ? new_ref(DType::I64, ndim, shape) : Ref();
+  if (!result) return nullptr;
+  const char* data = PyArray_BYTES(array_of(in));
+  int64_t* out = static_cast<int64_t*>(PyArray_DATA(array_of(result)));
+  const ptrdiff_t stride = length * item_size(a.dtype);
+  ReleaseGil release(rows * stride > kReleaseGilBytes);
+  parallel(rows, kChunk / length + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    kernel(data + begin * stride, end - begin, stride, length, out + begin);
+  });
+  return result.release();
+}
+
+// (array, dims, keepdim) -> log of the sum of exponentials
+PyObject* logsumexp(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  uint64_t mask;
+  bool keepdim, known;
+  if (!parse("logsumexp", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  if (!a.is_float()) return not_implemented();
+  npy_intp shape[NPY_MAXDIMS], rows, length;
+  const int ndim = reduced_shape(a, mask, keepdim, shape);
+  Ref in = as_rows(a, mask, rows, length);
+  Ref result = in ? new_ref(a.dtype, ndim, shape) : Ref();
+  if (!result) return nullptr;
+  const char* data = PyArray_BYTES(array_of(in));
+  char* out = PyArray_BYTES(array_of(result));
+  const ptrdiff_t item = item_size(a.dtype), stride = length * item;
+  ReleaseGil release(rows * stride > kReleaseGilBytes);
+  parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    dense_kernels().logsumexp_rows(a.dtype, data + begin * stride, end - begin, stride, length, out + begin * item);
+  });
+  return result.release();
+}
+
+template <bool Product>
+PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count(Product ? "cumprod" : "cumsum", n, 2, 2)) return nullptr;
+  if (!as_array(args[0], a)) return not_implemented();
+  const bool integer = a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
+  if (!a.is_float() && !integer) return not_implemented();
+  const int dim = dim_argument(args[1], a.ndim);
+  if (dim < 0) return nullptr;
+  const DType type = integer ? DType::I64 : a.dtype;
+  Ref in = contiguous_as(a.array, type);
+  Ref result = in ? new_ref(type, a.ndim, a.shape) : Ref();
+  if (!result) return nullptr;
+  npy_intp outer = 1, inner = 1;
+  for (int i = 0; i < dim; i++) outer *= a.shape[i];
+  for (int i = dim + 1; i < a.ndim; i++) inner *= a.shape[i];
+  const npy_intp length = a.ndim ? a.shape[dim] : 1;
+  if (PyArray_SIZE(array_of(result)) == 0) return result.release();
+  const char* data = PyArray_BYTES(array_of(in));
+  char* out = PyArray_BYTES(array_of(result));
+  const ptrdiff_t step = length * inner * item_size(type);
+  ReleaseGil release(outer * step > kReleaseGilBytes);
+  parallel(outer, kChunk / (length * inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    dense_kernels().cumulate(Product, type, data + begin * step, end - begin, length, inner, out + begin * step);
+  });
+  return result.release();
+}
+
+// (array, shape) -> the array summed over what broadcasting `shape` to its own shape repeated; the array itself if nothing.
+PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  npy_intp shape[NPY_MAXDIMS];
+  int ndim;
+  if (!check_count("sum_to", n, 2, 2)) return nullptr;
+  if (!as_array(args[0], a)) return not_implemented();
+  if (!shape_argument(args[1], shape, ndim)) return nullptr;
+  uint64_t mask = 0;
+  const int lead = a.ndim - ndim;
+  bool fits = lead >= 0;
+  for (int i = 0; fits && i < a.ndim; i++) {
+    if (i < lead) mask |= uint64_t{1} << i;
+    else if (a.shape[i] != shape[i - lead]) {
+      fits = shape[i - lead] == 1;
+      mask |= uint64_t{1} << i;
+    }
+  }
+  if (!fits) {
+    PyErr_SetString(PyExc_RuntimeError, "sum_to: the shape does not broadcast to the shape of the array");
+    return nullptr;
+  }
+  if (!mask) return Py_NewRef(args[0]);
+  if (!a.is_float()) return not_implemented();  // a gradient keeps its element type; sums of integers do not
+  Ref sum = reduce(Reduce::Sum, a, mask, true);
+  if (!sum || lead == 0) return sum.release();
+  PyArray_Dims to{shape, ndim};
+  return PyArray_Newshape(array_of(sum), &to, NPY_CORDER);
+}
+
+}  // namespace
+
+PyMethodDef kReductionMethods[] = {
+    fast_method("sum", reduction<Reduce::Sum>, "sum(a, dims=None, keepdim=False)"),
+    fast_method("prod", reduction<Reduce::Prod>, "prod(a, dims=None, keepdim=False)"),
+    fast_method("amax", reduction<Reduce::Max>, "amax(a, dims=None, keepdim=False): a NaN wins"),
+    fast_method("amin", reduction<Reduce::Min>, "amin(a, dims=None, keepdim=False): a NaN wins"),
+    fast_method("any", reduction<Reduce::Any>, "any(a, dims=None, keepdim=False)"),
+    fast_method("all", reduction<Reduce::All>, "all(a, dims=None, keepdim=False)"),
+    fast_method("mean", mean, "mean(a, dims=None, keepdim=False)"),
+    fast_method("norm2", norm2, "norm2(a, dims=None, keepdim=False): the Euclidean norm"),
+    fast_method("var", var, "var(a, dims=None, correction=1, keepdim=False)"),
+    fast_method("argmax", argument<true>, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins"),
+    fast_method("argmin", argument<false>, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins"),
+    fast_method("logsumexp", logsumexp, "logsumexp(a, dims=None, keepdim=False)"),
+    fast_method("cumsum", cumulative<false>, "cumsum(a, dim)"),
+    fast_method("cumprod", cumulative<true>, "cumprod(a, dim)"),
+    fast_method("sum_to", sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -1,0 +1,88 @@
+// softmax and log_softmax along a dimension, and their gradients.
+#include "bindings/bindings.h"
+
+namespace rushlight {
+namespace {
+
+constexpr npy_intp kGrain = 1 << 15;
+
+struct Blocks {
+  npy_intp outer = 1, n = 1, inner = 1;
+};
+
+Blocks blocks_of(const Array& a, int dim) {
+  Blocks b;
+  for (int i = 0; i < dim; i++) b.outer *= a.shape[i];
+  for (int i = dim + 1; i < a.ndim; i++) b.inner *= a.shape[i];
+  if (a.ndim) b.n = a.shape[dim];
+  return b;
+}
+
+template <bool Log>
+PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count(Log ? "log_softmax" : "softmax", n, 2, 2)) return nullptr;
+  if (!as_array(args[0], a) || !a.is_float()) return not_implemented();
+  const int dim = dim_argument(args[1], a.ndim);
+  if (dim < 0) return nullptr;
+  Ref in = contiguous(a.array);
+  Ref result = in ? new_ref(a.dtype, a.ndim, a.shape) : Ref();
+  if (!result) return nullptr;
+  const npy_intp size = PyArray_SIZE(array_of(result));
+  if (size == 0) return result.release();
+  const Blocks b = blocks_of(a, dim);
+  const ptrdiff_t step = b.n * b.inner * item_size(a.dtype);
+  const char* x = PyArray_BYTES(array_of(in));
+  char* y = PyArray_BYTES(array_of(result));
+  if (size <= kGrain) {
+    dense_kernels().softmax(Log, a.dtype, x, b.outer, b.n, b.inner, y);
+    return result.release();
+  }
+  ReleaseGil release(size * item_size(a.dtype) > kReleaseGilBytes);
+  parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    dense_kernels().softmax(Log, a.dtype, x + begin * step, end - begin, b.n, b.inner, y + begin * step);
+  });
+  return result.release();
+}
+
+template <bool Log>
+PyObject* softmax_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array g, y;
+  const char* name = Log ? "log_softmax_backward" : "softmax_backward";
+  if (!check_count(name, n, 3, 3)) return nullptr;
+  if (!as_array(args[0], g) || !as_array(args[1], y) || !y.is_float() || g.dtype != y.dtype) return not_implemented();
+  if (!PyArray_SAMESHAPE(g.array, y.array)) {
+    PyErr_Format(PyExc_ValueError, "%s(): the gradient and the output differ in shape", name);
+    return nullptr;
+  }
+  const int dim = dim_argument(args[2], y.ndim);
+  if (dim < 0) return nullptr;
+  Ref gc = contiguous(g.array), yc = gc ? contiguous(y.array) : Ref();
+  Ref result = yc ? new_ref(y.dtype, y.ndim, y.shape) : Ref();
+  if (!result) return nullptr;
+  const npy_intp size = PyArray_SIZE(array_of(result));
+  if (size == 0) return result.release();
+  const Blocks b = blocks_of(y, dim);
+  const ptrdiff_t step = b.n * b.inner * item_size(y.dtype);
+  const char* gp = PyArray_BYTES(array_of(gc));
+  const char* yp = PyArray_BYTES(array_of(yc));
+  char* out = PyArray_BYTES(array_of(result));
+  ReleaseGil release(size * item_size(y.dtype) > kReleaseGilBytes);
+  parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    const ptrdiff_t at = begin * step;
+    dense_kernels().softmax_backward(Log, y.dtype, gp + at, yp + at, end - begin, b.n, b.inner, out + at);
+  });
+  return result.release();
+}
+
+}  // namespace
+
+PyMethodDef kSoftmaxMethods[] = {
+    fast_method("softmax", softmax<false>, "softmax(a, dim)"),
+    fast_method("log_softmax", softmax<true>, "log_softmax(a, dim)"),
+    fast_method("softmax_backward", softmax_backward<false>, "softmax_backward(g, y, dim): y is the softmax"),
+    fast_method("log_softmax_backward", softmax_backward<true>, "log_softmax_backward(g, y, dim): y is the log_softmax"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

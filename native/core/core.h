@@ -1,0 +1,323 @@
+// The objects of the native core and what they may ask of each other.
+//
+// Read first: `Tensor` (a NumPy array and its place in the graph), `Op` (one entry of the op table, and the public function
+// itself), `Node` (one recorded call of an Op), then engine.cpp (walks nodes backwards) in one sitting.
+//
+// Note [The plain path]: a call that nobody watches (no hooks, no transforms, no tangents) must pay one predictable branch for
+// all of those together. Tensors carry the bits of `kWatched` in `flags`; an Op ORs the flags of its arguments once and
+// leaves for the slow road when any such bit is set. Nodes and leaves carry `hooks`, a single pointer tested once.
+//
+// Note [Ownership]: everything here is a Python object with a strong count, reached by the garbage collector through
+// tp_traverse. Two pointers are weak: Tensor::accumulator (the AccumulateGrad clears it when it dies) and the raw Node
+// pointers inside a running backward (the roots keep the graph alive: edges never change after a node is made).
+#pragma once
+#include <atomic>
+
+#include "core/python.h"
+
+namespace rushlight {
+
+struct Node;
+struct Op;
+
+// Counts the in-place writes to one storage; shared by all tensors that alias it.
+struct VersionCounter {
+  std::atomic<int32_t> references;
+  std::atomic<uint32_t> value;
+};
+
+enum TensorFlag : uint32_t {
+  kRequiresGrad = 1,    // a leaf that wants its gradient (results of ops have a grad_fn instead)
+  kRetainsGrad = 2,     // a non-leaf whose .grad is filled too
+  kInference = 4,       // made in inference mode
+  kNoGradView = 8,      // a view made under no_grad
+  kMultiView = 16,      // a view from an op that returns several views
+  kFunctionView = 32,   // a view made by a custom Function
+  kInferenceView = 64,  // a view of a normal tensor made in inference mode
+  kTangent = 256,       // carries a forward-mode tangent
+  kTransformed = 512,   // wrapped by a function transform
+  kOverridden = 1024,   // an instance of a subclass with __torch_function__
+  kNoGraph = 2048,      // history was cut on purpose; `cut` says where
+  kWatched = kTangent | kTransformed | kOverridden,
+};
+
+struct Tensor {
+  PyObject_HEAD
+  PyArrayObject* array;
+  Node* grad_fn;
+  PyObject* grad;  // Tensor, or nullptr
+  uint32_t output_nr;
+  uint32_t flags;
+  DType dtype;
+  uint32_t history_version;  // of a view: the counter's value when grad_fn was right
+  VersionCounter* version;   // nullptr: never written in place and not shared
+  Node* accumulator;         // weak; of a leaf
+  Tensor* base;              // of a differentiable view: the root whose storage it shows
+  PyObject* hooks;           // of a leaf: its hooks object; of a non-leaf they live on grad_fn
+  PyObject* grad_dtype;      // nullptr, or what Tensor.grad_dtype was set to
+  PyObject* watched;         // the tangent, transform level, ... of a tensor with a kWatched bit
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+
+extern PyTypeObject* TensorType;
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorType); }
+inline Tensor* as_tensor(PyObject* o) { return reinterpret_cast<Tensor*>(o); }
+inline PyObject* as_object(void* o) { return reinterpret_cast<PyObject*>(o); }
+inline PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObject*>(o); }
+inline bool requires_grad(const Tensor* t) { return t->grad_fn || (t->flags & kRequiresGrad); }
+
+// A new plain tensor around `array`, whose reference is taken over (also on failure).
+Tensor* wrap_array(PyArrayObject* array);
+Tensor* wrap_array(PyArrayObject* array, DType dtype);
+// A tensor of `array` that is a view of `source` (version and base shared).
+Tensor* wrap_view(PyArrayObject* array, Tensor* source);
+uint32_t version_of(const Tensor* t);
+VersionCounter* shared_version(Tensor* t);  // makes the counter if there is none; nullptr with an exception when out of memory
+void hold(VersionCounter* v);
+void drop(VersionCounter* v);
+int bump_version(Tensor* t);  // -1 with an exception
+PyObject* shape_tuple(int ndim, const npy_intp* dims);  // a torch.Size
+PyObject* dtype_object(DType dtype);                    // borrowed
+const char* scalar_name(DType dtype);                   // "Float", "Long", ... as torch's messages have it
+const char* c_name(DType dtype);                        // "float", "long int", ...
+bool is_floating(DType t);
+bool is_complex(DType t);
+inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
+
+// ---- per-thread state ----
+struct ThreadState {
+  bool grad_enabled = true;
+  bool inference = false;
+  bool forward_grad_enabled = true;
+  PyObject* current_node = nullptr;  // borrowed: what the engine is running
+  int64_t task = -1;                 // the running backward, or -1
+};
+extern thread_local ThreadState tls;
+inline bool grad_enabled() { return tls.grad_enabled; }
+
+class GradMode {
+ public:
+  explicit GradMode(bool on) : before_(tls.grad_enabled) { tls.grad_enabled = on; }
+  ~GradMode() { tls.grad_enabled = before_; }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+// ---- graph ----
+struct Edge {
+  Node* node;  // strong, or nullptr where no gradient goes
+  uint32_t nr;
+};
+
+// A value kept for the backward rule.
+struct Saved {
+  enum Kind : uint8_t { Nothing, Object, Input, Output, Packed };
+  PyObject* value;          // Object: itself; Input: the Tensor; Output: its ndarray (no node, no cycle); Packed: hooks' result
+  VersionCounter* version;  // Output: the counter shared with the result tensor
+  uint32_t expected;        // version at the time of saving
+  Kind kind;
+  uint8_t output_nr;
+};
+
+// Shape and dtype of one output of a node: what its incoming gradient is fitted to.
+struct OutputMeta {
+  static constexpr int kInline = 4;
+  DType dtype;
+  int8_t ndim;
+  npy_intp dims_inline[kInline];
+  npy_intp* dims_heap;
+  const npy_intp* dims() const { return ndim <= kInline ? dims_inline : dims_heap; }
+};
+
+// What a running backward keeps for each node (see engine.cpp).
+struct BackwardState {
+  uint64_t task;     // whose state this is; 0: nobody's
+  int64_t pending;   // gradients still to come
+  PyObject* grad;    // gathered so far, for output 0
+  PyObject** grads;  // for all outputs, when there are several
+  bool needed;       // leads to a gradient that was asked for
+  bool captured;     // is itself one
+};
+
+struct Node {
+  enum Kind : uint8_t { OfOp, Accumulate, Function };
+  PyObject_HEAD
+  Op* op;             // OfOp: strong
+  uint64_t seq;       // order of creation; UINT64_MAX for AccumulateGrad
+  Kind kind;
+  bool released;      // saved values were freed by a backward
+  bool owns_heap;     // edges, saved or metas do not fit inline
+  uint16_t n_edges, n_saved, n_outputs;
+  Edge* edges;
+  Saved* saved;
+  OutputMeta* metas;
+  Edge edges_inline[2];
+  Saved saved_inline[3];
+  OutputMeta meta_inline[1];
+  Tensor* variable;   // Accumulate: the leaf, strong
+  PyObject* hooks;    // hooks object, or nullptr
+  PyObject* metadata; // dict made on first access
+  PyObject* dict;     // Function: ctx attributes
+  PyObject* weakrefs; // Function nodes only
+  BackwardState state;  // of the backward that claimed the graph
+};
+
+extern PyTypeObject* NodeType;
+extern PyTypeObject* AccumulateGradType;
+inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), NodeType); }
+
+Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, int n_outputs);
+int set_output_meta(Node* node, int nr, const Tensor* t);
+// The edge a gradient of `t` flows along (a new reference in `edge->node`, nullptr where t wants none). -1 with an exception.
+int gradient_edge(Tensor* t, Edge* edge);
+// The grad_fn of `t`, brought up to date when an in-place write through another alias changed its history. Borrowed.
+int refresh_grad_fn(Tensor* t, Node** grad_fn);
+inline int current_grad_fn(Tensor* t, Node** grad_fn) {
+  if (t->base) return refresh_grad_fn(t, grad_fn);
+  *grad_fn = t->grad_fn;
+  return 0;
+}
+int save_input(Saved* slot, PyObject* value);
+int save_output(Saved* slot, Tensor* out, int nr);
+// The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.
+PyObject* unpack(Node* node, const Saved* slot, bool for_graph);
+void release_saved(Node* node);
+PyTypeObject* node_type(const char* name);  // the class of that name, made on first use; borrowed
+
+// ---- ops ----
+struct Param {
+  enum Kind : uint8_t { TensorArg, Operand, OptionalTensor, TensorList, Plain, VarArgs, Number };
+  PyObject* name;      // interned
+  PyObject* fallback;  // default value, nullptr where required
+  Kind kind;
+};
+
+// Where an argument of a rule comes from.
+struct Source {
+  enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Outs, Grad, Grads, Needs };
+  Kind kind;
+  uint8_t index;
+  int8_t slot;  // in Node::saved, -1 where nothing is saved for it
+};
+
+struct Rule {
+  PyObject* function = nullptr;  // Python: sources -> gradient(s)
+  std::vector<Source> sources;
+  std::vector<uint8_t> params;   // the arguments it gives gradients for
+  // Pointwise partials once traced: d out / d param applied to g as one program over `program_sources`.
+  bool compiled = false;
+  bool identity = false;         // the gradient is g itself
+  Program* program = nullptr;
+  std::vector<Source> program_sources;
+};
+
+struct Variant {
+  uint8_t param;
+  bool when_scalar;  // taken when the argument is no tensor; otherwise when it differs from its default
+  Op* op;            // strong
+};
+
+enum class ResultType : uint8_t { Promoted, Float, Bool, Default };
+
+struct Op {
+  enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* name;
+  PyObject* forward;      // callable over ndarrays and plain values (Composite: over tensors)
+  PyObject* portable;     // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
+  PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
+  PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
+  PyObject* dict;
+  Kind kind;
+  bool view;              // the result shows its first argument's storage
+  bool in_place;          // writes its first argument
+  bool takes_out;         // has an out= form
+  bool differentiable;
+  bool multi_view;
+  bool first_only;        // of several outputs only the first is differentiable
+  int n_params, n_positional;
+  std::vector<Param> params;
+  std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
+  std::vector<Variant> variants;
+  std::vector<Rule> rules;
+  std::vector<int8_t> rule_of;         // param -> index in rules, -1 where none
+  std::vector<uint8_t> edge_params;    // the params that have a rule, in order: one edge each (a list: one a tensor)
+  int list_param;                      // the TensorList param, or -1
+  std::vector<Source> backward_sources;
+  struct Save {
+    Source source;
+    uint32_t wanted_by;  // bit per param: saved when one of those wants a gradient
+  };
+  std::vector<Save> saves;
+  PyTypeObject* node_type;
+  PyObject* result_type;               // namedtuple class of several outputs, or nullptr
+  // Pointwise
+  ResultType result;
+  Program* program;
+  int opcode;                          // single-instruction program, or -1
+  BlockFn block_f32, block_f64;
+  uint8_t program_arity;               // how many leading params the program reads
+  Op* base;                            // in-place form: the op it is the form of; strong
+  bool rules_compiled;
+  bool has_var_args;
+};
+
+extern PyTypeObject* OpType;
+constexpr int kMaxParams = 16;
+
+PyObject* call_op(Op* op, PyObject* const* slots);  // slots: one per param, borrowed
+PyObject* call_op(Op* op, PyObject* a, PyObject* b = nullptr);
+// Makes the node of a call. `slots` as bound; outputs already wrapped. -1 with an exception.
+int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
+Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
+PyObject* run_in_place(Op* op, PyObject** slots);
+int check_in_place(Tensor* self, bool recording);
+int rebase_history(Tensor* self, Node* node, uint32_t nr);
+int compile_rules(Op* op);
+int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
+PyObject* run_forward(Op* op, PyObject* const* slots);
+Op* op_callback(const char* name);  // a registered Op, borrowed
+// The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
+int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
+
+// ---- pointwise ----
+// The result array of a pointwise op; into `out` when given. nullptr with an exception.
+PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* out);
+PyArrayObject* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, PyArrayObject* out);
+DType promote(DType a, DType b);
+DType result_type_of(PyObject* const* operands, int n);
+int broadcast_shape(PyObject* const* operands, int n, int* ndim, npy_intp* dims);
+bool can_cast(DType from, DType to);
+bool is_python_scalar(PyObject* o);
+PyArrayObject* cast_array(PyArrayObject* array, DType to);  // new reference; the same array when nothing changes
+PyObject* scalar_object(PyObject* o);                       // NumPy scalars as Python's; new reference
+
+// ---- gradients ----
+// a + b for accumulation: in place into `a` when nobody else sees it. Takes over both references; new reference.
+PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph);
+// Broadcast-reduced and cast to the given shape and dtype. Takes over `g`; new reference.
+PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph);
+
+// Objects that the Python side registers at import (see module.cpp).
+struct Registry {
+  PyObject* size_type = nullptr;
+  PyObject* dtypes[static_cast<int>(DType::Count)] = {};
+  DType default_dtype = DType::F32;
+  PyObject* symbol_type = nullptr;  // what partials are traced with
+  PyObject* callbacks = nullptr;  // dict name -> callable
+};
+extern Registry registry;
+PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
+
+int init_tensor(PyObject* module);
+int init_node(PyObject* module);
+int init_op(PyObject* module);
+extern PyMethodDef kEngineMethods[];
+extern PyMethodDef kOpFunctions[];
+
+}  // namespace rushlight

@@ -1,0 +1,648 @@
+// The engine: walks a graph backwards. Read in one sitting.
+//
+// 1. `visit` finds every node the roots reach and counts, for each, the gradients still to come (`pending`).
+// 2. The loop takes the ready node with the highest number (leaves, numbered highest, at once), runs its rule, fits each
+//    gradient to its edge and adds it to what the next node has. A node is ready when nothing is pending for it.
+// 3. Saved values are freed node by node unless the graph is retained.
+//
+// Note [Claiming a graph]: `pending` and the gathered gradients live in the nodes themselves (BackwardState), which costs no
+// lookup. One backward at a time may use them; one that starts while another runs (from a hook, or another thread) keeps its
+// state in a table of its own instead.
+#include <algorithm>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/core.h"
+
+namespace rushlight {
+
+namespace {
+
+std::atomic<uint64_t> next_task{1};
+std::atomic<uint64_t> claimed_by{0};
+
+struct Capture {
+  Node* node;
+  uint32_t nr;
+};
+
+struct ByNumber {
+  bool operator()(const Node* a, const Node* b) const { return a->seq < b->seq; }
+};
+
+thread_local std::vector<Ref>* final_callbacks = nullptr;
+
+class Backward {
+ public:
+  Backward(bool retain, bool create_graph) : id_(next_task++), retain_(retain), create_graph_(create_graph) {
+    uint64_t nobody = 0;
+    inline_state_ = claimed_by.compare_exchange_strong(nobody, id_);
+    saved_task_ = tls.task;
+    saved_callbacks_ = final_callbacks;
+    tls.task = static_cast<int64_t>(id_);
+    final_callbacks = &callbacks_;
+  }
+
+  ~Backward() {
+    for (Node* n : visited_) {
+      BackwardState& s = state(n);
+      Py_CLEAR(s.grad);
+      if (s.grads) {
+        for (int i = 0; i < n->n_outputs; ++i) Py_XDECREF(s.grads[i]);
+        PyMem_Free(s.grads);
+        s.grads = nullptr;
+      }
+      if (inline_state_) s.task = 0;
+    }
+    for (Capture& c : captures_) Py_XDECREF(c.node);
+    for (Node* r : roots_) Py_XDECREF(r);
+    tls.task = saved_task_;
+    final_callbacks = saved_callbacks_;
+    if (inline_state_) claimed_by = 0;
+  }
+
+  // Takes over the node's reference.
+  void capture(Edge e) {
+    captures_.push_back({e.node, e.nr});
+    captured_.emplace_back();
+  }
+
+  // Takes over both references.
+  int add_root(Edge e, PyObject* gradient) {
+    roots_.push_back(e.node);
+    root_edges_.push_back(e);
+    root_gradients_.emplace_back(gradient);
+    return 0;
+  }
+
+  int run(bool restricted) {
+    restricted_ = restricted;
+    visit();
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      if (add(roots_[i], root_edges_[i].nr, root_gradients_[i].release()) < 0) return -1;
+    }
+    for (Node* r : roots_) {
+      BackwardState& s = state(r);
+      if (s.pending == 0) {
+        s.pending = -1;  // a root that is given twice starts once
+        ready_.push(r);
+      }
+    }
+    GradMode mode(create_graph_);
+    while (!ready_.empty()) {
+      Node* n = ready_.top();
+      ready_.pop();
+      PyObject* before = tls.current_node;
+      tls.current_node = as_object(n);
+      const int done = step(n);
+      tls.current_node = before;
+      if (done < 0) return -1;
+      if ((++steps_ & 1023) == 0 && PyErr_CheckSignals() < 0) return -1;
+    }
+    for (size_t i = 0; i < callbacks_.size(); ++i) {
+      Ref done(PyObject_CallNoArgs(callbacks_[i].get()));
+      if (!done) return -1;
+    }
+    return 0;
+  }
+
+  PyObject* take_captured() {
+    PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(captured_.size()));
+    if (!tuple) return nullptr;
+    for (size_t i = 0; i < captured_.size(); ++i) {
+      PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), captured_[i] ? captured_[i].release() : Py_NewRef(Py_None));
+    }
+    return tuple;
+  }
+
+ private:
+  BackwardState& state(Node* n) { return inline_state_ ? n->state : table_[n]; }
+
+  bool claim(Node* n) {
+    BackwardState& s = state(n);
+    if (s.task == id_) return false;
+    s = BackwardState{id_, 0, nullptr, nullptr, false, false};
+    visited_.push_back(n);
+    return true;
+  }
+
+  void visit() {
+    std::vector<Node*> stack;
+    for (Node* r : roots_) {
+      if (claim(r)) stack.push_back(r);
+    }
+    while (!stack.empty()) {
+      Node* n = stack.back();
+      stack.pop_back();
+      for (int i = 0; i < n->n_edges; ++i) {
+        Node* next = n->edges[i].node;
+        if (!next) continue;
+        if (claim(next)) stack.push_back(next);
+        if (!restricted_) ++state(next).pending;
+      }
+    }
+    if (!restricted_) return;
+    for (Capture& c : captures_) {
+      if (c.node && state(c.node).task == id_) state(c.node).captured = true;
+    }
+    // Edges lead to older nodes, so oldest first settles who leads to a captured node.
+    std::vector<Node*> oldest(visited_);
+    std::sort(oldest.begin(), oldest.end(), [](const Node* a, const Node* b) {
+      if (a->kind == Node::Accumulate || b->kind == Node::Accumulate) {
+        return a->kind == Node::Accumulate && b->kind != Node::Accumulate;
+      }
+      return a->seq < b->seq;
+    });
+    for (Node* n : oldest) {
+      BackwardState& s = state(n);
+      for (int i = 0; i < n->n_edges && !s.needed; ++i) {
+        Node* next = n->edges[i].node;
+        if (next) s.needed = state(next).needed || state(next).captured;
+      }
+    }
+    for (Node* n : visited_) {
+      if (!state(n).needed) continue;
+      for (int i = 0; i < n->n_edges; ++i) {
+        if (n->edges[i].node) ++state(n->edges[i].node).pending;
+      }
+    }
+  }
+
+  // Adds a gradient to what `n` has for output `nr`. Takes over `g`.
+  int add(Node* n, uint32_t nr, PyObject* g) {
+    BackwardState& s = state(n);
+    PyObject** place = &s.grad;
+    if (n->n_outputs > 1) {
+      if (!s.grads) {
+        s.grads = static_cast<PyObject**>(PyMem_Calloc(n->n_outputs, sizeof(PyObject*)));
+        if (!s.grads) {
+          Py_DECREF(g);
+          PyErr_NoMemory();
+          return -1;
+        }
+      }
+      place = &s.grads[nr];
+    }
+    if (*place) {
+      PyObject* have = *place;
+      *place = nullptr;
+      g = add_gradients(have, g, create_graph_);
+      if (!g) return -1;
+    }
+    *place = g;
+    return 0;
+  }
+
+  int step(Node* n) {
+    BackwardState& s = state(n);
+    PyObject* single = nullptr;
+    PyObject** grads = &single;
+    const int n_outputs = n->n_outputs ? n->n_outputs : 1;
+    std::vector<PyObject*> several;
+    if (n->n_outputs > 1) {
+      several.assign(n_outputs, nullptr);
+      grads = several.data();
+      if (s.grads) std::swap_ranges(several.begin(), several.end(), s.grads);
+    } else {
+      single = s.grad;
+      s.grad = nullptr;
+    }
+    const int done = run_node(n, s.needed, s.captured, grads, n_outputs);
+    for (int i = 0; i < n_outputs; ++i) Py_XDECREF(grads[i]);
+    return done;
+  }
+
+  int run_node(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs) {
+    PyObject* leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks : nullptr;
+    if (leaf_hooks && grads[0]) {
+      Ref changed(PyObject_CallMethod(leaf_hooks, "leaf_before", "OO", as_object(n->variable), grads[0]));
+      if (!changed) return -1;
+      Py_SETREF(grads[0], changed.release());
+    }
+    if (n->hooks && replace(grads, n_outputs, n, "tensors_before") < 0) return -1;
+    if (captured) {
+      for (size_t i = 0; i < captures_.size(); ++i) {
+        if (captures_[i].node == n) captured_[i] = Ref::borrow(grads[captures_[i].nr]);
+      }
+    }
+    if (restricted_ && !needed) return 0;
+    if (n->hooks && replace(grads, n_outputs, n, "node_before") < 0) return -1;
+    if (n->kind == Node::Accumulate) return accumulate(n, leaf_hooks, grads);
+
+    PyObject* few[8] = {};
+    std::vector<PyObject*> many;
+    PyObject** outgoing = few;
+    if (n->n_edges > 8) {
+      many.assign(n->n_edges, nullptr);
+      outgoing = many.data();
+    }
+    int done = 0;
+    bool any = false;
+    for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
+    if (any) {
+      done = n->kind == Node::OfOp ? run_rules(n, grads, create_graph_, outgoing) : run_function(n, grads, n_outputs, outgoing);
+      if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
+    }
+    if (done == 0 && !retain_) release_node(n);
+    if (n_outputs == 1) Py_CLEAR(grads[0]);  // so that what was passed on may be owned alone
+    for (int i = 0; i < n->n_edges; ++i) {
+      if (done == 0) done = deliver(n, i, outgoing[i]);
+      else Py_XDECREF(outgoing[i]);
+    }
+    return done;
+  }
+
+  void release_node(Node* n) {
+    if (n->kind == Node::OfOp) {
+      release_saved(n);
+      return;
+    }
+    Ref done(PyObject_CallMethod(as_object(n), "_release_saved", nullptr));
+    if (!done) PyErr_WriteUnraisable(as_object(n));
+  }
+
+  // Takes over `g`.
+  int deliver(Node* n, int i, PyObject* g) {
+    const Edge& e = n->edges[i];
+    if (!e.node) {
+      Py_XDECREF(g);
+      return 0;
+    }
+    BackwardState& s = state(e.node);
+    if (restricted_ && !s.needed && !s.captured) {
+      Py_XDECREF(g);
+      --s.pending;
+      return 0;
+    }
+    if (g) {
+      g = fit(n, i, e, g);
+      if (!g || add(e.node, e.nr, g) < 0) return -1;
+    }
+    if (--s.pending == 0) ready_.push(e.node);
+    return 0;
+  }
+
+  // Takes over `g`; a new reference.
+  PyObject* fit(Node* n, int i, const Edge& e, PyObject* g) {
+    if (!is_tensor(g)) {
+      PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(g)->tp_name);
+      Py_DECREF(g);
+      return nullptr;
+    }
+    DType dtype;
+    int ndim;
+    const npy_intp* dims;
+    if (e.node->kind == Node::Accumulate) {
+      Tensor* v = e.node->variable;
+      if (!v) return g;
+      ndim = PyArray_NDIM(v->array);
+      dims = PyArray_DIMS(v->array);
+      dtype = v->dtype;
+      if (v->grad_dtype) {
+        if (v->grad_dtype == Py_None) dtype = as_tensor(g)->dtype;
+        else dtype = code_of(v->grad_dtype, dtype);
+      }
+    } else {
+      if (e.nr >= e.node->n_outputs) return g;
+      const OutputMeta& m = e.node->metas[e.nr];
+      ndim = m.ndim;
+      dims = m.dims();
+      dtype = m.dtype;
+    }
+    PyArrayObject* a = as_tensor(g)->array;
+    const int shift = PyArray_NDIM(a) - ndim;
+    bool fits = shift >= 0;
+    for (int d = 0; fits && d < ndim; ++d) fits = dims[d] == PyArray_DIM(a, d + shift) || dims[d] == 1;
+    if (!fits) {
+      const std::string got = sizes(PyArray_NDIM(a), PyArray_DIMS(a)), want = sizes(ndim, dims);
+      PyErr_Format(PyExc_RuntimeError, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
+                   short_type_name(n).c_str(), i, got.c_str(), want.c_str());
+      Py_DECREF(g);
+      return nullptr;
+    }
+    return fit_gradient(g, dtype, ndim, dims, create_graph_);
+  }
+
+  static DType code_of(PyObject* dtype, DType otherwise) {
+    Ref code(PyObject_GetAttrString(dtype, "code"));
+    if (!code) {
+      PyErr_Clear();
+      return otherwise;
+    }
+    return static_cast<DType>(PyLong_AsLong(code.get()));
+  }
+
+  static std::string short_type_name(Node* n) {
+    std::string name = Py_TYPE(n)->tp_name;
+    const size_t dot = name.rfind('.');
+    return dot == std::string::npos ? name : name.substr(dot + 1);
+  }
+
+  static std::string sizes(int ndim, const npy_intp* dims) {
+    std::string text = "[";
+    for (int i = 0; i < ndim; ++i) {
+      if (i) text += ", ";
+      text += std::to_string(dims[i]);
+    }
+    return text + "]";
+  }
+
+  // Lets the node's hooks change the incoming gradients.
+  int replace(PyObject** grads, int n_outputs, Node* n, const char* method) {
+    Ref list(PyList_New(n_outputs));
+    if (!list) return -1;
+    for (int i = 0; i < n_outputs; ++i) PyList_SET_ITEM(list.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
+    Ref result(PyObject_CallMethod(n->hooks, method, "OO", as_object(n), list.get()));
+    if (!result) return -1;
+    if (!PyList_Check(result.get()) || PyList_GET_SIZE(result.get()) != n_outputs) {
+      PyErr_SetString(PyExc_SystemError, "rushlight: hooks gave a wrong number of gradients");
+      return -1;
+    }
+    for (int i = 0; i < n_outputs; ++i) {
+      PyObject* item = PyList_GET_ITEM(result.get(), i);
+      PyObject* old = grads[i];
+      grads[i] = item == Py_None ? nullptr : Py_NewRef(item);
+      Py_XDECREF(old);
+    }
+    return 0;
+  }
+
+  int after_hooks(Node* n, PyObject** grads, int n_outputs, PyObject** outgoing) {
+    Ref in(PyTuple_New(n->n_edges)), out(PyTuple_New(n_outputs));
+    if (!in || !out) return -1;
+    for (int i = 0; i < n->n_edges; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(outgoing[i] ? outgoing[i] : Py_None));
+    for (int i = 0; i < n_outputs; ++i) PyTuple_SET_ITEM(out.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
+    Ref result(PyObject_CallMethod(n->hooks, "node_after", "OOO", as_object(n), in.get(), out.get()));
+    if (!result) return -1;
+    if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != n->n_edges) {
+      PyErr_SetString(PyExc_SystemError, "rushlight: hooks gave a wrong number of gradients");
+      return -1;
+    }
+    for (int i = 0; i < n->n_edges; ++i) {
+      PyObject* item = PyTuple_GET_ITEM(result.get(), i);
+      PyObject* old = outgoing[i];
+      outgoing[i] = item == Py_None ? nullptr : Py_NewRef(item);
+      Py_XDECREF(old);
+    }
+    return 0;
+  }
+
+  int run_function(Node* n, PyObject** grads, int n_outputs, PyObject** outgoing) {
+    Ref in(PyTuple_New(n_outputs));
+    if (!in) return -1;
+    for (int i = 0; i < n_outputs; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
+    Ref result(PyObject_CallMethod(as_object(n), "_run_backward", "O", in.get()));
+    if (!result) return -1;
+    if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != n->n_edges) {
+      PyErr_SetString(PyExc_SystemError, "rushlight: a Function node gave a wrong number of gradients");
+      return -1;
+    }
+    for (int i = 0; i < n->n_edges; ++i) {
+      PyObject* item = PyTuple_GET_ITEM(result.get(), i);
+      if (item != Py_None) outgoing[i] = Py_NewRef(item);
+    }
+    return 0;
+  }
+
+  int accumulate(Node* n, PyObject* leaf_hooks, PyObject** grads) {
+    Tensor* v = n->variable;
+    PyObject* g = grads[0];
+    if (!v || !g) return 0;
+    grads[0] = nullptr;
+    Ref held(as_object(Py_NewRef(as_object(v))));
+    Ref incoming;
+    if (n->hooks) incoming = Ref::borrow(g);
+    if (!v->grad) {
+      PyObject* fresh = fresh_gradient(v, g);
+      if (!fresh) return -1;
+      Py_XSETREF(v->grad, fresh);
+    } else if (create_graph_ || (as_tensor(v->grad)->flags & kWatched) || requires_grad(as_tensor(v->grad))) {
+      PyObject* sum = add_gradients(Py_NewRef(v->grad), g, create_graph_);
+      if (!sum) return -1;
+      Py_SETREF(v->grad, sum);
+    } else {
+      Ref owned(g);
+      Op* add = op_callback("add");
+      if (!add) return -1;
+      Tensor* have = as_tensor(v->grad);
+      PyObject* slots[kMaxParams] = {v->grad, g};
+      for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
+      Ref done(as_object(pointwise_forward(add, slots, have->array)));
+      if (!done || bump_version(have) < 0) return -1;
+    }
+    if (n->hooks) {
+      PyObject* out[] = {incoming.get()};
+      PyObject* none[1] = {};
+      if (after_hooks(n, out, 1, none) < 0) return -1;
+    }
+    if (leaf_hooks) {
+      Ref done(PyObject_CallMethod(leaf_hooks, "leaf_after", "O", as_object(v)));
+      if (!done) return -1;
+    }
+    return 0;
+  }
+
+  // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
+  // Takes over `g`.
+  PyObject* fresh_gradient(Tensor* v, PyObject* g) {
+    Tensor* t = as_tensor(g);
+    if (create_graph_ || (t->flags & kWatched)) {
+      if (Py_REFCNT(g) == 1) return g;
+      Ref owned(g);
+      PyObject* clone = callback("clone");
+      return clone ? PyObject_CallOneArg(clone, g) : nullptr;
+    }
+    const bool alone = Py_REFCNT(g) == 1 && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
+                       Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
+    if (alone && same_strides(t->array, v->array)) return g;
+    Ref owned(g);
+    bool dense = true;
+    for (int i = 0; i < PyArray_NDIM(v->array); ++i) dense &= PyArray_STRIDE(v->array, i) != 0 || PyArray_DIM(v->array, i) <= 1;
+    PyArray_Descr* descr = descr_of(t->dtype);
+    if (!descr) return nullptr;
+    Py_INCREF(descr);
+    Ref copy(PyArray_NewLikeArray(v->array, dense ? NPY_KEEPORDER : NPY_CORDER, descr, 0));
+    if (!copy || PyArray_CopyInto(as_array(copy.get()), t->array) < 0) return nullptr;
+    return as_object(wrap_array(as_array(copy.release())));
+  }
+
+  static bool same_strides(PyArrayObject* a, PyArrayObject* b) {
+    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b)) return true;
+    for (int i = 0; i < PyArray_NDIM(a); ++i) {
+      if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
+    }
+    return true;
+  }
+
+  const uint64_t id_;
+  const bool retain_, create_graph_;
+  bool inline_state_, restricted_ = false;
+  int64_t saved_task_;
+  std::vector<Ref>* saved_callbacks_;
+  uint64_t steps_ = 0;
+  std::vector<Node*> roots_, visited_;
+  std::vector<Edge> root_edges_;
+  std::vector<Ref> root_gradients_;
+  std::vector<Capture> captures_;
+  std::vector<Ref> captured_;
+  std::vector<Ref> callbacks_;
+  std::priority_queue<Node*, std::vector<Node*>, ByNumber> ready_;
+  std::unordered_map<Node*, BackwardState> table_;
+};
+
+// A root or an input: a tensor, or a (node, output number) pair. The edge's node is a new reference (nullptr: wants none).
+int read_edge(PyObject* o, Edge* e) {
+  if (is_tensor(o)) return gradient_edge(as_tensor(o), e);
+  PyObject* node;
+  if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 2 || !is_node(node = PyTuple_GET_ITEM(o, 0))) {
+    PyErr_SetString(PyExc_TypeError, "expected a Tensor or a GradientEdge");
+    return -1;
+  }
+  const long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
+  if (nr == -1 && PyErr_Occurred()) return -1;
+  Node* n = reinterpret_cast<Node*>(node);
+  if (nr < 0 || nr >= std::max<long>(n->n_outputs, 1)) {
+    PyErr_SetString(PyExc_IndexError, "the node has no such output");
+    return -1;
+  }
+  Py_INCREF(node);
+  *e = Edge{n, static_cast<uint32_t>(nr)};
+  return 0;
+}
+
+// The gradient that `backward()` starts from when none is given.
+PyObject* implicit_gradient(PyObject* root) {
+  if (!is_tensor(root)) {
+    PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
+    return nullptr;
+  }
+  Tensor* t = as_tensor(root);
+  if (PyArray_SIZE(t->array) != 1) {
+    PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
+    return nullptr;
+  }
+  if (!is_floating(t->dtype)) {
+    Ref name(PyObject_Str(dtype_object(t->dtype)));
+    PyErr_Format(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got %U", name.get());
+    return nullptr;
+  }
+  PyArrayObject* one = new_array(t->dtype, PyArray_NDIM(t->array), PyArray_DIMS(t->array));
+  if (!one) return nullptr;
+  void* p = PyArray_DATA(one);
+  switch (t->dtype) {
+    case DType::F32: *static_cast<float*>(p) = 1; break;
+    case DType::F64: *static_cast<double*>(p) = 1; break;
+    case DType::F16: *static_cast<uint16_t*>(p) = 0x3c00; break;
+    default: *static_cast<uint16_t*>(p) = 0x3f80; break;  // bfloat16
+  }
+  return as_object(wrap_array(one, t->dtype));
+}
+
+// run_backward(roots, gradients, retain, create_graph, inputs or None) -> None, or a tuple of the inputs' gradients.
+PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  if (n_args != 5 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs)");
+    return nullptr;
+  }
+  PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
+  const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
+  if (retain < 0 || create_graph < 0) return nullptr;
+  Backward task(retain, create_graph);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
+    PyObject* root = PyTuple_GET_ITEM(roots, i);
+    Edge e{nullptr, 0};
+    if (read_edge(root, &e) < 0) return nullptr;
+    if (!e.node) {
+      PyObject* f = callback("no_grad_root");
+      if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, root));
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_root must raise");
+      return nullptr;
+    }
+    PyObject* g = i < PyTuple_GET_SIZE(gradients) ? PyTuple_GET_ITEM(gradients, i) : Py_None;
+    g = g == Py_None ? implicit_gradient(root) : Py_NewRef(g);
+    if (!g) {
+      Py_DECREF(e.node);
+      return nullptr;
+    }
+    task.add_root(e, g);
+  }
+  const bool restricted = inputs != Py_None;
+  if (restricted) {
+    if (!PyTuple_Check(inputs)) {
+      PyErr_SetString(PyExc_TypeError, "inputs must be a tuple or None");
+      return nullptr;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+      Edge e{nullptr, 0};
+      if (read_edge(PyTuple_GET_ITEM(inputs, i), &e) < 0) return nullptr;
+      if (!e.node) {
+        PyErr_SetString(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
+        return nullptr;
+      }
+      task.capture(e);
+    }
+  }
+  if (task.run(restricted) < 0) return nullptr;
+  if (!restricted) Py_RETURN_NONE;
+  return task.take_captured();
+}
+
+PyObject* queue_callback(PyObject*, PyObject* f) {
+  if (!final_callbacks) {
+    PyErr_SetString(PyExc_RuntimeError, "Final callbacks can only be installed during backward pass.");
+    return nullptr;
+  }
+  final_callbacks->push_back(Ref::borrow(f));
+  Py_RETURN_NONE;
+}
+
+PyObject* current_task(PyObject*, PyObject*) { return PyLong_FromLongLong(tls.task); }
+PyObject* current_node(PyObject*, PyObject*) { return Py_NewRef(tls.current_node ? tls.current_node : Py_None); }
+
+// node_gradients(node, grads, create_graph): one node's rule by hand, as `node(grad)` does.
+PyObject* node_gradients(PyObject*, PyObject* args) {
+  PyObject *o, *grads;
+  int create_graph;
+  if (!PyArg_ParseTuple(args, "OO!p", &o, &PyTuple_Type, &grads, &create_graph)) return nullptr;
+  if (!is_node(o) || reinterpret_cast<Node*>(o)->kind != Node::OfOp) {
+    PyErr_SetString(PyExc_TypeError, "expected the node of an op");
+    return nullptr;
+  }
+  Node* n = reinterpret_cast<Node*>(o);
+  if (PyTuple_GET_SIZE(grads) != n->n_outputs) {
+    PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd instead", n->n_outputs, PyTuple_GET_SIZE(grads));
+    return nullptr;
+  }
+  std::vector<PyObject*> in(n->n_outputs), out(std::max<int>(n->n_edges, 1), nullptr);
+  for (int i = 0; i < n->n_outputs; ++i) {
+    PyObject* g = PyTuple_GET_ITEM(grads, i);
+    in[i] = g == Py_None ? nullptr : g;
+  }
+  GradMode mode(create_graph);
+  const int done = run_rules(n, in.data(), create_graph, out.data());
+  PyObject* result = done < 0 ? nullptr : PyTuple_New(n->n_edges);
+  for (int i = 0; i < n->n_edges; ++i) {
+    if (result) PyTuple_SET_ITEM(result, i, out[i] ? out[i] : Py_NewRef(Py_None));
+    else Py_XDECREF(out[i]);
+  }
+  return result;
+}
+
+PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
+}
+
+}  // namespace
+
+PyMethodDef kEngineMethods[] = {
+    {"run_backward", fast(run_backward), METH_FASTCALL, "Walks the graph backwards from the roots."},
+    {"queue_callback", queue_callback, METH_O, "Calls a function when the running backward ends."},
+    {"current_task", current_task, METH_NOARGS, "The number of the running backward, or -1."},
+    {"current_node", current_node, METH_NOARGS, "The node that is being run, or None."},
+    {"node_gradients", node_gradients, METH_VARARGS, "Runs one node's rule."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

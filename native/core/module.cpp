@@ -1,0 +1,205 @@
+// The module rushlight._core: its types, and what the Python side registers with it at import.
+#define RUSHLIGHT_IMPORT_ARRAY
+#include "core/core.h"
+
+#include <cstring>
+
+namespace rushlight {
+
+PyObject* set_operator(PyObject*, PyObject* args);
+PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
+PyObject* make_subclass(PyObject*, PyObject* args);
+PyObject* wrap_view_function(PyObject*, PyObject* args);
+PyObject* bump_versions(PyObject*, PyObject* list);
+PyObject* make_kernels_module();
+
+namespace {
+
+// register(size=type, dtypes=[...], symbol=type, callbacks={...}): what the core calls back into.
+PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+    const char* name = PyUnicode_AsUTF8(key);
+    if (!name) return nullptr;
+    if (!strcmp(name, "size")) {
+      Py_INCREF(value);
+      Py_XSETREF(registry.size_type, value);
+    } else if (!strcmp(name, "symbol")) {
+      Py_INCREF(value);
+      Py_XSETREF(registry.symbol_type, value);
+    } else if (!strcmp(name, "dtypes") && PyList_Check(value)) {
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value) && i < static_cast<Py_ssize_t>(DType::Count); ++i) {
+        PyObject* dtype = PyList_GET_ITEM(value, i);
+        Py_INCREF(dtype);
+        Py_XSETREF(registry.dtypes[i], dtype);
+      }
+    } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
+      if (!registry.callbacks && !(registry.callbacks = PyDict_New())) return nullptr;
+      if (PyDict_Update(registry.callbacks, value) < 0) return nullptr;
+    } else {
+      PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
+      return nullptr;
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* set_default_dtype(PyObject*, PyObject* code) {
+  const long n = PyLong_AsLong(code);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  registry.default_dtype = static_cast<DType>(n);
+  Py_RETURN_NONE;
+}
+
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tls.grad_enabled); }
+PyObject* set_grad_enabled(PyObject*, PyObject* on) {
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  PyObject* before = PyBool_FromLong(tls.grad_enabled);
+  tls.grad_enabled = value;
+  return before;
+}
+PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(tls.inference); }
+PyObject* set_inference(PyObject*, PyObject* on) {
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  PyObject* before = PyBool_FromLong(tls.inference);
+  tls.inference = value;
+  return before;
+}
+
+// check_in_place(tensor, recording): raises where an in-place write is not allowed.
+PyObject* check_in_place_function(PyObject*, PyObject* args) {
+  PyObject* o;
+  int recording;
+  if (!PyArg_ParseTuple(args, "Op", &o, &recording)) return nullptr;
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+    return nullptr;
+  }
+  if (check_in_place(as_tensor(o), recording) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// rebase(tensor, node, nr): makes `node` the maker of a tensor that was written in place, roots of views included.
+PyObject* rebase(PyObject*, PyObject* args) {
+  PyObject *o, *node;
+  unsigned nr;
+  if (!PyArg_ParseTuple(args, "OOI", &o, &node, &nr)) return nullptr;
+  if (!is_tensor(o) || !is_node(node)) {
+    PyErr_SetString(PyExc_TypeError, "rebase(tensor, node, nr)");
+    return nullptr;
+  }
+  if (rebase_history(as_tensor(o), reinterpret_cast<Node*>(node), nr) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// gradient_edge(tensor): (node, output number), the AccumulateGrad of a leaf made when needed; None where there is none.
+PyObject* gradient_edge_function(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+    return nullptr;
+  }
+  Edge e{nullptr, 0};
+  if (gradient_edge(as_tensor(o), &e) < 0) return nullptr;
+  if (!e.node) Py_RETURN_NONE;
+  Ref node(as_object(e.node));
+  return Py_BuildValue("(OI)", node.get(), e.nr);
+}
+
+// result_type(operands): torch's promotion of tensors and numbers.
+PyObject* result_type(PyObject*, PyObject* operands) {
+  Ref items(PySequence_Fast(operands, "result_type(sequence)"));
+  if (!items) return nullptr;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!is_tensor(o) && !is_python_scalar(o)) {
+      PyErr_Format(PyExc_TypeError, "expected Tensors or numbers, got %s", Py_TYPE(o)->tp_name);
+      return nullptr;
+    }
+  }
+  const DType t = result_type_of(PySequence_Fast_ITEMS(items.get()), static_cast<int>(n));
+  return Py_XNewRef(dtype_object(t));
+}
+
+PyObject* promote_function(PyObject*, PyObject* args) {
+  int a, b;
+  if (!PyArg_ParseTuple(args, "ii", &a, &b)) return nullptr;
+  const int n = static_cast<int>(DType::Count);
+  if (a < 0 || b < 0 || a >= n || b >= n) {
+    PyErr_SetString(PyExc_ValueError, "no such element type");
+    return nullptr;
+  }
+  return Py_XNewRef(dtype_object(promote(static_cast<DType>(a), static_cast<DType>(b))));
+}
+
+PyObject* can_cast_function(PyObject*, PyObject* args) {
+  int a, b;
+  if (!PyArg_ParseTuple(args, "ii", &a, &b)) return nullptr;
+  return PyBool_FromLong(can_cast(static_cast<DType>(a), static_cast<DType>(b)));
+}
+
+PyObject* isa(PyObject*, PyObject*) { return PyUnicode_FromString(kernels().isa); }
+
+PyObject* set_threads(PyObject*, PyObject* n) {
+  const long count = PyLong_AsLong(n);
+  if (count == -1 && PyErr_Occurred()) return nullptr;
+  if (count < 1) {
+    PyErr_SetString(PyExc_RuntimeError, "set_num_threads expects a positive integer");
+    return nullptr;
+  }
+  set_num_threads(static_cast<int>(count));
+  Py_RETURN_NONE;
+}
+PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
+
+template <typename F>
+PyCFunction function(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
+}
+
+PyMethodDef kMethods[] = {
+    {"register", function(register_objects), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
+    {"set_operator", set_operator, METH_VARARGS, "What an operator of Tensor calls."},
+    {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
+    {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
+    {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
+    {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
+    {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
+    {"set_grad_enabled", set_grad_enabled, METH_O, "Sets it; returns what it was."},
+    {"is_inference", is_inference, METH_NOARGS, "Whether this thread is in inference mode."},
+    {"set_inference", set_inference, METH_O, "Sets it; returns what it was."},
+    {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
+    {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
+    {"gradient_edge", gradient_edge_function, METH_O, "(node, output number) of a tensor, or None."},
+    {"result_type", result_type, METH_O, "The common type of tensors and numbers."},
+    {"promote", promote_function, METH_VARARGS, "The common type of two element type codes."},
+    {"can_cast", can_cast_function, METH_VARARGS, "Whether a type code converts to another without losing its category."},
+    {"isa", isa, METH_NOARGS, "The instruction set the kernels run with."},
+    {"set_num_threads", set_threads, METH_O, "How many threads long kernels may use."},
+    {"get_num_threads", get_threads, METH_NOARGS, "How many threads long kernels may use."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "rushlight._core", "The native core of rushlight.", -1, kMethods,
+                       nullptr, nullptr, nullptr, nullptr};
+
+PyObject* make_module() {
+  import_array();
+  Ref module(PyModule_Create(&kModule));
+  if (!module) return nullptr;
+  PyObject* m = module.get();
+  if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
+  if (init_tensor(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
+  Ref dense(make_kernels_module());
+  if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;
+  return module.release();
+}
+
+}  // namespace
+}  // namespace rushlight
+
+PyMODINIT_FUNC PyInit__core() { return rushlight::make_module(); }

@@ -1,0 +1,619 @@
+// Node: one recorded call, the edges its gradients leave by, and the values its rule needs. Also AccumulateGrad, the node of a
+// leaf, and what a program sees of the graph (`next_functions`, `_saved_*`, `metadata`).
+//
+// Note [Destruction]: dropping the last node of a chain drops the next, and so on for a million. `node_dealloc` therefore
+// queues nodes that die while another one is being taken apart, and takes them apart in a loop.
+#include "core/core.h"
+
+#include <structmember.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace rushlight {
+
+PyTypeObject* NodeType = nullptr;
+PyTypeObject* AccumulateGradType = nullptr;
+
+namespace {
+
+// Node numbers order the engine's work. They come from one counter so that graphs built by several threads order too.
+std::atomic<uint64_t> sequence{0};
+
+}  // namespace
+
+Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, int n_outputs) {
+  Node* n;
+  if (kind == Node::Function) {
+    n = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
+    if (!n) return nullptr;
+  } else {
+    n = PyObject_GC_New(Node, type);
+    if (!n) return nullptr;
+    memset(reinterpret_cast<char*>(n) + sizeof(PyObject), 0, sizeof(Node) - sizeof(PyObject));
+  }
+  n->kind = kind;
+  n->seq = sequence.fetch_add(1, std::memory_order_relaxed);
+  n->edges = n->edges_inline;
+  n->saved = n->saved_inline;
+  n->metas = &n->meta_inline[0];
+  n->n_edges = static_cast<uint16_t>(n_edges);
+  n->n_saved = static_cast<uint16_t>(n_saved);
+  n->n_outputs = static_cast<uint16_t>(n_outputs);
+  bool ok = true;
+  if (n_edges > 2) {
+    n->edges = static_cast<Edge*>(PyMem_Calloc(n_edges, sizeof(Edge)));
+    ok = ok && n->edges;
+  }
+  if (n_saved > 3) {
+    n->saved = static_cast<Saved*>(PyMem_Calloc(n_saved, sizeof(Saved)));
+    ok = ok && n->saved;
+  }
+  if (n_outputs > 1) {
+    n->metas = static_cast<OutputMeta*>(PyMem_Calloc(n_outputs, sizeof(OutputMeta)));
+    ok = ok && n->metas;
+  }
+  if (!ok) {
+    if (!n->edges) n->edges = n->edges_inline, n->n_edges = 0;
+    if (!n->saved) n->saved = n->saved_inline, n->n_saved = 0;
+    if (!n->metas) n->metas = &n->meta_inline[0], n->n_outputs = 1;
+    Py_DECREF(n);
+    PyErr_NoMemory();
+    return nullptr;
+  }
+  if (kind != Node::Function) PyObject_GC_Track(n);
+  return n;
+}
+
+int set_output_meta(Node* node, int nr, const Tensor* t) {
+  OutputMeta& m = node->metas[nr];
+  const int ndim = PyArray_NDIM(t->array);
+  const npy_intp* dims = PyArray_DIMS(t->array);
+  m.dtype = t->dtype;
+  npy_intp* to = m.dims_inline;
+  if (ndim > OutputMeta::kInline) {
+    to = static_cast<npy_intp*>(PyMem_Malloc(ndim * sizeof(npy_intp)));
+    if (!to) {
+      PyErr_NoMemory();
+      return -1;
+    }
+    PyMem_Free(m.dims_heap);
+    m.dims_heap = to;
+  }
+  for (int i = 0; i < ndim; ++i) to[i] = dims[i];
+  m.ndim = static_cast<int8_t>(ndim);
+  return 0;
+}
+
+// ---------------------------------------------------------------- saved values
+
+int save_input(Saved* slot, PyObject* value) {
+  Py_INCREF(value);
+  slot->value = value;
+  if (is_tensor(value)) {
+    Tensor* t = as_tensor(value);
+    if ((t->flags & kInference) && grad_enabled() && !tls.inference) {
+      slot->kind = Saved::Object;
+      PyErr_SetString(PyExc_RuntimeError,
+                      "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                      "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+                      "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+      return -1;
+    }
+    slot->kind = Saved::Input;
+    slot->expected = version_of(t);
+  } else {
+    slot->kind = Saved::Object;
+  }
+  return 0;
+}
+
+int save_output(Saved* slot, Tensor* out, int nr) {
+  VersionCounter* v = shared_version(out);
+  if (!v) return -1;
+  hold(v);
+  slot->version = v;
+  slot->expected = v->value;
+  Py_INCREF(out->array);
+  slot->value = as_object(out->array);
+  slot->kind = Saved::Output;
+  slot->output_nr = static_cast<uint8_t>(nr);
+  return 0;
+}
+
+namespace {
+
+const char* kFreed =
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+    "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.";
+
+std::string type_text(PyArrayObject* a, DType dtype) {
+  std::string text = std::string("[torch.") + scalar_name(dtype) + "Tensor [";
+  for (int i = 0; i < PyArray_NDIM(a); ++i) {
+    if (i) text += ", ";
+    text += std::to_string(PyArray_DIM(a, i));
+  }
+  return text + "]]";
+}
+
+// The node's name as torch's in-place error has it: without "Backward0".
+std::string short_name(const Node* n) {
+  std::string name = Py_TYPE(n)->tp_name;
+  const size_t dot = name.rfind('.');
+  if (dot != std::string::npos) name = name.substr(dot + 1);
+  const size_t at = name.rfind("Backward");
+  return at == std::string::npos ? name : name.substr(0, at);
+}
+
+void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t expected, const Node* made_by, uint32_t nr) {
+  std::string text = "one of the variables needed for gradient computation has been modified by an inplace operation: " +
+                     type_text(array, dtype);
+  if (made_by) text += ", which is output " + std::to_string(nr) + " of " + short_name(made_by) + ",";
+  text += " is at version " + std::to_string(now) + "; expected version " + std::to_string(expected) +
+          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+          "torch.autograd.set_detect_anomaly(True, check_nan=False).";
+  PyErr_SetString(PyExc_RuntimeError, text.c_str());
+}
+
+}  // namespace
+
+PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
+  if (node->released) {
+    PyErr_SetString(PyExc_RuntimeError, kFreed);
+    return nullptr;
+  }
+  switch (slot->kind) {
+    case Saved::Nothing: return Py_NewRef(Py_None);
+    case Saved::Object: return Py_NewRef(slot->value);
+    case Saved::Input: {
+      Tensor* t = as_tensor(slot->value);
+      const uint32_t now = version_of(t);
+      if (now != slot->expected) {
+        raise_modified(t->array, t->dtype, now, slot->expected, t->grad_fn, t->output_nr);
+        return nullptr;
+      }
+      return Py_NewRef(slot->value);
+    }
+    case Saved::Output: {
+      const uint32_t now = slot->version->value;
+      if (now != slot->expected) {
+        raise_modified(as_array(slot->value), dtype_of(as_array(slot->value)), now, slot->expected, node, slot->output_nr);
+        return nullptr;
+      }
+      Py_INCREF(slot->value);
+      Tensor* t = wrap_array(as_array(slot->value));
+      if (!t) return nullptr;
+      hold(slot->version);
+      t->version = slot->version;
+      if (for_graph) {
+        Py_INCREF(node);
+        t->grad_fn = node;
+        t->output_nr = slot->output_nr;
+      }
+      return as_object(t);
+    }
+    case Saved::Packed: {
+      PyObject* f = callback("unpack_saved");
+      if (!f) return nullptr;
+      PyObject* args[] = {slot->value, as_object(node)};
+      return PyObject_Vectorcall(f, args, 2, nullptr);
+    }
+  }
+  return nullptr;
+}
+
+void release_saved(Node* node) {
+  if (node->n_saved) node->released = true;
+  for (int i = 0; i < node->n_saved; ++i) {
+    Saved& s = node->saved[i];
+    s.kind = Saved::Nothing;
+    Py_CLEAR(s.value);
+    drop(s.version);
+    s.version = nullptr;
+  }
+}
+
+// ---------------------------------------------------------------- life cycle
+
+namespace {
+
+int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  Node* n = reinterpret_cast<Node*>(self);
+  Py_VISIT(Py_TYPE(self));
+  for (int i = 0; i < n->n_edges; ++i) Py_VISIT(n->edges[i].node);
+  for (int i = 0; i < n->n_saved; ++i) Py_VISIT(n->saved[i].value);
+  Py_VISIT(n->variable);
+  Py_VISIT(n->hooks);
+  Py_VISIT(n->metadata);
+  Py_VISIT(n->dict);
+  return 0;
+}
+
+void forget_variable(Node* n) {
+  if (n->variable && n->variable->accumulator == n) n->variable->accumulator = nullptr;
+  Tensor* v = n->variable;
+  n->variable = nullptr;
+  Py_XDECREF(v);
+}
+
+int node_clear(PyObject* self) {
+  Node* n = reinterpret_cast<Node*>(self);
+  for (int i = 0; i < n->n_edges; ++i) Py_CLEAR(n->edges[i].node);
+  release_saved(n);
+  forget_variable(n);
+  Py_CLEAR(n->hooks);
+  Py_CLEAR(n->metadata);
+  Py_CLEAR(n->dict);
+  return 0;
+}
+
+void destroy(Node* n) {
+  PyTypeObject* type = Py_TYPE(n);
+  node_clear(as_object(n));
+  if (n->edges != n->edges_inline) PyMem_Free(n->edges);
+  if (n->saved != n->saved_inline) PyMem_Free(n->saved);
+  for (int i = 0; i < n->n_outputs; ++i) PyMem_Free(n->metas[i].dims_heap);
+  if (n->metas != &n->meta_inline[0]) PyMem_Free(n->metas);
+  Py_XDECREF(n->op);
+  type->tp_free(n);
+  Py_DECREF(type);
+}
+
+thread_local std::vector<Node*>* dying = nullptr;
+
+void node_dealloc(PyObject* self) {
+  Node* n = reinterpret_cast<Node*>(self);
+  PyObject_GC_UnTrack(self);
+  if (n->weakrefs) PyObject_ClearWeakRefs(self);
+  if (dying) {
+    dying->push_back(n);
+    return;
+  }
+  std::vector<Node*> queue;
+  dying = &queue;
+  destroy(n);
+  while (!queue.empty()) {
+    Node* next = queue.back();
+    queue.pop_back();
+    destroy(next);
+  }
+  dying = nullptr;
+}
+
+// ---------------------------------------------------------------- what a program sees
+
+PyObject* get_next_functions(PyObject* self, void*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  Ref result(PyTuple_New(n->n_edges));
+  if (!result) return nullptr;
+  for (int i = 0; i < n->n_edges; ++i) {
+    PyObject* node = n->edges[i].node ? as_object(n->edges[i].node) : Py_None;
+    PyObject* pair = Py_BuildValue("(OI)", node, n->edges[i].node ? n->edges[i].nr : 0u);
+    if (!pair) return nullptr;
+    PyTuple_SET_ITEM(result.get(), i, pair);
+  }
+  return result.release();
+}
+
+PyObject* get_metadata(PyObject* self, void*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  if (!n->metadata && !(n->metadata = PyDict_New())) return nullptr;
+  return Py_NewRef(n->metadata);
+}
+
+PyObject* get_hooks(PyObject* self, void*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  return Py_NewRef(n->hooks ? n->hooks : Py_None);
+}
+
+int set_hooks(PyObject* self, PyObject* value, void*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  if (value == Py_None) value = nullptr;
+  Py_XINCREF(value);
+  Py_XSETREF(n->hooks, value);
+  return 0;
+}
+
+// ((shape, dtype), ...) of the outputs; the Python side dresses it as torch's _input_metadata.
+PyObject* get_output_metas(PyObject* self, void*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  if (n->kind == Node::Accumulate) {
+    if (!n->variable) return PyTuple_New(0);
+    PyArrayObject* a = n->variable->array;
+    Ref shape(shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)));
+    return shape ? Py_BuildValue("((OO))", shape.get(), dtype_object(n->variable->dtype)) : nullptr;
+  }
+  Ref result(PyTuple_New(n->n_outputs));
+  if (!result) return nullptr;
+  for (int i = 0; i < n->n_outputs; ++i) {
+    Ref shape(shape_tuple(n->metas[i].ndim, n->metas[i].dims()));
+    if (!shape) return nullptr;
+    PyObject* pair = Py_BuildValue("(OO)", shape.get(), dtype_object(n->metas[i].dtype));
+    if (!pair) return nullptr;
+    PyTuple_SET_ITEM(result.get(), i, pair);
+  }
+  return result.release();
+}
+
+PyObject* get_op(PyObject* self, void*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  return Py_NewRef(n->op ? as_object(n->op) : Py_None);
+}
+
+PyObject* node_name(PyObject* self, PyObject*) {
+  std::string name = Py_TYPE(self)->tp_name;
+  const size_t dot = name.rfind('.');
+  if (dot != std::string::npos) name = name.substr(dot + 1);
+  if (name == "AccumulateGrad") name = "torch::autograd::AccumulateGrad";
+  return PyUnicode_FromString(name.c_str());
+}
+
+PyObject* node_sequence_nr(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(reinterpret_cast<Node*>(self)->seq);
+}
+
+PyObject* node_set_sequence_nr(PyObject* self, PyObject* value) {
+  const unsigned long long seq = PyLong_AsUnsignedLongLong(value);
+  if (PyErr_Occurred()) return nullptr;
+  reinterpret_cast<Node*>(self)->seq = seq;
+  Py_RETURN_NONE;
+}
+
+// The name torch gives a saved argument: `input` is `self` there and the result `result`.
+bool saved_name_matches(Op* op, const Op::Save& save, const char* wanted) {
+  if (save.source.kind == Source::Out) return !strcmp(wanted, "result");
+  const char* name = PyUnicode_AsUTF8(op->params[save.source.index].name);
+  if (save.source.kind == Source::ArgShape) return std::string(wanted) == std::string(name) + "_sym_sizes";
+  if (save.source.kind != Source::Arg) return false;
+  if (!strcmp(name, "input")) name = "self";
+  return !strcmp(wanted, name);
+}
+
+PyObject* node_getattro(PyObject* self, PyObject* name) {
+  Node* n = reinterpret_cast<Node*>(self);
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return nullptr;
+  if (n->op && !strncmp(text, "_saved_", 7)) {
+    for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
+      if (saved_name_matches(n->op, n->op->saves[i], text + 7)) return unpack(n, &n->saved[i], true);
+    }
+  }
+  if (n->kind == Node::Accumulate && !strcmp(text, "variable")) {
+    return Py_NewRef(n->variable ? as_object(n->variable) : Py_None);
+  }
+  return PyObject_GenericGetAttr(self, name);
+}
+
+PyObject* node_dir(PyObject* self, PyObject*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  Ref names(PyObject_CallMethod(as_object(Py_TYPE(self)), "mro", nullptr));
+  Ref type_dir(PyObject_Dir(as_object(Py_TYPE(self))));
+  if (!names || !type_dir) return nullptr;
+  if (n->op) {
+    for (const auto& save : n->op->saves) {
+      std::string text = "_saved_";
+      if (save.source.kind == Source::Out) {
+        text += "result";
+      } else {
+        const char* name = PyUnicode_AsUTF8(n->op->params[save.source.index].name);
+        text += !strcmp(name, "input") ? "self" : name;
+        if (save.source.kind == Source::ArgShape) text += "_sym_sizes";
+      }
+      Ref entry(PyUnicode_FromString(text.c_str()));
+      if (!entry || PyList_Append(type_dir.get(), entry.get()) < 0) return nullptr;
+    }
+  }
+  return type_dir.release();
+}
+
+PyObject* node_call(PyObject* self, PyObject* args, PyObject*) {
+  PyObject* f = callback("call_node");
+  if (!f) return nullptr;
+  PyObject* call[] = {self, args};
+  return PyObject_Vectorcall(f, call, 2, nullptr);
+}
+
+// set_edges(tensors): the edges of a Function node, one per input (None where it is no tensor).
+PyObject* node_set_edges(PyObject* self, PyObject* tensors) {
+  Node* n = reinterpret_cast<Node*>(self);
+  Ref items(PySequence_Fast(tensors, "set_edges(sequence)"));
+  if (!items) return nullptr;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
+  if (n->n_edges || n->edges != n->edges_inline || count > UINT16_MAX) {
+    PyErr_SetString(PyExc_RuntimeError, "the edges of a node are set once");
+    return nullptr;
+  }
+  if (count > 2 && !(n->edges = static_cast<Edge*>(PyMem_Calloc(count, sizeof(Edge))))) {
+    n->edges = n->edges_inline;
+    return PyErr_NoMemory();
+  }
+  n->n_edges = static_cast<uint16_t>(count);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (is_tensor(o) && gradient_edge(as_tensor(o), &n->edges[i]) < 0) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+// attach(tensors): makes the given tensors the outputs of this node, in order.
+PyObject* node_attach(PyObject* self, PyObject* tensors) {
+  Node* n = reinterpret_cast<Node*>(self);
+  Ref items(PySequence_Fast(tensors, "attach(sequence)"));
+  if (!items) return nullptr;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
+  if (n->metas != &n->meta_inline[0] || count > UINT16_MAX) {
+    PyErr_SetString(PyExc_RuntimeError, "the outputs of a node are set once");
+    return nullptr;
+  }
+  if (count > 1) {
+    n->metas = static_cast<OutputMeta*>(PyMem_Calloc(count, sizeof(OutputMeta)));
+    if (!n->metas) {
+      n->metas = &n->meta_inline[0];
+      return PyErr_NoMemory();
+    }
+  }
+  n->n_outputs = static_cast<uint16_t>(count);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!is_tensor(o)) continue;
+    Tensor* t = as_tensor(o);
+    if (set_output_meta(n, static_cast<int>(i), t) < 0) return nullptr;
+    if (!is_differentiable(t->dtype)) continue;
+    Py_INCREF(n);
+    Node* old = t->grad_fn;
+    t->grad_fn = n;
+    Py_XDECREF(old);
+    t->output_nr = static_cast<uint32_t>(i);
+    t->flags &= ~kRequiresGrad;
+    if (t->base) t->history_version = version_of(t);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* node_release(PyObject* self, PyObject*) {
+  release_saved(reinterpret_cast<Node*>(self));
+  Py_RETURN_NONE;
+}
+
+PyObject* node_new(PyTypeObject* type, PyObject*, PyObject*) {
+  if (type == NodeType || type == AccumulateGradType || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    PyErr_Format(PyExc_TypeError, "cannot create '%s' instances", type->tp_name);
+    return nullptr;
+  }
+  return as_object(new_node(type, Node::Function, 0, 0, 1));
+}
+
+int node_init(PyObject*, PyObject*, PyObject*) { return 0; }
+
+PyGetSetDef kGetSet[] = {
+    {"next_functions", get_next_functions, nullptr, "((node, output number), ...): where the gradients go.", nullptr},
+    {"metadata", get_metadata, nullptr, "A dictionary for the program's own use.", nullptr},
+    {"_hooks", get_hooks, set_hooks, "The hooks object, or None.", nullptr},
+    {"_output_metas", get_output_metas, nullptr, "((shape, dtype), ...) of the outputs.", nullptr},
+    {"_op", get_op, nullptr, "The table entry this is a call of, or None.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyMethodDef kMethods[] = {
+    {"name", node_name, METH_NOARGS, "The node's name."},
+    {"_sequence_nr", node_sequence_nr, METH_NOARGS, "The node's place in the order of creation."},
+    {"_set_sequence_nr", node_set_sequence_nr, METH_O, "Changes the node's place in the engine's order."},
+    {"_set_edges", node_set_edges, METH_O, "Sets where gradients go (Function nodes)."},
+    {"_attach", node_attach, METH_O, "Makes tensors the outputs of this node (Function nodes)."},
+    {"_release", node_release, METH_NOARGS, "Frees the saved values."},
+    {"__dir__", node_dir, METH_NOARGS, "Attribute names, saved values included."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMemberDef kFunctionMembers[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+template <typename F>
+void* slot(F f) {
+  return reinterpret_cast<void*>(f);
+}
+
+PyObject* node_types = nullptr;  // name -> class
+
+}  // namespace
+
+PyTypeObject* node_type(const char* name) {
+  PyObject* found = PyDict_GetItemString(node_types, name);
+  if (found) return reinterpret_cast<PyTypeObject*>(found);
+  // As torch's: a class of `builtins` with the default object repr. Made by hand because thousands of instances a second
+  // need the plain allocator, not the one of Python-level subclasses.
+  static PyType_Slot slots[] = {{0, nullptr}};
+  PyType_Spec spec = {name, sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};  // collected as its base is
+  Ref bases(PyTuple_Pack(1, as_object(NodeType)));
+  if (!bases) return nullptr;
+  // The spec's name is kept by the type before 3.12: it must outlive it.
+  char* kept = static_cast<char*>(PyMem_Malloc(strlen(name) + 1));
+  if (!kept) {
+    PyErr_NoMemory();
+    return nullptr;
+  }
+  strcpy(kept, name);
+  spec.name = kept;
+  Ref type(PyType_FromSpecWithBases(&spec, bases.get()));
+  if (!type) return nullptr;
+  Ref module(PyUnicode_FromString("builtins"));
+  if (!module || PyObject_SetAttrString(type.get(), "__module__", module.get()) < 0) return nullptr;
+  if (PyDict_SetItemString(node_types, name, type.get()) < 0) return nullptr;
+  return reinterpret_cast<PyTypeObject*>(type.get());  // the dictionary keeps it
+}
+
+// ---------------------------------------------------------------- edges
+
+int gradient_edge(Tensor* t, Edge* edge) {
+  Node* fn;
+  if (current_grad_fn(t, &fn) < 0) return -1;
+  if (fn) {
+    Py_INCREF(fn);
+    edge->node = fn;
+    edge->nr = t->output_nr;
+    return 0;
+  }
+  edge->nr = 0;
+  if (!(t->flags & kRequiresGrad)) {
+    edge->node = nullptr;
+    return 0;
+  }
+  if (t->accumulator) {
+    Py_INCREF(t->accumulator);
+    edge->node = t->accumulator;
+    return 0;
+  }
+  Node* a = new_node(AccumulateGradType, Node::Accumulate, 0, 0, 1);
+  if (!a) return -1;
+  a->seq = UINT64_MAX;
+  Py_INCREF(t);
+  a->variable = t;
+  t->accumulator = a;
+  edge->node = a;
+  return 0;
+}
+
+int init_node(PyObject* module) {
+  node_types = PyDict_New();
+  if (!node_types) return -1;
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("A node of the backward graph.")},
+      {Py_tp_dealloc, slot(node_dealloc)},
+      {Py_tp_traverse, slot(node_traverse)},
+      {Py_tp_clear, slot(node_clear)},
+      {Py_tp_getattro, slot(node_getattro)},
+      {Py_tp_call, slot(node_call)},
+      {Py_tp_getset, kGetSet},
+      {Py_tp_methods, kMethods},
+      {0, nullptr},
+  };
+  static PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(Node), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!NodeType) return -1;
+  AccumulateGradType = node_type("AccumulateGrad");
+  if (!AccumulateGradType) return -1;
+  // What custom Functions derive from: instances have attributes and can be referred to weakly.
+  static PyType_Slot function_slots[] = {
+      {Py_tp_doc, const_cast<char*>("The node, and ctx, of a custom Function.")},
+      {Py_tp_new, slot(node_new)},
+      {Py_tp_init, slot(node_init)},
+      {Py_tp_members, kFunctionMembers},
+      {0, nullptr},
+  };
+  static PyType_Spec function_spec = {"torch.autograd.function.FunctionNode", sizeof(Node), 0,
+                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
+  Ref bases(PyTuple_Pack(1, as_object(NodeType)));
+  Ref function(bases ? PyType_FromSpecWithBases(&function_spec, bases.get()) : nullptr);
+  if (!function) return -1;
+  if (PyModule_AddObjectRef(module, "FunctionNode", function.get()) < 0) return -1;
+  if (PyModule_AddObjectRef(module, "AccumulateGrad", as_object(AccumulateGradType)) < 0) return -1;
+  return PyModule_AddObjectRef(module, "Node", as_object(NodeType));
+}
+
+}  // namespace rushlight

@@ -1,0 +1,409 @@
+// Pointwise ops: type promotion, broadcasting and the road to the block machine (kernels/). Complex numbers, and ops that have no
+// kernel for a type, take the op's portable NumPy definition instead, on operands already cast to the common type.
+//
+// Note [Promotion], torch's rule: tensors with dimensions decide; 0-dim tensors only lift the result to a higher category
+// (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
+#include "core/core.h"
+
+#include <cstring>
+#include <string>
+
+namespace rushlight {
+
+namespace {
+
+enum Category { kBool, kInt, kFloat, kComplex };
+
+Category category_of(DType t) {
+  if (t == DType::Bool) return kBool;
+  if (is_complex(t)) return kComplex;
+  return is_floating(t) ? kFloat : kInt;
+}
+
+DType to_complex(DType t) { return t == DType::F64 || t == DType::C128 ? DType::C128 : DType::C64; }
+
+constexpr DType kNone = DType::Count;
+
+DType combine(DType high, DType low) {
+  if (high == kNone) return low;
+  if (low == kNone) return high;
+  const Category h = category_of(high), l = category_of(low);
+  if (h == kComplex) return high;
+  if (h == kFloat) return l == kComplex ? to_complex(high) : high;
+  if (h == kBool || l == kFloat || l == kComplex) return promote(high, low);
+  return high;
+}
+
+DType scalar_dtype(PyObject* o) {
+  if (PyBool_Check(o) || PyArray_IsScalar(o, Bool)) return DType::Bool;
+  if (PyFloat_Check(o) || PyArray_IsScalar(o, Floating)) return registry.default_dtype;
+  if (PyComplex_Check(o) || PyArray_IsScalar(o, ComplexFloating)) return to_complex(registry.default_dtype);
+  return DType::I64;
+}
+
+}  // namespace
+
+bool is_python_scalar(PyObject* o) {
+  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || PyArray_IsScalar(o, Number) || PyArray_IsScalar(o, Bool);
+}
+
+DType promote(DType a, DType b) {
+  if (a == b) return a;
+  const Category ca = category_of(a), cb = category_of(b);
+  if (ca == kComplex || cb == kComplex) {
+    const bool wide = a == DType::C128 || b == DType::C128 || a == DType::F64 || b == DType::F64;
+    return wide ? DType::C128 : DType::C64;
+  }
+  if (ca == kFloat || cb == kFloat) {
+    if (ca != kFloat) return b;
+    if (cb != kFloat) return a;
+    if (a == DType::F64 || b == DType::F64) return DType::F64;
+    return DType::F32;  // float32 with a half, or the two halves together
+  }
+  if (ca == kBool) return b;
+  if (cb == kBool) return a;
+  // Signed integers by width; an unsigned one needs a wider signed partner.
+  const auto is_unsigned = [](DType t) { return t == DType::U8 || t >= DType::U16; };
+  const ptrdiff_t sa = item_size(a), sb = item_size(b);
+  if (is_unsigned(a) == is_unsigned(b)) return sa >= sb ? a : b;
+  const DType s = is_unsigned(a) ? b : a;
+  const ptrdiff_t su = is_unsigned(a) ? sa : sb, ss = item_size(s);
+  if (ss > su) return s;
+  return su == 1 ? DType::I16 : su == 2 ? DType::I32 : DType::I64;
+}
+
+bool can_cast(DType from, DType to) { return category_of(from) <= category_of(to); }
+
+DType result_type_of(PyObject* const* operands, int n) {
+  DType dims = kNone, zero = kNone, wrapped = kNone;
+  for (int i = 0; i < n; ++i) {
+    PyObject* o = operands[i];
+    if (is_tensor(o)) {
+      Tensor* t = as_tensor(o);
+      DType& group = PyArray_NDIM(t->array) > 0 ? dims : zero;
+      group = group == kNone ? t->dtype : promote(group, t->dtype);
+    } else {
+      const DType d = scalar_dtype(o);
+      wrapped = wrapped == kNone ? d : promote(wrapped, d);
+    }
+  }
+  return combine(dims, combine(zero, wrapped));
+}
+
+PyObject* scalar_object(PyObject* o) {
+  if (PyArray_CheckScalar(o)) return PyObject_CallMethod(o, "item", nullptr);
+  return Py_NewRef(o);
+}
+
+PyArrayObject* cast_array(PyArrayObject* array, DType to) {
+  if (dtype_of(array) == to) return as_array(Py_NewRef(as_object(array)));
+  PyArray_Descr* descr = descr_of(to);
+  if (!descr) return nullptr;
+  if (is_complex(dtype_of(array)) && !is_complex(to)) {
+    // torch drops the imaginary part without a word; NumPy would warn.
+    Ref real(PyObject_GetAttrString(as_object(array), "real"));
+    return real ? cast_array(as_array(real.get()), to) : nullptr;
+  }
+  Py_INCREF(descr);
+  return as_array(PyArray_CastToType(array, descr, 0));
+}
+
+int broadcast_shape(PyObject* const* operands, int n, int* ndim_out, npy_intp* dims) {
+  int ndim = 0;
+  for (int i = 0; i < n; ++i) {
+    if (is_tensor(operands[i])) ndim = std::max(ndim, PyArray_NDIM(as_tensor(operands[i])->array));
+  }
+  for (int d = 0; d < ndim; ++d) dims[d] = 1;
+  for (int i = 0; i < n; ++i) {
+    if (!is_tensor(operands[i])) continue;
+    PyArrayObject* a = as_tensor(operands[i])->array;
+    const int shift = ndim - PyArray_NDIM(a);
+    for (int d = PyArray_NDIM(a) - 1; d >= 0; --d) {
+      const npy_intp size = PyArray_DIM(a, d);
+      npy_intp& have = dims[d + shift];
+      if (size == have || size == 1) continue;
+      if (have == 1) {
+        have = size;
+        continue;
+      }
+      PyErr_Format(PyExc_RuntimeError,
+                   "The size of tensor a (%zd) must match the size of tensor b (%zd) at non-singleton dimension %d", have, size,
+                   d + shift);
+      return -1;
+    }
+  }
+  *ndim_out = ndim;
+  return 0;
+}
+
+namespace {
+
+// A Python number as the element that a kernel reads with stride 0.
+struct Constant {
+  union {
+    double f64;
+    float f32;
+    int64_t i64;
+  };
+};
+
+// -1 with an exception; 0 where the number does not fit the compute type (complex).
+int read_constant(PyObject* o, DType compute, Constant* c) {
+  if (compute == DType::I64) {
+    Ref index(PyNumber_Index(o));
+    if (!index) return -1;
+    int overflow;
+    c->i64 = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+    if (overflow) {
+      PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long: the number does not fit in 64 bits");
+      return -1;
+    }
+    return 1;
+  }
+  const double v = PyFloat_CheckExact(o) ? PyFloat_AS_DOUBLE(o) : PyFloat_AsDouble(o);
+  if (v == -1 && PyErr_Occurred()) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) && PyLong_Check(o)) {
+      PyErr_Clear();
+      PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long: the number does not fit in 64 bits");
+    }
+    return -1;
+  }
+  if (compute == DType::F32) c->f32 = static_cast<float>(v);
+  else c->f64 = v;
+  return 1;
+}
+
+bool same_layout(PyArrayObject* a, PyArrayObject* b) {
+  if (PyArray_NDIM(a) != PyArray_NDIM(b)) return false;
+  return !memcmp(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a) * sizeof(npy_intp));
+}
+
+bool has_kernels(const Program& program, DType compute) {
+  for (const Instr& i : program.code) {
+    if (!kernels().block(i.op, compute)) return false;
+  }
+  return true;
+}
+
+DType compute_type(DType t) {
+  switch (t) {
+    case DType::F32:
+    case DType::F16:
+    case DType::BF16: return DType::F32;
+    case DType::F64: return DType::F64;
+    case DType::C64:
+    case DType::C128:
+    case DType::U64: return kNone;
+    default: return DType::I64;
+  }
+}
+
+// A new array for a result of the operands' broadcast shape. Like torch's, it keeps the memory order of the first operand that
+// already has that shape.
+PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const npy_intp* dims, DType dtype) {
+  for (int i = 0; i < n; ++i) {
+    if (!is_tensor(operands[i])) continue;
+    PyArrayObject* a = as_tensor(operands[i])->array;
+    if (PyArray_NDIM(a) != ndim || memcmp(PyArray_DIMS(a), dims, ndim * sizeof(npy_intp))) continue;
+    if (PyArray_IS_C_CONTIGUOUS(a)) break;
+    bool broadcast = false;
+    for (int d = 0; d < ndim; ++d) broadcast |= PyArray_STRIDE(a, d) == 0 && PyArray_DIM(a, d) > 1;
+    if (broadcast) continue;
+    PyArray_Descr* descr = descr_of(dtype);
+    if (!descr) return nullptr;
+    Py_INCREF(descr);
+    return as_array(PyArray_NewLikeArray(a, NPY_KEEPORDER, descr, 0));
+  }
+  return new_array(dtype, ndim, dims);
+}
+
+int run_machine(const Program& program, DType compute, PyObject* const* operands, int n, PyArrayObject* out) {
+  const int ndim = PyArray_NDIM(out);
+  Strided inputs[kMaxParams];
+  Constant constants[kMaxParams];
+  npy_intp strides[kMaxParams][NPY_MAXDIMS];
+  npy_intp zero[NPY_MAXDIMS];
+  bool zeroed = false;
+  for (int i = 0; i < n; ++i) {
+    PyObject* o = operands[i];
+    if (!is_tensor(o)) {
+      if (!zeroed) {
+        for (int d = 0; d < ndim; ++d) zero[d] = 0;
+        zeroed = true;
+      }
+      if (read_constant(o, compute, &constants[i]) < 0) return -1;
+      inputs[i] = Strided{reinterpret_cast<char*>(&constants[i]), compute, reinterpret_cast<ptrdiff_t*>(zero)};
+      continue;
+    }
+    PyArrayObject* a = as_tensor(o)->array;
+    const int shift = ndim - PyArray_NDIM(a);
+    const ptrdiff_t* s = PyArray_STRIDES(a);
+    if (shift != 0 || !same_layout(a, out)) {
+      for (int d = 0; d < shift; ++d) strides[i][d] = 0;
+      for (int d = 0; d < PyArray_NDIM(a); ++d) strides[i][d + shift] = PyArray_DIM(a, d) == 1 ? 0 : PyArray_STRIDE(a, d);
+      s = strides[i];
+    }
+    inputs[i] = Strided{PyArray_BYTES(a), as_tensor(o)->dtype, s};
+  }
+  const Strided result{PyArray_BYTES(out), dtype_of(out), PyArray_STRIDES(out)};
+  ReleaseGil release(PyArray_SIZE(out) > (1 << 15));
+  kernels().run_program(program, compute, inputs, result, ndim, PyArray_DIMS(out));
+  return 0;
+}
+
+// The op's NumPy definition on operands of the common type.
+PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, PyArrayObject* out) {
+  PyObject* definition = op->portable ? op->portable : op->forward;
+  if (!definition) {
+    PyErr_Format(PyExc_RuntimeError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
+    return nullptr;
+  }
+  Ref args[kMaxParams];
+  PyObject* raw[kMaxParams];
+  for (int i = 0; i < op->n_params; ++i) {
+    if (i < n && is_tensor(slots[i])) {
+      args[i] = Ref(as_object(cast_array(as_tensor(slots[i])->array, common)));
+    } else if (i < n) {
+      PyArray_Descr* descr = descr_of(common);
+      if (!descr) return nullptr;
+      Py_INCREF(descr);
+      args[i] = Ref(PyArray_FromAny(slots[i], nullptr, 0, 0, 0, nullptr));
+      if (!args[i]) {
+        Py_DECREF(descr);
+        return nullptr;
+      }
+      args[i] = Ref(PyArray_CastToType(as_array(args[i].get()), descr, 0));
+    } else {
+      args[i] = Ref::borrow(slots[i]);
+    }
+    if (!args[i]) return nullptr;
+    raw[i] = args[i].get();
+  }
+  PyObject* value = PyObject_Vectorcall(definition, raw, op->n_params, nullptr);
+  if (!value) return nullptr;
+  if (value == Py_NotImplemented) {
+    Py_DECREF(value);
+    PyErr_Format(PyExc_RuntimeError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
+    return nullptr;
+  }
+  Ref array(PyArray_FROM_O(value));
+  Py_DECREF(value);
+  if (!array) return nullptr;
+  PyArrayObject* cast = cast_array(as_array(array.get()), result);
+  if (!cast) return nullptr;
+  if (!out) {
+    if (!PyArray_BASE(cast) && cast != as_array(array.get())) return cast;
+    if (!PyArray_BASE(cast)) return cast;
+    Ref owned(as_object(cast));
+    return as_array(PyArray_NewCopy(cast, NPY_KEEPORDER));
+  }
+  Ref owned(as_object(cast));
+  if (PyArray_CopyInto(out, cast) < 0) return nullptr;
+  return as_array(Py_NewRef(as_object(out)));
+}
+
+const npy_intp kSmall = 4096;
+
+// The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
+PyArrayObject* try_direct(Op* op, PyObject* const* slots, int n) {
+  if (op->opcode < 0 || n > 2 || op->result == ResultType::Bool) return nullptr;
+  PyObject* first = slots[0];
+  if (!is_tensor(first)) return nullptr;
+  Tensor* a = as_tensor(first);
+  const BlockFn block = a->dtype == DType::F32 ? op->block_f32 : a->dtype == DType::F64 ? op->block_f64 : nullptr;
+  if (!block || !PyArray_IS_C_CONTIGUOUS(a->array) || !PyArray_ISALIGNED(a->array)) return nullptr;
+  const npy_intp size = PyArray_SIZE(a->array);
+  if (size > kSmall) return nullptr;
+  const void* right = nullptr;
+  alignas(64) char filled[64 * sizeof(double)];
+  if (n == 2) {
+    PyObject* second = slots[1];
+    if (is_tensor(second)) {
+      Tensor* b = as_tensor(second);
+      if (b->dtype != a->dtype || !same_layout(a->array, b->array) || !PyArray_IS_C_CONTIGUOUS(b->array) ||
+          !PyArray_ISALIGNED(b->array)) {
+        return nullptr;
+      }
+      right = PyArray_DATA(b->array);
+    } else {
+      if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second))) return nullptr;
+      Constant c;
+      if (read_constant(second, a->dtype, &c) < 0) {
+        PyErr_Clear();
+        return nullptr;
+      }
+      if (a->dtype == DType::F32) {
+        for (npy_intp i = 0; i < size; ++i) reinterpret_cast<float*>(filled)[i] = c.f32;
+      } else {
+        for (npy_intp i = 0; i < size; ++i) reinterpret_cast<double*>(filled)[i] = c.f64;
+      }
+      right = filled;
+    }
+  }
+  PyArrayObject* out = new_array(a->dtype, PyArray_NDIM(a->array), PyArray_DIMS(a->array));
+  if (!out) return nullptr;
+  block(PyArray_DATA(a->array), right, nullptr, PyArray_DATA(out), size);
+  return out;
+}
+
+}  // namespace
+
+PyArrayObject* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, PyArrayObject* out) {
+  int ndim;
+  npy_intp dims[NPY_MAXDIMS];
+  if (broadcast_shape(operands, n, &ndim, dims) < 0) return nullptr;
+  const DType compute = compute_type(result);
+  Ref target(out ? Py_NewRef(as_object(out)) : as_object(result_array(operands, n, ndim, dims, result)));
+  if (!target) return nullptr;
+  if (run_machine(program, compute, operands, n, as_array(target.get())) < 0) return nullptr;
+  return as_array(target.release());
+}
+
+PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* out) {
+  const int n = op->program_arity;
+  if (!out) {
+    PyArrayObject* direct = try_direct(op, slots, n);
+    if (direct || PyErr_Occurred()) return direct;
+  }
+  // Plain parameters among the first n are numbers the program reads; they take no part in promotion.
+  PyObject* operands[kMaxParams];
+  int n_operands = 0;
+  bool has_complex = false;
+  for (int i = 0; i < n; ++i) {
+    if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n_operands++] = slots[i];
+    else has_complex |= PyComplex_Check(slots[i]);
+  }
+  DType common = result_type_of(operands, n_operands);
+  DType result = common;
+  switch (op->result) {
+    case ResultType::Promoted: break;
+    case ResultType::Float:
+      if (!is_differentiable(common)) common = result = registry.default_dtype;
+      break;
+    case ResultType::Bool: result = DType::Bool; break;
+    case ResultType::Default: break;
+  }
+  int ndim;
+  npy_intp dims[NPY_MAXDIMS];
+  if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
+  if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
+  DType compute = compute_type(common);
+  if (compute == DType::I64) {
+    for (int i = 0; i < n; ++i) {
+      if (op->params[i].kind == Param::Number && PyFloat_Check(slots[i])) compute = kNone;
+    }
+  }
+  for (int i = 0; i < n && compute != kNone; ++i) {
+    if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
+    if (is_tensor(slots[i]) && !PyArray_ISALIGNED(as_tensor(slots[i])->array)) compute = kNone;
+  }
+  if (compute == kNone || has_complex || !op->program || !has_kernels(*op->program, compute)) {
+    return run_portable(op, slots, n, common, out ? dtype_of(out) : result, out);
+  }
+  Ref target(out ? Py_NewRef(as_object(out)) : as_object(result_array(slots, n, ndim, dims, result)));
+  if (!target) return nullptr;
+  if (run_machine(*op->program, compute, slots, n, as_array(target.get())) < 0) return nullptr;
+  return as_array(target.release());
+}
+
+}  // namespace rushlight

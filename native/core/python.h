@@ -1,0 +1,68 @@
+// Python.h and NumPy's C API, included the one right way by every file that handles Python objects.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define PY_ARRAY_UNIQUE_SYMBOL rushlight_ARRAY_API
+#ifndef RUSHLIGHT_IMPORT_ARRAY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "kernels/kernels.h"
+
+namespace rushlight {
+
+// A strong reference with scope: dropped at the end of it.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : p_(owned) {}
+  Ref(Ref&& o) noexcept : p_(o.release()) {}
+  Ref& operator=(Ref&& o) noexcept {
+    PyObject* old = p_;
+    p_ = o.release();
+    Py_XDECREF(old);
+    return *this;
+  }
+  Ref(const Ref&) = delete;
+  Ref& operator=(const Ref&) = delete;
+  ~Ref() { Py_XDECREF(p_); }
+  static Ref borrow(PyObject* p) {
+    Py_XINCREF(p);
+    return Ref(p);
+  }
+  PyObject* get() const { return p_; }
+  PyObject* release() {
+    PyObject* p = p_;
+    p_ = nullptr;
+    return p;
+  }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+// Lets other Python threads run while a long kernel does.
+class ReleaseGil {
+ public:
+  explicit ReleaseGil(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~ReleaseGil() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  ReleaseGil(const ReleaseGil&) = delete;
+  ReleaseGil& operator=(const ReleaseGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// The element type of a NumPy array, or DType::Count where no tensor has it (big-endian, objects, strings, ...).
+DType dtype_of(PyArrayObject* array);
+// The NumPy descriptor of an element type: a borrowed reference, or nullptr with an exception set.
+PyArray_Descr* descr_of(DType dtype);
+// A new C-contiguous, uninitialised array; nullptr with an exception set on failure.
+PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape);
+
+}  // namespace rushlight

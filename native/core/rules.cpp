@@ -1,0 +1,264 @@
+// What a recorded call does backwards. An Op offers up to three roads, tried in this order:
+//   1. the fused kernel (`backward`): one call over ndarrays for all gradients;
+//   2. a traced program: a pointwise partial times the incoming gradient, in one pass of the block machine;
+//   3. the rule itself, a Python function of tensors.
+// When a graph of the backward is wanted, or a tensor is watched, only the third is taken: it is made of ops, so it records.
+#include "core/core.h"
+
+#include <string>
+
+namespace rushlight {
+
+int compile_rules(Op* op) {
+  if (op->rules_compiled) return 0;
+  op->rules_compiled = true;
+  if (!op->compiler) return 0;
+  Ref done(PyObject_CallOneArg(op->compiler, as_object(op)));
+  if (!done) {
+    op->rules_compiled = false;
+    return -1;
+  }
+  return 0;
+}
+
+namespace {
+
+// One argument of a rule: a new reference.
+PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool for_graph) {
+  switch (s.kind) {
+    case Source::Grad: return Py_NewRef(grads[s.index] ? grads[s.index] : Py_None);
+    case Source::Grads: {
+      PyObject* tuple = PyTuple_New(node->n_outputs);
+      if (!tuple) return nullptr;
+      for (int i = 0; i < node->n_outputs; ++i) PyTuple_SET_ITEM(tuple, i, Py_NewRef(grads[i] ? grads[i] : Py_None));
+      return tuple;
+    }
+    case Source::Needs: {
+      PyObject* tuple = PyTuple_New(node->n_edges);
+      if (!tuple) return nullptr;
+      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyBool_FromLong(node->edges[i].node != nullptr));
+      return tuple;
+    }
+    default: break;
+  }
+  if (s.slot < 0) {
+    PyErr_SetString(PyExc_SystemError, "rushlight: a rule reads a value that was not saved");
+    return nullptr;
+  }
+  return unpack(node, &node->saved[s.slot], for_graph);
+}
+
+bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kWatched); }
+
+// The kernels' result for a saved value: the ndarray of a tensor, anything else as it is. Takes over `o`.
+PyObject* array_of(PyObject* o) {
+  if (!o || !is_tensor(o)) return o;
+  PyObject* array = Py_NewRef(as_object(as_tensor(o)->array));
+  Py_DECREF(o);
+  return array;
+}
+
+// 1 done, 0 not for these arguments, -1 exception.
+int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
+  Op* op = node->op;
+  if (!grads[0]) return 0;
+  const size_t n = op->backward_sources.size();
+  Ref owned[kMaxParams];
+  PyObject* args[kMaxParams];
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* value = source_value(node, op->backward_sources[i], grads, false);
+    if (!value) return -1;
+    if (!is_plain_value(value)) {
+      Py_DECREF(value);
+      return 0;
+    }
+    owned[i] = Ref(array_of(value));
+    args[i] = owned[i].get();
+  }
+  Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
+  if (!result) return -1;
+  if (result.get() == Py_NotImplemented) return 0;
+  PyObject* single[] = {result.get()};
+  PyObject* const* items = single;
+  Py_ssize_t count = 1;
+  if (PyTuple_Check(result.get())) {
+    items = &PyTuple_GET_ITEM(result.get(), 0);
+    count = PyTuple_GET_SIZE(result.get());
+  }
+  if (count != node->n_edges) {
+    PyErr_Format(PyExc_SystemError, "rushlight: the fused backward of %U gave %zd gradients for %d edges", op->name, count,
+                 node->n_edges);
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (items[i] == Py_None || !node->edges[i].node) continue;
+    Ref array(PyArray_FROM_O(items[i]));
+    if (!array) return -1;
+    grads_in[i] = as_object(wrap_array(as_array(array.release())));
+    if (!grads_in[i]) return -1;
+  }
+  return 1;
+}
+
+// The same protocol for one traced program.
+int run_traced(Node* node, const Rule& rule, PyObject* const* grads, PyObject** grad_in) {
+  Tensor* g = as_tensor(grads[0]);
+  if (!is_floating(g->dtype)) return 0;
+  const size_t n = rule.program_sources.size();
+  Ref owned[kMaxParams];
+  PyObject* operands[kMaxParams];
+  for (size_t i = 0; i < n; ++i) {
+    owned[i] = Ref(source_value(node, rule.program_sources[i], grads, false));
+    operands[i] = owned[i].get();
+    if (!operands[i]) return -1;
+    if (is_tensor(operands[i])) {
+      Tensor* t = as_tensor(operands[i]);
+      if ((t->flags & kWatched) || is_complex(t->dtype) || t->dtype == DType::U64 || !PyArray_ISALIGNED(t->array)) return 0;
+    } else if (!PyFloat_Check(operands[i]) && !PyLong_Check(operands[i])) {
+      return 0;
+    }
+  }
+  PyArrayObject* array = run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, nullptr);
+  if (!array) return -1;
+  *grad_in = as_object(wrap_array(array));
+  return *grad_in ? 1 : -1;
+}
+
+}  // namespace
+
+int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+  Op* op = node->op;
+  if (compile_rules(op) < 0) return -1;
+  if (node->released && node->n_saved) {
+    // Said before anything is computed, whichever value would have been missed first.
+    for (int i = 0; i < node->n_saved; ++i) {
+      Ref value(unpack(node, &node->saved[i], false));
+      if (!value) return -1;
+    }
+  }
+  bool plain = !create_graph;
+  for (int i = 0; i < node->n_outputs && plain; ++i) plain = !grads[i] || is_plain_value(grads[i]);
+  if (op->backward && plain) {
+    const int done = run_fused(node, grads, grads_in);
+    if (done) return done < 0 ? -1 : 0;
+  }
+  // Where each parameter's edges begin.
+  int first_edge[kMaxParams];
+  int list_length = node->n_edges - (static_cast<int>(op->edge_params.size()) - 1);
+  int e = 0;
+  for (uint8_t p : op->edge_params) {
+    first_edge[p] = e;
+    e += p == op->list_param ? list_length : 1;
+  }
+  for (const Rule& rule : op->rules) {
+    bool wanted = false;
+    for (uint8_t p : rule.params) {
+      const int n = p == op->list_param ? list_length : 1;
+      for (int k = 0; k < n; ++k) wanted |= node->edges[first_edge[p] + k].node != nullptr;
+    }
+    if (!wanted) continue;
+    if (plain && grads[0]) {
+      if (rule.identity) {
+        grads_in[first_edge[rule.params[0]]] = Py_NewRef(grads[0]);
+        continue;
+      }
+      if (rule.program) {
+        const int done = run_traced(node, rule, grads, &grads_in[first_edge[rule.params[0]]]);
+        if (done < 0) return -1;
+        if (done) continue;
+      }
+    }
+    Ref owned[kMaxParams];
+    PyObject* args[kMaxParams];
+    const size_t n = rule.sources.size();
+    for (size_t i = 0; i < n; ++i) {
+      owned[i] = Ref(source_value(node, rule.sources[i], grads, create_graph));
+      if (!(args[i] = owned[i].get())) return -1;
+    }
+    Ref result(PyObject_Vectorcall(rule.function, args, n, nullptr));
+    if (!result) return -1;
+    if (rule.params.size() == 1 && rule.params[0] != op->list_param) {
+      if (result.get() != Py_None) grads_in[first_edge[rule.params[0]]] = result.release();
+      continue;
+    }
+    if (!PyTuple_Check(result.get()) && !PyList_Check(result.get())) {
+      PyErr_Format(PyExc_TypeError, "rushlight: the rule of %U must give a tuple of gradients", op->name);
+      return -1;
+    }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(result.get());
+    const bool list = rule.params[0] == op->list_param;
+    if (count != (list ? list_length : static_cast<Py_ssize_t>(rule.params.size()))) {
+      PyErr_Format(PyExc_TypeError, "rushlight: the rule of %U gave %zd gradients", op->name, count);
+      return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(result.get(), i);
+      const int at = list ? first_edge[rule.params[0]] + static_cast<int>(i) : first_edge[rule.params[i]];
+      if (item != Py_None) grads_in[at] = Py_NewRef(item);
+    }
+  }
+  return 0;
+}
+
+// ---------------------------------------------------------------- sums and fitting
+
+namespace {
+
+bool owned_alone(PyObject* o) {
+  if (Py_REFCNT(o) != 1 || Py_TYPE(o) != TensorType) return false;
+  Tensor* t = as_tensor(o);
+  PyArrayObject* a = t->array;
+  return Py_REFCNT(a) == 1 && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) && !t->version && !t->base &&
+         !requires_grad(t);
+}
+
+}  // namespace
+
+PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
+  Ref left(a), right(b);
+  Op* add = op_callback("add");
+  if (!add) return nullptr;
+  if (create_graph || !is_plain_value(a) || !is_plain_value(b)) return call_op(add, a, b);
+  Tensor* x = as_tensor(a);
+  Tensor* y = as_tensor(b);
+  PyArrayObject* target = nullptr;
+  if (x->dtype == y->dtype && PyArray_SAMESHAPE(x->array, y->array)) {
+    if (owned_alone(a)) target = x->array;
+    else if (owned_alone(b)) target = y->array;
+  }
+  PyObject* slots[kMaxParams] = {a, b};
+  if (!target) return call_op(add, a, b);
+  for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
+  Ref sum(as_object(pointwise_forward(add, slots, target)));
+  if (!sum) return nullptr;
+  return target == x->array ? left.release() : right.release();
+}
+
+PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph) {
+  Tensor* t = as_tensor(g);
+  const int have = PyArray_NDIM(t->array);
+  const npy_intp* sizes = PyArray_DIMS(t->array);
+  bool same = have == ndim;
+  for (int i = 0; same && i < ndim; ++i) same = sizes[i] == dims[i];
+  if (same && t->dtype == dtype) return g;
+  Ref current(g);
+  GradMode mode(create_graph);
+  if (!same) {
+    Ref shape(shape_tuple(ndim, dims));
+    PyObject* f = shape ? callback("sum_to") : nullptr;
+    if (!f) return nullptr;
+    PyObject* args[] = {current.get(), shape.get()};
+    current = Ref(PyObject_Vectorcall(f, args, 2, nullptr));
+    if (!current) return nullptr;
+  }
+  if (as_tensor(current.get())->dtype != dtype) {
+    PyObject* f = callback("fit_dtype");
+    PyObject* wanted = f ? dtype_object(dtype) : nullptr;
+    if (!wanted) return nullptr;
+    PyObject* args[] = {current.get(), wanted};
+    current = Ref(PyObject_Vectorcall(f, args, 2, nullptr));
+  }
+  return current.release();
+}
+
+}  // namespace rushlight

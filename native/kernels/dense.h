@@ -1,0 +1,108 @@
+// The table of the kernels that are not pointwise: reductions, softmax, small products, pooling, optimizer steps.
+//
+// Like Kernels (kernels.h): isa/*.cpp is compiled once per instruction set, dense_kernels() is the table of the set that
+// kernels() chose. All of them work on one thread; the bindings split the work. Strides of rows are in bytes and may be
+// anything (0, negative); elements within a row are adjacent.
+#pragma once
+#include "kernels/kernels.h"
+
+namespace rushlight {
+
+// Any and All give Bool, Sum and Prod of integers I64, the others the element type of the input.
+enum class Reduce : uint8_t { Sum, Prod, Max, Min, SumSquares, Any, All, Count };
+
+struct Reducer {
+  DType result = DType::Count;
+  // out[i] = the reduction of the n elements of row i.
+  void (*rows)(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) = nullptr;
+  // out[j] = the reduction of column j over n rows; `inner` columns.
+  void (*columns)(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t inner, void* out) = nullptr;
+};
+
+// A matrix operand in elements: element (i, j) is data[i * row + j * column].
+struct MatrixView {
+  const void* data;
+  ptrdiff_t row, column;
+};
+
+// The numbers of an optimizer step, in double as the Python side gives them.
+struct SgdOptions {
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov, maximize;
+};
+struct AdamOptions {
+  double lr, beta1, beta2, eps, weight_decay;
+  bool amsgrad, maximize, decoupled;
+};
+
+// The geometry of one image plane under a window.
+struct Window {
+  ptrdiff_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
+};
+
+struct DenseKernels {
+  const char* isa;
+
+  // --- reductions.cpp --- (F32 and F64 unless said; a null function pointer where the element type has no kernel)
+  Reducer (*reducer)(Reduce op, DType dtype);
+  // out[i] = the first index of the largest (smallest) element of row i, of the first NaN if there is one. Real types.
+  void (*(*arg_rows)(bool largest, DType dtype))(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n,
+                                                int64_t* out);
+  // out[i] = sum of (x - mean)^2 over row i, by divisor; mean[i] may be null.
+  void (*variance_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor,
+                        void* out, void* mean);
+  // Running sums (products) along the middle of a contiguous (outer, n, inner); accumulated in double, integers in int64.
+  // Element types: F32, F64, and I64 for integers.
+  void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
+
+  // --- softmax.cpp --- over the middle of a contiguous (outer, n, inner)
+  void (*softmax)(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
+  void (*softmax_backward)(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n,
+                           ptrdiff_t inner, void* out);
+  // out[i] = log of the sum of e^x over row i.
+  void (*logsumexp_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out);
+
+  // --- norm.cpp --- over rows of n adjacent elements
+  // y = (x - mean) * rstd * weight + bias; weight and bias of n elements or null.
+  void (*layer_norm)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias,
+                     double eps, void* y, void* mean, void* rstd);
+  // grad_x may be null; grad_weight and grad_bias (n elements, added to) may be null.
+  void (*layer_norm_backward)(DType dtype, const void* grad, const void* x, const void* mean, const void* rstd,
+                              const void* weight, ptrdiff_t rows, ptrdiff_t n, void* grad_x, void* grad_weight,
+                              void* grad_bias);
+  // Sum of (x - y)^2 over n elements; and out = (x - y) * factor.
+  double (*squared_difference)(DType dtype, const void* x, const void* y, ptrdiff_t n);
+  void (*scaled_difference)(DType dtype, const void* x, const void* y, double factor, ptrdiff_t n, void* out);
+  // x *= factor.
+  void (*scale)(DType dtype, void* x, double factor, ptrdiff_t n);
+  // Sets every of `rows` rows of n elements to the bias.
+  void (*fill_rows)(DType dtype, const void* bias, ptrdiff_t rows, ptrdiff_t n, void* out);
+
+  // --- gemm.cpp ---
+  // c (m x n, rows of ldc elements) = a (m x k) @ b (k x n) + bias (n elements or null); accumulate adds to c instead.
+  // Any strides. For products too small for a BLAS call to pay.
+  void (*small_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
+                     const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+
+  // --- conv.cpp --- one plane or one image at a time
+  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` planes, 0 outside.
+  void (*im2col)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* columns);
+  // The transpose: adds every column element to where it came from.
+  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, void* planes);
+  void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out,
+                   int64_t* indices);
+  void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,
+                   double divisor, void* out);
+  void (*avg_pool_backward)(DType dtype, const void* grad, ptrdiff_t channels, const Window& window,
+                            bool count_include_pad, double divisor, void* planes);
+
+  // --- optimizers.cpp --- in place over n elements
+  // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.
+  void (*sgd)(DType dtype, void* param, const void* grad, void* buffer, bool first, ptrdiff_t n, const SgdOptions& o);
+  void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
+               ptrdiff_t n, double step, const AdamOptions& o);
+};
+
+const DenseKernels& dense_kernels();
+
+}  // namespace rushlight

@@ -1,0 +1,29 @@
+// What the files of the dense table share: their entry points, gathered by dense_table.cpp, and dispatch over float types.
+#pragma once
+#include "kernels/dense.h"
+#include "kernels/isa/vec.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+
+void fill_reductions(DenseKernels& table);
+void fill_softmax(DenseKernels& table);
+void fill_norm(DenseKernels& table);
+void fill_gemm(DenseKernels& table);
+void fill_conv(DenseKernels& table);
+void fill_optimizers(DenseKernels& table);
+
+// Calls f.template operator()<float>() or <double>(): the bindings let no other type through.
+template <class F>
+RUSHLIGHT_INLINE void float_or_double(DType dtype, F f) {
+  if (dtype == DType::F32)
+    f.template operator()<float>();
+  else
+    f.template operator()<double>();
+}
+
+RUSHLIGHT_INLINE ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+RUSHLIGHT_INLINE float square_root(float x) { return __builtin_sqrtf(x); }
+RUSHLIGHT_INLINE double square_root(double x) { return __builtin_sqrt(x); }
+
+}  // namespace rushlight::RUSHLIGHT_ISA

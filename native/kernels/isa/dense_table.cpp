@@ -1,0 +1,27 @@
+// The DenseKernels table of one instruction set.
+#include "kernels/isa/dense_impl.h"
+
+#define RUSHLIGHT_TEXT(x) #x
+#define RUSHLIGHT_NAME(x) RUSHLIGHT_TEXT(x)
+
+namespace rushlight::RUSHLIGHT_ISA {
+
+static DenseKernels make_table() {
+  DenseKernels table{};
+  table.isa = RUSHLIGHT_NAME(RUSHLIGHT_ISA);
+  fill_reductions(table);
+  fill_softmax(table);
+  fill_norm(table);
+  fill_gemm(table);
+  fill_conv(table);
+  fill_optimizers(table);
+  return table;
+}
+
+const DenseKernels& dense_table();
+const DenseKernels& dense_table() {
+  static const DenseKernels table = make_table();
+  return table;
+}
+
+}  // namespace rushlight::RUSHLIGHT_ISA

@@ -1,0 +1,113 @@
+// From an op on one element (ops.h) to its BlockFn: the loops over contiguous elements.
+//
+// Compiled once per instruction set: everything here is local to the file that includes it.
+#pragma once
+#include <string.h>
+
+#include <concepts>
+
+#include "kernels/isa/ops.h"
+#include "kernels/isa/pointwise.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+
+template <class Op, class T>
+concept Unary = Op::arity == 1 && requires(T x) {
+  { Op::apply(x) } -> std::same_as<T>;
+};
+template <class Op, class T>
+concept Binary = Op::arity == 2 && requires(T x) {
+  { Op::apply(x, x) } -> std::same_as<T>;
+};
+template <class Op, class T>
+concept Ternary = Op::arity == 3 && requires(T x) {
+  { Op::apply(x, x, x) } -> std::same_as<T>;
+};
+template <class Op, class T>
+concept Guarded = requires(T x) { Op::apply_far(x); };
+
+// flatten: the whole of apply is inlined, however long; a call left in the loop would keep it from vectorising.
+template <class Op, class T>
+[[gnu::flatten]] inline void loop(const T* a, [[maybe_unused]] const T* b, [[maybe_unused]] const T* c, T* out, ptrdiff_t n) {
+  RUSHLIGHT_INDEPENDENT
+  for (ptrdiff_t i = 0; i < n; ++i) {
+    if constexpr (Op::arity == 1) {
+      out[i] = Op::apply(a[i]);
+    } else if constexpr (Op::arity == 2) {
+      out[i] = Op::apply(a[i], b[i]);
+    } else {
+      out[i] = Op::apply(a[i], b[i], c[i]);
+    }
+  }
+}
+
+// A cache line of elements: a whole number of vectors in every instruction set.
+template <class T>
+constexpr ptrdiff_t kLine = 64 / static_cast<ptrdiff_t>(sizeof(T));
+
+// For ops worth it: the last elements are done as a full line in a buffer, not one by one.
+template <class Op, class T>
+inline void padded_loop(const T* a, const T* b, const T* c, T* out, ptrdiff_t n) {
+  const ptrdiff_t whole = n & -kLine<T>;
+  loop<Op, T>(a, b, c, out, whole);
+  const size_t rest = static_cast<size_t>(n - whole);
+  if (rest == 0) return;
+  alignas(64) T lines[Op::arity][kLine<T>] = {};
+  memcpy(lines[0], a + whole, rest * sizeof(T));
+  if constexpr (Op::arity >= 2) memcpy(lines[1], b + whole, rest * sizeof(T));
+  if constexpr (Op::arity >= 3) memcpy(lines[2], c + whole, rest * sizeof(T));
+  loop<Op, T>(lines[0], lines[Op::arity >= 2 ? 1 : 0], lines[Op::arity >= 3 ? 2 : 0], lines[0], kLine<T>);
+  memcpy(out + whole, lines[0], rest * sizeof(T));
+}
+
+template <class Op, class T>
+inline bool all_fit(const T* a, ptrdiff_t n) {
+  int misfits = 0;
+  for (ptrdiff_t i = 0; i < n; ++i) misfits |= Op::fits(a[i]) ? 0 : 1;
+  return misfits == 0;
+}
+
+template <class Op, class T>
+void run_block(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
+  const T* a = static_cast<const T*>(a_);
+  const T* b = static_cast<const T*>(b_);
+  const T* c = static_cast<const T*>(c_);
+  T* out = static_cast<T*>(out_);
+  if constexpr (Guarded<Op, T>) {
+    constexpr ptrdiff_t kStretch = 512;
+    for (ptrdiff_t i = 0; i < n; i += kStretch) {
+      const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
+      if (all_fit<Op, T>(a + i, count)) {
+        padded_loop<Op, T>(a + i, nullptr, nullptr, out + i, count);
+      } else {
+        for (ptrdiff_t j = i; j < i + count; ++j) out[j] = Op::fits(a[j]) ? Op::apply(a[j]) : Op::apply_far(a[j]);
+      }
+    }
+  } else if constexpr (Op::template cost<T> == kVector) {
+    padded_loop<Op, T>(a, b, c, out, n);
+  } else {
+    loop<Op, T>(a, b, c, out, n);
+  }
+}
+
+template <class Op, class T>
+constexpr BlockOp block_op() {
+  if constexpr (Unary<Op, T> || Binary<Op, T> || Ternary<Op, T>) {
+    return {run_block<Op, T>, Op::template cost<T>};
+  } else {
+    return {};
+  }
+}
+
+// The block functions of all ops for one compute type, by op number.
+struct BlockOps {
+  BlockOp of[AllOps::size];
+};
+template <class T, class... Op>
+constexpr BlockOps block_ops(OpList<Op...>) {
+  return {{block_op<Op, T>()...}};
+}
+
+}  // namespace
+}  // namespace rushlight::RUSHLIGHT_ISA

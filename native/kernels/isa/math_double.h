@@ -1,0 +1,380 @@
+// Elementary functions of double, written so that a loop over them vectorises (see math_float.h), and the functions
+// that float evaluates through double.
+//
+// exp, exp2, expm1, log, log2, log1p, tanh, sigmoid, sin and cos are accurate to 2 units in the last place; the *_core
+// functions only to what rounding to float needs. The rest is the C library's.
+//
+// Compiled once per instruction set: everything here is local to the file that includes it.
+#pragma once
+#include <math.h>
+
+#include <cstdint>
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define RUSHLIGHT_FMA 1  // a fused multiply-add is one instruction here
+#endif
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+namespace math {
+
+constexpr double kHuge = 1.7976931348623157e+308;
+constexpr double kInf = __builtin_huge_val();
+constexpr double kNan = __builtin_nan("");
+constexpr uint64_t kSign = uint64_t{1} << 63;
+constexpr double kPi = 3.141592653589793;
+
+inline uint64_t bits(double x) { return __builtin_bit_cast(uint64_t, x); }
+inline double from_bits(uint64_t u) { return __builtin_bit_cast(double, u); }
+inline double abs(double x) { return from_bits(bits(x) & ~kSign); }
+inline double copysign(double x, double sign) { return from_bits((bits(x) & ~kSign) | (bits(sign) & kSign)); }
+
+inline double floor(double x) { return ::floor(x); }
+inline double ceil(double x) { return ::ceil(x); }
+inline double trunc(double x) { return ::trunc(x); }
+inline double round(double x) { return ::nearbyint(x); }  // half to even: the rounding mode is never changed
+inline double sqrt(double x) { return ::sqrt(x); }
+
+inline double madd(double a, double b, double c) {
+#ifdef RUSHLIGHT_FMA
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// c[0] + c[1] x + ...; by recursion, as a loop inside the loop over elements would keep that from vectorising.
+template <int I = 0, int N>
+inline double polynomial(double x, const double (&c)[N]) {
+  if constexpr (I == N - 1) {
+    return c[I];
+  } else {
+    return madd(polynomial<I + 1>(x, c), x, c[I]);
+  }
+}
+
+// e^x = 2^k p: x = k ln 2 + r, |r| <= ln 2 / 2, in two parts since the last digits of r count. Adding kRound rounds to an
+// integer, which then stands in the low bits.
+constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+struct ExpParts {
+  uint64_t k;  // in the low bits: k modulo 2^51
+  double high, low;
+};
+inline ExpParts split_exp(double x) {
+  const double shifted = madd(x, 1.4426950408889634, kRound);
+  const double k = shifted - kRound;
+  return {bits(shifted), madd(k, -0.6931471803691238, x), k * -1.9082149292705877e-10};  // the first is exact
+}
+// (e^r - 1 - r) / r^2
+inline double exp_rest(double r) {
+  constexpr double c[] = {0.5,                   0.1666666666666667,     0.041666666666666644, 0.008333333333326084,
+                          0.0013888888888896598, 0.0001984126987500228,  2.48015873012031e-05, 2.755725517000089e-06,
+                          2.755729381409872e-07, 2.5105312729622103e-08, 2.0908611194200546e-09};
+  return polynomial(r, c);
+}
+inline double exp_of(const ExpParts& s) {
+  const double r = s.high + s.low;
+  const double first = 1.0 + s.high;
+  const double lost = (1.0 - first) + s.high + s.low;
+  return first + madd(r * r, exp_rest(r), lost);
+}
+
+inline double power_of_two(uint64_t k) { return from_bits((k + 1023) << 52); }
+
+// p * 2^k in two steps, so that results below the normal range round once and those above overflow.
+inline double scale(double p, uint64_t k) {
+  const uint64_t half = k >> 1;
+  return p * power_of_two(half) * power_of_two(k - half);
+}
+
+inline double exp(double x) {
+  x = x < -746.0 ? -746.0 : x;
+  x = x > 710.0 ? 710.0 : x;
+  const ExpParts s = split_exp(x);
+  return scale(exp_of(s), s.k);
+}
+
+inline double exp2(double x) {
+  constexpr double c[] = {0.6931471805599453,    0.24022650695910072,    0.055504108664821625,  0.00961812910762848,
+                          0.001333355814640647,  0.00015403530393370734, 1.5252733841556773e-05, 1.3215486808705563e-06,
+                          1.0178057087733941e-07, 7.0548973041554995e-09, 4.4558179083360645e-10, 2.5729324177362305e-11};
+  x = x < -1076.0 ? -1076.0 : x;
+  x = x > 1025.0 ? 1025.0 : x;
+  const double shifted = x + kRound;
+  const double r = x - (shifted - kRound);
+  return scale(madd(r, polynomial(r, c), 1.0), bits(shifted));
+}
+
+inline double expm1(double x) {
+  double y = x < -50.0 ? -50.0 : x;
+  y = y > 710.0 ? 710.0 : y;
+  const ExpParts s = split_exp(y);
+  const double r = s.high + s.low;
+  const double half = power_of_two(s.k - 1);  // 2^(k-1): 2^k itself may overflow
+  const double first = madd(half, s.high, half - 0.5);  // half (e^x - 1) = (half - 1/2) + half r + half r^2 q
+  const double lost = madd(half, s.high, (half - 0.5) - first);
+  const double rest = madd(half, madd(r * r, exp_rest(r), s.low), lost);
+  return abs(x) < 1e-17 ? x : 2.0 * (first + rest);
+}
+
+// log(x) = e ln 2 + log1p(f) with x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log1p(f) = f - (square - correction).
+struct LogParts {
+  double e, f, square, correction;
+};
+inline LogParts split_log(double x) {
+  constexpr double c[] = {0.666666666666667,   0.3999999999989819,  0.28571428626570206, 0.2222221103781659,
+                          0.18182896183483085, 0.15331487235865734, 0.14619343453512615};
+  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
+  const bool small = x < 2.2250738585072014e-308;
+  const double y = small ? x * 18014398509481984.0 : x;
+  const uint64_t u = bits(y) + (0x3ff0000000000000 - kSqrtHalf);
+  const double e = from_bits((u >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0) - (small ? 54.0 : 0.0);
+  const double f = from_bits((u & 0xfffffffffffff) + kSqrtHalf) - 1.0;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  const double square = 0.5 * f * f;
+  return {e, f, square, s * (square + z * polynomial(z, c))};
+}
+// The logarithm where x > 0 and finite is `r`.
+inline double with_log_specials(double x, double r) {
+  const double special = x == 0.0 ? -kInf : (x < 0.0 ? kNan : x);  // else inf or NaN: itself
+  return (x > 0.0) & (x <= kHuge) ? r : special;
+}
+inline double log(double x) {
+  const LogParts s = split_log(x);
+  const double low = s.correction + s.e * 1.9082149292705877e-10;
+  return with_log_specials(x, s.e * 0.6931471803691238 - ((s.square - low) - s.f));
+}
+inline double log2(double x) {
+  const LogParts s = split_log(x);
+  return with_log_specials(x, madd(s.f - (s.square - s.correction), 1.4426950408889634, s.e));
+}
+
+// The logarithm of the rounded 1 + x, corrected by what rounding lost.
+inline double log1p(double x) {
+  const double u = 1.0 + x;
+  const double lost = x - (u - 1.0);
+  const double r = log(u);
+  const double corrected = (u > 0.0) & (u <= kHuge) ? r + lost / u : r;
+  return abs(x) < 5e-17 ? x : corrected;
+}
+
+inline double tanh(double x) {
+  const double a = abs(x);
+  const double t = expm1(2.0 * (a > 20.0 ? 20.0 : a));
+  return copysign(t / (t + 2.0), x);
+}
+
+inline double sigmoid(double x) {
+  const double e = exp(-abs(x));
+  const double q = e / (1.0 + e);
+  const double numerator = x >= 0.0 ? 1.0 : e;
+  return madd(-numerator, q, numerator);  // numerator / (1 + e), with the error of that sum times q only
+}
+
+// sin and cos: x = k pi/2 + r + r_low, the product with pi/2 in three parts of which two are exact for |k| < 2^20.
+constexpr double kTrigLimit = 1048576.0;
+inline double sin_quadrant(double x, uint64_t quadrant) {
+  constexpr double sc[] = {-0.16666666666666666,   0.008333333333330948,    -0.00019841269836756774,
+                           2.7557316101617874e-06, -2.505113165023518e-08, 1.5918115263265974e-10};
+  constexpr double cc[] = {0.041666666666666664,    -0.0013888888888887398, 2.480158729876456e-05,
+                           -2.7557317271145144e-07, 2.087614614655861e-09,  -1.1382623647474604e-11};
+  const double shifted = madd(x, 0.6366197723675814, kRound);
+  const double k = shifted - kRound;
+  const double first = x - k * 1.5707963267341256;
+  const double second = first - k * 6.077100506303966e-11;
+  const double tail = k * 2.0222662487959506e-21 - ((first - second) - k * 6.077100506303966e-11);
+  const double r = second - tail;
+  const double low = (second - r) - tail;
+  const double z = r * r;
+  const double s = r + (r * z * polynomial(z, sc) + low);
+  const double h = 1.0 - 0.5 * z;
+  const double c = h + (((1.0 - h) - 0.5 * z) + (z * z * polynomial(z, cc) - r * low));
+  const uint64_t q = bits(shifted) + quadrant;
+  return from_bits(bits((q & 1) != 0 ? c : s) ^ ((q & 2) << 62));
+}
+inline double sin(double x) { return abs(x) < 1e-8 ? x : sin_quadrant(x, 0); }
+inline double cos(double x) { return sin_quadrant(x, 1); }
+
+// --- for float: relative error well below 2^-24, not the last bit of a double; arguments are floats ---
+
+inline double sinh_core(double x) {
+  const double a = abs(x);
+  const double t = expm1(a > 600.0 ? 600.0 : a);  // beyond: inf as a float
+  return copysign(0.5 * (t + t / (t + 1.0)), x);
+}
+inline double cosh_core(double x) {
+  const double e = exp(abs(x));
+  return 0.5 * (e + 1.0 / e);
+}
+inline double asinh_core(double x) {
+  const double a = abs(x);
+  const double big = a > 1e100 ? 1e100 : a;  // inf: through log1p alone
+  return copysign(a > 1e100 ? a : log1p(big + big * big / (1.0 + sqrt(big * big + 1.0))), x);
+}
+inline double acosh_core(double x) {
+  const double t = x - 1.0;
+  return log1p(t + sqrt(t) * sqrt(t + 2.0));
+}
+inline double atanh_core(double x) {
+  const double a = abs(x);
+  return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
+}
+
+// asin(a) = a + a z A(z) for a <= 1/2, z = a^2; beyond that through asin(sqrt((1 - a) / 2)).
+struct AsinParts {
+  double small;  // asin of a or of sqrt((1 - a) / 2)
+  bool beyond;
+};
+inline AsinParts asin_parts(double a) {
+  constexpr double c[] = {0.16666666686085643,  0.07499992404401838,  0.04464766388813485, 0.030269138728589183,
+                          0.023611817008891752, 0.010574415516912909, 0.030974540371355073};
+  const bool beyond = a > 0.5;
+  const double z = beyond ? 0.5 * (1.0 - a) : a * a;
+  const double y = beyond ? sqrt(z) : a;
+  return {y * madd(z, polynomial(z, c), 1.0), beyond};
+}
+inline double asin_core(double x) {
+  const AsinParts p = asin_parts(abs(x));
+  return copysign(p.beyond ? kPi / 2 - 2.0 * p.small : p.small, x);
+}
+inline double acos_core(double x) {
+  const AsinParts p = asin_parts(abs(x));
+  const double inner = kPi / 2 - copysign(p.small, x);
+  const double outer = x < 0.0 ? kPi - 2.0 * p.small : 2.0 * p.small;
+  return p.beyond ? outer : inner;
+}
+
+// The angle of (x, y): the smaller of |x|, |y| over the larger, once more reduced to [0, tan(pi / 8)].
+inline double atan2_core(double y, double x) {
+  constexpr double c[] = {-0.33333333279206956, 0.19999977242158135, -0.14284150302070778,
+                          0.11071348499196115,  -0.08624552940250581, 0.05047820620035853};
+  const double ay = abs(y), ax = abs(x);
+  const bool swap = ay > ax;
+  const double low = swap ? ax : ay, high = swap ? ay : ax;
+  const bool upper = low >= 0.4142135623730951 * high;
+  const double top = upper ? low - high : low, bottom = upper ? low + high : high;
+  const double q = ax == ay ? 0.0 : top / bottom;  // equal infinities too
+  const double z = q * q;
+  double angle = q * madd(z, polynomial(z, c), 1.0);
+  angle = upper ? angle + kPi / 4 : angle;
+  angle = low == 0.0 ? 0.0 : angle;  // (0, 0) too
+  angle = swap ? kPi / 2 - angle : angle;
+  angle = (bits(x) & kSign) != 0 ? kPi - angle : angle;
+  return copysign(ax + ay != ax + ay ? kNan : angle, y);
+}
+
+// erfc(a) = e^(-a^2) P(t) / (1 + 2 a), t = (a - 2) / (a + 2), for 0 <= a <= 11; beyond that it is 0 as a float.
+inline double erfc_core(double x) {
+  constexpr double c[] = {1.2769783816332898,    -0.09276382568828287,   -0.16603040892885038,   0.16405123483815703,
+                          -0.05421975076242475,  -0.008033314001124862,  0.008720692294601942,   0.0012663983660592267,
+                          -0.0014503265209471728, -0.0004366233039405461, 0.00019884016793328627, 0.0001189608359776039,
+                          -5.877832372935734e-06, -1.1281075245113587e-05};
+  double a = abs(x);
+  a = a > 11.0 ? 11.0 : a;
+  const double t = (a - 2.0) / (a + 2.0);
+  const double r = exp(-a * a) * polynomial(t, c) / (1.0 + 2.0 * a);
+  return x < 0.0 ? 2.0 - r : r;
+}
+
+// x^y through e^(y log |x|): its relative error, some 1e-14, is far below a float's. y == 0 and x == 1 give 1 whatever
+// the other is, as C's pow.
+inline double pow_core(double x, double y) {
+  const double a = abs(x);
+  const double r = exp(y * log(a));
+  const bool whole = floor(y) == y;
+  const bool odd = whole & (floor(0.5 * y) * 2.0 != y);
+  const double sign_bits = from_bits(odd ? bits(r) | (bits(x) & kSign) : bits(r));
+  double result = (x < 0.0) & (a <= kHuge) & !whole ? kNan : sign_bits;
+  result = (a == 1.0) & (abs(y) == kInf) ? 1.0 : result;
+  return (y == 0.0) | (x == 1.0) ? 1.0 : result;
+}
+
+// erfinv to a relative 1e-8: polynomials in w = -log(1 - x^2), beyond w = 5 in its root (up to that of the last float
+// below 1).
+inline double erfinv_start(double x) {
+  constexpr double c[] = {1.501409351110792,      0.24664028942745514,    -0.004177320040540122,  -0.0012527485028416625,
+                          0.00021825772396383324, -4.9596917942159974e-06, -3.4234142742219917e-06, 4.6541741050233154e-07,
+                          1.598430613388877e-08,  -8.739010702831317e-09,  4.671932509046839e-10};
+  constexpr double d[] = {2.832976798456619,      1.0016752718685291,     0.00944554934952663,    -0.00764365217406242,
+                          0.005684698954453551,   -0.0035601113117075117, 0.001487094778498953,   -0.00014456512190694904,
+                          -0.00029431040055676836, 0.0002005565875429747, -2.8168474807591317e-05, -2.4526314901493382e-05,
+                          9.161577242877544e-06};
+  const double w = -log(1.0 - x * x);
+  const double near = polynomial(w - 2.5, c);
+  const double far = polynomial(sqrt(w) - 3.0, d);
+  const double r = x * (w < 5.0 ? near : far);
+  return abs(x) < 1.0 ? r : (abs(x) == 1.0 ? x * kInf : kNan);
+}
+
+// --- not vectorised ---
+
+inline double log10(double x) { return ::log10(x); }
+inline double tan(double x) { return ::tan(x); }
+inline double sinh(double x) { return ::sinh(x); }
+inline double cosh(double x) { return ::cosh(x); }
+inline double asinh(double x) { return ::asinh(x); }
+inline double acosh(double x) { return ::acosh(x); }
+inline double atanh(double x) { return ::atanh(x); }
+inline double asin(double x) { return ::asin(x); }
+inline double acos(double x) { return ::acos(x); }
+inline double atan(double x) { return ::atan(x); }
+inline double atan2(double y, double x) { return ::atan2(y, x); }
+inline double hypot(double x, double y) { return ::hypot(x, y); }
+inline double pow(double x, double y) { return ::pow(x, y); }
+inline double fmod(double x, double y) { return ::fmod(x, y); }
+inline double nextafter(double x, double y) { return ::nextafter(x, y); }
+inline double erf(double x) { return ::erf(x); }
+inline double erfc(double x) { return ::erfc(x); }
+
+inline double lgamma(double x) {
+#if defined(__GLIBC__) || defined(__APPLE__)
+  int sign;
+  return ::lgamma_r(x, &sign);  // lgamma itself writes a global
+#else
+  return ::lgamma(x);
+#endif
+}
+
+// erfinv: the start above, then two Newton-Halley steps; the residual through erfc near 1, where 1 - |x| is exact.
+inline double erfinv(double x) {
+  const double a = abs(x);
+  if (!(a < 1.0)) return a == 1.0 ? x * kInf : kNan;
+  if (a < 1e-9) return x * 0.886226925452758;
+  double y = erfinv_start(a);
+  if (a > 0.9999999) {  // the start is fitted to floats: its own asymptote instead
+    const double t = ::sqrt(-::log((1.0 - a) * 1.772453850905516));
+    y = ::sqrt(-::log((1.0 - a) * 1.772453850905516 * t));
+  }
+  for (int i = 0; i < (a > 0.9999999 ? 4 : 2); ++i) {
+    const double residual = a > 0.5 ? (1.0 - a) - ::erfc(y) : ::erf(y) - a;
+    const double step = residual / (1.1283791670955126 * ::exp(-y * y));
+    y -= step / (1.0 + y * step);
+  }
+  return copysign(y, x);
+}
+
+// Reflection for x < 0, then the recurrence up to x >= 10, then the asymptotic series.
+inline double digamma(double x) {
+  if (x == 0.0) return copysign(kInf, -x);
+  double result = 0.0;
+  if (x < 0.0) {
+    if (floor(x) == x || x == -kInf) return kNan;
+    result = -kPi / ::tan(kPi * (x - trunc(x)));
+    x = 1.0 - x;
+  }
+  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
+  constexpr double c[] = {1.0 / 12,  -1.0 / 120,      1.0 / 252, -1.0 / 240,
+                          1.0 / 132, -691.0 / 32760, 1.0 / 12};  // B(2k) / 2k
+  const double z = 1.0 / (x * x);
+  return result + ::log(x) - 0.5 / x - z * polynomial(z, c);
+}
+
+inline bool trig_fits(double x) { return abs(x) <= kTrigLimit; }
+inline double sin_far(double x) { return ::sin(x); }
+inline double cos_far(double x) { return ::cos(x); }
+inline double tan_far(double x) { return ::tan(x); }
+
+}  // namespace math
+}  // namespace
+}  // namespace rushlight::RUSHLIGHT_ISA

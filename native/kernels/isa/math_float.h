@@ -1,0 +1,241 @@
+// Elementary functions of float, written so that a loop over them vectorises: no branches, no tables, no library calls.
+//
+// Each follows the usual pattern: reduce the argument, evaluate a polynomial fitted to the remaining interval, rebuild;
+// special values come out of selections at the end. Errors are at most 1.5 units in the last place. A function whose
+// float-only evaluation would lose digits computes in double (math_double.h) and rounds once.
+//
+// Compiled once per instruction set: everything here is local to the file that includes it.
+#pragma once
+#include "kernels/isa/math_double.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+namespace math {
+
+constexpr float kHugeF = 3.40282347e+38f;
+constexpr float kInfF = __builtin_huge_valf();
+constexpr float kNanF = __builtin_nanf("");
+constexpr uint32_t kSignF = 0x80000000u;
+
+inline uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
+inline float from_bits(uint32_t u) { return __builtin_bit_cast(float, u); }
+inline float abs(float x) { return from_bits(bits(x) & ~kSignF); }
+inline float copysign(float x, float sign) { return from_bits((bits(x) & ~kSignF) | (bits(sign) & kSignF)); }
+
+inline float madd(float a, float b, float c) {
+#ifdef RUSHLIGHT_FMA
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// c[0] + c[1] x + ...; by recursion, as a loop inside the loop over elements would keep that from vectorising.
+template <int I = 0, int N>
+inline float polynomial(float x, const float (&c)[N]) {
+  if constexpr (I == N - 1) {
+    return c[I];
+  } else {
+    return madd(polynomial<I + 1>(x, c), x, c[I]);
+  }
+}
+
+// e^x = 2^k p: x = k ln 2 + r, |r| <= ln 2 / 2, in two parts since the last digits of r count. Adding kRoundF rounds to an
+// integer, which then stands in the low bits.
+constexpr float kRoundF = 12582912.0f;  // 1.5 * 2^23
+struct ExpPartsF {
+  uint32_t k;  // in the low bits: k modulo 512
+  float high, low;
+};
+inline ExpPartsF split_exp(float x) {
+  const float shifted = madd(x, 1.44269504f, kRoundF);
+  const float k = shifted - kRoundF;
+  return {bits(shifted), madd(k, -0.693359375f, x), k * 2.12194440e-4f};  // the first is exact
+}
+// (e^r - 1 - r) / r^2
+inline float exp_rest(float r) {
+  constexpr float c[] = {0.5f, 0.166665763f, 0.0416665524f, 0.00836323295f, 0.00139262504f};
+  return polynomial(r, c);
+}
+inline float exp_of(const ExpPartsF& s) {
+  const float r = s.high + s.low;
+  const float first = 1.0f + s.high;
+  const float lost = (1.0f - first) + s.high + s.low;
+  return first + madd(r * r, exp_rest(r), lost);
+}
+
+inline float power_of_two(uint32_t k) { return from_bits((k + 127) << 23); }
+
+// p * 2^k in two steps, so that results below the normal range round once and those above overflow.
+inline float scale(float p, uint32_t k) {
+  const uint32_t half = k >> 1;
+  return p * power_of_two(half) * power_of_two(k - half);
+}
+
+// e^x for x in [-87, 88]: results in the normal range only.
+inline float exp_normal(float x) {
+  const ExpPartsF s = split_exp(x);
+  return exp_of(s) * power_of_two(s.k);
+}
+
+inline float exp(float x) {
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  const ExpPartsF s = split_exp(x);
+  return scale(exp_of(s), s.k);
+}
+
+inline float exp2(float x) {
+  constexpr float c[] = {0.693147182f, 0.240226507f, 0.0555035695f, 0.00961808302f, 0.00133908633f, 0.000154531634f};
+  x = x < -151.0f ? -151.0f : x;
+  x = x > 129.0f ? 129.0f : x;
+  const float shifted = x + kRoundF;
+  const float r = x - (shifted - kRoundF);
+  return scale(madd(r, polynomial(r, c), 1.0f), bits(shifted));
+}
+
+inline float expm1(float x) {
+  float y = x < -30.0f ? -30.0f : x;
+  y = y > 89.0f ? 89.0f : y;
+  const ExpPartsF s = split_exp(y);
+  const float r = s.high + s.low;
+  const float half = power_of_two(s.k - 1);  // 2^(k-1): 2^k itself may overflow
+  const float first = madd(half, s.high, half - 0.5f);  // half (e^x - 1) = (half - 1/2) + half r + half r^2 q
+  const float lost = madd(half, s.high, (half - 0.5f) - first);
+  const float rest = madd(half, madd(r * r, exp_rest(r), s.low), lost);
+  return abs(x) < 2e-8f ? x : 2.0f * (first + rest);
+}
+
+inline float log(float x) {
+  constexpr float c[] = {0.333333313f,  -0.24999997f, 0.200007156f,  -0.166678026f, 0.142490581f,
+                         -0.124256872f, 0.116854198f, -0.114797339f, 0.0697161183f};
+  constexpr uint32_t kSqrtHalf = 0x3f3504f3u;
+  const bool small = x < 1.17549435e-38f;
+  const float y = small ? x * 8388608.0f : x;
+  const uint32_t u = bits(y) - kSqrtHalf;  // y = 2^e m, sqrt(1/2) <= m < sqrt(2)
+  const float e = static_cast<float>(static_cast<int32_t>(u) >> 23) - (small ? 23.0f : 0.0f);
+  const float f = from_bits((u & 0x7fffffu) + kSqrtHalf) - 1.0f;
+  const float z = f * f;
+  float r = madd(f * z, polynomial(f, c), e * -2.12194440e-4f);
+  r = madd(z, -0.5f, r) + f;
+  r = madd(e, 0.693359375f, r);
+  const float special = x == 0.0f ? -kInfF : (x < 0.0f ? kNanF : x);  // else inf or NaN: itself
+  return (x > 0.0f) & (x <= kHugeF) ? r : special;
+}
+
+// The logarithm of the rounded 1 + x, corrected by what rounding lost.
+inline float log1p(float x) {
+  const float u = 1.0f + x;
+  const float lost = x - (u - 1.0f);
+  const float r = log(u);
+  const float corrected = (u > 0.0f) & (u <= kHugeF) ? r + lost / u : r;
+  return abs(x) < 2e-8f ? x : corrected;
+}
+
+inline float tanh(float x) {
+  constexpr float c[] = {-0.333333343f, 0.133333102f, -0.0539607033f, 0.0217809398f, -0.00838426407f, 0.00233955053f};
+  const float a = abs(x);
+  const float z = a * a;
+  const float small = madd(a * z, polynomial(z, c), a);
+  const float large = 1.0f - 2.0f / (exp_normal(2.0f * (a > 10.0f ? 10.0f : a)) + 1.0f);
+  return copysign(a < 0.61f ? small : large, x);
+}
+
+inline float sigmoid(float x) {
+  const float e = exp(-abs(x));
+  const float q = e / (1.0f + e);
+  const float numerator = x >= 0.0f ? 1.0f : e;
+  return madd(-numerator, q, numerator);  // numerator / (1 + e), with the error of that sum times q only
+}
+
+inline float erf(float x) {
+  constexpr float c[] = {0.128379226f,  -0.376126289f,  0.112835526f,
+                         -0.0268451404f, 0.00513974065f, -0.000696232601f};  // erf(a) / a - 1, in a^2
+  constexpr float d[] = {-0.000216702319f, 1.12977183f,      0.632705688f,    0.109138899f,     -0.0257965736f,
+                         0.0044923625f,    -0.000522886927f, 3.32797899e-05f, -3.81464389e-07f, -5.35601785e-08f};
+                        // -log(erfc(a))
+  const float a = abs(x);
+  const float b = a > 4.0f ? 4.0f : a;
+  const float small = madd(a, polynomial(a * a, c), a);
+  const float large = 1.0f - exp_normal(-polynomial(b, d));
+  return copysign(a < 0.7f ? small : large, x);
+}
+
+// sin and cos: x = k pi + r (cos: (k + 1/2) pi + r) reduced in double, so that nearby multiples of pi keep their digits.
+constexpr float kTrigLimitF = 1048576.0f;  // beyond it k pi is no longer exact enough: the library's function
+
+inline float sine_of(double x, double k, uint64_t sign) {
+  constexpr double c[] = {-0.1666666666387985, 0.008333332768529359, -0.0001984108650700057, 2.753645944364609e-06,
+                          -2.408009508712208e-08};
+  const double r = madd(k, -1.2154201013012384e-10, madd(k, -3.1415926534682512, x));
+  const double z = r * r;
+  const double s = r * madd(z, polynomial(z, c), 1.0);
+  return static_cast<float>(from_bits(bits(s) ^ (sign << 63)));
+}
+inline float sin(float x_) {
+  const double x = x_;
+  const double shifted = madd(x, 0.3183098861837907, kRound);
+  return sine_of(x, shifted - kRound, bits(shifted));
+}
+inline float cos(float x_) {
+  const double x = x_;
+  const double shifted = madd(x, 0.3183098861837907, -0.5) + kRound;
+  return sine_of(x, (shifted - kRound) + 0.5, ~bits(shifted));
+}
+inline float tan(float x_) {
+  const double x = x_;
+  constexpr double sc[] = {-0.16666666663854168, 0.008333331874273714, -0.000198400864995936, 2.7249895230611676e-06};
+  constexpr double cc[] = {0.041666664658901405, -0.0013888302919113633, 2.4547916853691016e-05};
+  const double shifted = madd(x, 0.6366197723675814, kRound);
+  const double k = shifted - kRound;
+  const double r = madd(k, -6.077100506506192e-11, madd(k, -1.5707963267341256, x));
+  const double z = r * r;
+  const double s = r * madd(z, polynomial(z, sc), 1.0);
+  const double c = madd(z * z, polynomial(z, cc), madd(z, -0.5, 1.0));
+  const bool odd = (bits(shifted) & 1) != 0;
+  return static_cast<float>((odd ? -c : s) / (odd ? s : c));
+}
+
+// --- those that compute in double and round once ---
+
+inline float log2(float x) { return static_cast<float>(log2(static_cast<double>(x))); }
+inline float log10(float x) { return static_cast<float>(log(static_cast<double>(x)) * 0.4342944819032518); }
+inline float sinh(float x) { return static_cast<float>(sinh_core(x)); }
+inline float cosh(float x) { return static_cast<float>(cosh_core(x)); }
+inline float asinh(float x) { return static_cast<float>(asinh_core(x)); }
+inline float acosh(float x) { return static_cast<float>(acosh_core(x)); }
+inline float atanh(float x) { return static_cast<float>(atanh_core(x)); }
+inline float asin(float x) { return static_cast<float>(asin_core(x)); }
+inline float acos(float x) { return static_cast<float>(acos_core(x)); }
+inline float atan(float x) { return static_cast<float>(atan2_core(x, 1.0)); }
+inline float atan2(float y, float x) { return static_cast<float>(atan2_core(y, x)); }
+inline float erfc(float x) { return static_cast<float>(erfc_core(x)); }
+inline float erfinv(float x) { return static_cast<float>(erfinv_start(x)); }
+inline float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
+inline float hypot(float x, float y) {
+  const double dx = x, dy = y;
+  const float r = static_cast<float>(sqrt(dx * dx + dy * dy));
+  return (abs(x) == kInfF) | (abs(y) == kInfF) ? kInfF : r;
+}
+inline float pow(float x, float y) { return static_cast<float>(pow_core(x, y)); }
+
+// --- the C library's ---
+
+inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
+inline float fmod(float x, float y) { return ::fmodf(x, y); }
+inline float nextafter(float x, float y) { return ::nextafterf(x, y); }
+inline float floor(float x) { return ::floorf(x); }
+inline float ceil(float x) { return ::ceilf(x); }
+inline float trunc(float x) { return ::truncf(x); }
+inline float round(float x) { return ::nearbyintf(x); }
+inline float sqrt(float x) { return ::sqrtf(x); }
+
+// Beyond the range of the argument reduction.
+inline bool trig_fits(float x) { return abs(x) <= kTrigLimitF; }
+inline float sin_far(float x) { return ::sinf(x); }
+inline float cos_far(float x) { return ::cosf(x); }
+inline float tan_far(float x) { return ::tanf(x); }
+
+}  // namespace math
+}  // namespace
+}  // namespace rushlight::RUSHLIGHT_ISA

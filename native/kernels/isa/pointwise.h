@@ -1,0 +1,30 @@
+// What the pointwise files of one instruction set share: the block functions by compute type, and the conversions.
+#pragma once
+#include "kernels/kernels.h"
+
+// The next loop reads and writes nothing that another of its iterations writes: out is an operand or apart from it.
+#if defined(__clang__)
+#define RUSHLIGHT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define RUSHLIGHT_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define RUSHLIGHT_INDEPENDENT
+#endif
+
+namespace rushlight::RUSHLIGHT_ISA {
+
+struct BlockOp {
+  BlockFn fn = nullptr;  // null: the op is not defined for this compute type
+  int cost = 0;          // of an element, in units of an addition
+};
+const BlockOp* float_ops();   // pointwise_float.cpp; indexed by op number
+const BlockOp* double_ops();  // pointwise_double.cpp
+const BlockOp* int_ops();     // pointwise_int.cpp
+
+// n elements `stride` bytes apart to contiguous ones of the compute type, and back.
+using LoadFn = void (*)(const char* in, ptrdiff_t stride, void* out, ptrdiff_t n);
+using StoreFn = void (*)(const void* in, char* out, ptrdiff_t stride, ptrdiff_t n);
+LoadFn load_function(DType from, DType compute);  // convert.cpp
+StoreFn store_function(DType compute, DType to);
+
+}  // namespace rushlight::RUSHLIGHT_ISA

@@ -1,0 +1,206 @@
+// Vec<T>: as many elements of type T as one register of the instruction set being compiled holds.
+//
+// For loops that the compiler does not vectorise by itself because floating-point addition must keep its order
+// (reductions, products of matrices), and for exp over a register. Built on the vector extension of GCC and Clang; elsewhere
+// a plain array, which the compiler may vectorise. Everything here is forced inline: an inline function left out of line
+// would be merged by the linker with the copy of another instruction set.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#if defined(__FMA__) || defined(__AVX512F__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define RUSHLIGHT_INLINE inline __attribute__((always_inline))
+#define RUSHLIGHT_VECTOR_EXTENSION 1
+#else
+#define RUSHLIGHT_INLINE __forceinline
+#endif
+
+namespace rushlight::RUSHLIGHT_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int kVecBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kVecBytes = 32;
+#else
+inline constexpr int kVecBytes = 16;
+#endif
+
+template <class T>
+struct Vec {
+  static constexpr int N = kVecBytes / static_cast<int>(sizeof(T));
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+  typedef T Raw __attribute__((vector_size(kVecBytes)));
+  Raw v;
+#else
+  T v[N];
+#endif
+  static RUSHLIGHT_INLINE Vec load(const T* p) {
+    Vec r;
+    std::memcpy(&r.v, p, kVecBytes);
+    return r;
+  }
+  RUSHLIGHT_INLINE void store(T* p) const { std::memcpy(p, &v, kVecBytes); }
+  static RUSHLIGHT_INLINE Vec all(T x) {
+    Vec r;
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+    r.v = x - Raw{};
+#else
+    for (int i = 0; i < N; i++) r.v[i] = x;
+#endif
+    return r;
+  }
+};
+
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+template <class T> RUSHLIGHT_INLINE Vec<T> operator+(Vec<T> a, Vec<T> b) { return {a.v + b.v}; }
+template <class T> RUSHLIGHT_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) { return {a.v - b.v}; }
+template <class T> RUSHLIGHT_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return {a.v * b.v}; }
+template <class T> RUSHLIGHT_INLINE Vec<T> operator/(Vec<T> a, Vec<T> b) { return {a.v / b.v}; }
+// a where a > b or a is NaN, else b: so a NaN on either side wins.
+template <class T> RUSHLIGHT_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return {((a.v > b.v) | (a.v != a.v)) ? a.v : b.v}; }
+template <class T> RUSHLIGHT_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return {((a.v < b.v) | (a.v != a.v)) ? a.v : b.v}; }
+#else
+#define RUSHLIGHT_LANES(name, expression)                              \
+  template <class T> RUSHLIGHT_INLINE Vec<T> name(Vec<T> a, Vec<T> b) { \
+    Vec<T> r;                                                          \
+    for (int i = 0; i < Vec<T>::N; i++) r.v[i] = expression;           \
+    return r;                                                          \
+  }
+RUSHLIGHT_LANES(operator+, a.v[i] + b.v[i])
+RUSHLIGHT_LANES(operator-, a.v[i] - b.v[i])
+RUSHLIGHT_LANES(operator*, a.v[i] * b.v[i])
+RUSHLIGHT_LANES(operator/, a.v[i] / b.v[i])
+RUSHLIGHT_LANES(maximum, (a.v[i] > b.v[i]) || (a.v[i] != a.v[i]) ? a.v[i] : b.v[i])
+RUSHLIGHT_LANES(minimum, (a.v[i] < b.v[i]) || (a.v[i] != a.v[i]) ? a.v[i] : b.v[i])
+#undef RUSHLIGHT_LANES
+#endif
+
+template <class T> RUSHLIGHT_INLINE T maximum(T a, T b) { return (a > b) || (a != a) ? a : b; }
+template <class T> RUSHLIGHT_INLINE T minimum(T a, T b) { return (a < b) || (a != a) ? a : b; }
+
+// a * b + c, in one rounding where the instruction set has it.
+RUSHLIGHT_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
+#if defined(__AVX512F__)
+  return {(Vec<float>::Raw)_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v)};
+#elif defined(__FMA__)
+  return {(Vec<float>::Raw)_mm256_fmadd_ps((__m256)a.v, (__m256)b.v, (__m256)c.v)};
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+  return {(Vec<float>::Raw)vfmaq_f32((float32x4_t)c.v, (float32x4_t)a.v, (float32x4_t)b.v)};
+#else
+  return a * b + c;
+#endif
+}
+RUSHLIGHT_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
+#if defined(__AVX512F__)
+  return {(Vec<double>::Raw)_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v)};
+#elif defined(__FMA__)
+  return {(Vec<double>::Raw)_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v)};
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+  return {(Vec<double>::Raw)vfmaq_f64((float64x2_t)c.v, (float64x2_t)a.v, (float64x2_t)b.v)};
+#else
+  return a * b + c;
+#endif
+}
+
+// Combines the lanes pairwise: combine(a, b) over scalars.
+template <class T, class F>
+RUSHLIGHT_INLINE T horizontal(Vec<T> a, F combine) {
+  T lanes[Vec<T>::N];
+  a.store(lanes);
+  for (int w = Vec<T>::N / 2; w > 0; w /= 2)
+    for (int i = 0; i < w; i++) lanes[i] = combine(lanes[i], lanes[i + w]);
+  return lanes[0];
+}
+template <class T>
+RUSHLIGHT_INLINE T horizontal_sum(Vec<T> a) {
+  return horizontal(a, [](T x, T y) { return x + y; });
+}
+
+// e^x over a register, <= 1 ULP or so; NaN stays, overflow gives inf, underflow goes through the subnormals to 0.
+// x = n ln2 + r with |r| <= ln2 / 2; e^r by its Taylor series (coefficients fitted for float), times 2^n in two steps.
+RUSHLIGHT_INLINE Vec<float> exp(Vec<float> x) {
+  using V = Vec<float>;
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer kept in the low bits
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+  const V low = V::all(-104.0f), high = V::all(89.0f);
+  V c;
+  c.v = x.v < low.v ? low.v : x.v;   // NaN compares false and stays
+  c.v = c.v > high.v ? high.v : c.v;
+  const V shifted = fma(c, V::all(1.44269504f), V::all(kRound));
+  const V n = shifted - V::all(kRound);
+  V r = fma(n, V::all(-0.693145752f), c);
+  r = fma(n, V::all(-1.42860677e-6f), r);
+  V p = V::all(1.98759113e-4f);
+  p = fma(p, r, V::all(1.39819994e-3f));
+  p = fma(p, r, V::all(8.33345205e-3f));
+  p = fma(p, r, V::all(4.16657962e-2f));
+  p = fma(p, r, V::all(1.66666657e-1f));
+  p = fma(p, r, V::all(5.0e-1f));
+  p = fma(p * r, r, r) + V::all(1.0f);
+#if defined(__AVX512F__)
+  return {(V::Raw)_mm512_maskz_scalef_ps((__mmask16)-1, (__m512)p.v, (__m512)n.v)};
+#else
+  typedef int32_t I __attribute__((vector_size(kVecBytes)));
+  const I ni = (I)shifted.v - (I)V::all(kRound).v;
+  const I half = ni >> 1;
+  V a, b;
+  a.v = (V::Raw)((half + 127) << 23);
+  b.v = (V::Raw)((ni - half + 127) << 23);
+  return p * a * b;
+#endif
+#else
+  for (int i = 0; i < V::N; i++) x.v[i] = ::expf(x.v[i]);
+  return x;
+#endif
+}
+
+RUSHLIGHT_INLINE Vec<double> exp(Vec<double> x) {
+  using V = Vec<double>;
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
+  const V low = V::all(-746.0), high = V::all(710.0);
+  V c;
+  c.v = x.v < low.v ? low.v : x.v;
+  c.v = c.v > high.v ? high.v : c.v;
+  const V shifted = fma(c, V::all(1.4426950408889634), V::all(kRound));
+  const V n = shifted - V::all(kRound);
+  V r = fma(n, V::all(-0.693147180369123816490), c);
+  r = fma(n, V::all(-1.90821492927058770002e-10), r);
+  V p = V::all(1.0 / 6227020800.0);
+  p = fma(p, r, V::all(1.0 / 479001600.0));
+  p = fma(p, r, V::all(1.0 / 39916800.0));
+  p = fma(p, r, V::all(1.0 / 3628800.0));
+  p = fma(p, r, V::all(1.0 / 362880.0));
+  p = fma(p, r, V::all(1.0 / 40320.0));
+  p = fma(p, r, V::all(1.0 / 5040.0));
+  p = fma(p, r, V::all(1.0 / 720.0));
+  p = fma(p, r, V::all(1.0 / 120.0));
+  p = fma(p, r, V::all(1.0 / 24.0));
+  p = fma(p, r, V::all(1.0 / 6.0));
+  p = fma(p, r, V::all(0.5));
+  p = fma(p * r, r, r) + V::all(1.0);
+#if defined(__AVX512F__)
+  return {(V::Raw)_mm512_maskz_scalef_pd((__mmask8)-1, (__m512d)p.v, (__m512d)n.v)};
+#else
+  typedef int64_t I __attribute__((vector_size(kVecBytes)));
+  const I ni = (I)shifted.v - (I)V::all(kRound).v;
+  // 64-bit arithmetic shift right is missing below AVX-512: bias to positive, shift, bias back.
+  const I half = (I)(((ni + 4096) >> 1) - 2048);
+  V a, b;
+  a.v = (V::Raw)((half + 1023) << 52);
+  b.v = (V::Raw)((ni - half + 1023) << 52);
+  return p * a * b;
+#endif
+#else
+  for (int i = 0; i < V::N; i++) x.v[i] = ::exp(x.v[i]);
+  return x;
+#endif
+}
+
+}  // namespace rushlight::RUSHLIGHT_ISA

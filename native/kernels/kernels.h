@@ -1,0 +1,85 @@
+// Numeric kernels: loops over raw pointers. Nothing here knows Python.
+//
+// Read first: `DType` (what an element is), `Program` (what the pointwise machine runs), `Kernels` (the table of entry
+// points). The same sources are compiled once per instruction set (see CMakeLists.txt), each into its own namespace
+// RUSHLIGHT_ISA; `kernels()` returns the table of the best set this processor has, chosen once at load.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rushlight {
+
+enum class DType : uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128, U16, U32, U64, Count };
+
+constexpr ptrdiff_t kItemSize[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4, 8};
+inline ptrdiff_t item_size(DType t) { return kItemSize[static_cast<int>(t)]; }
+
+// One step of a pointwise program: registers[dst] = op(registers[a], registers[b], registers[c]).
+// Unary ops read a; binary a, b; ternary (where: a ? b : c; clamp: a, lo b, hi c) all three.
+struct Instr {
+  uint16_t op;
+  uint8_t dst, a, b, c;
+};
+
+// A straight-line pointwise program. Registers: [0, n_inputs) hold the inputs, the next constants.size() the
+// constants, the rest temporaries. At most 32 registers. `result` is the register to store.
+struct Program {
+  int n_inputs = 0;
+  int n_registers = 0;
+  int result = 0;
+  std::vector<double> constants;
+  std::vector<int64_t> int_constants;  // the same constants, exact, for DType::I64 compute
+  std::vector<Instr> code;
+};
+
+// The same program as plain pointers: what crosses into the files compiled per instruction set, which keep clear of the
+// standard containers (an inline function of theirs compiled for a newer processor could be linked in for all).
+struct ProgramView {
+  int n_inputs, n_constants, n_instrs, result;
+  const double* constants;
+  const int64_t* int_constants;
+  const Instr* code;
+};
+
+// A strided operand; `strides` are in bytes, one per dimension of the iteration shape (0 where broadcast).
+struct Strided {
+  char* data;
+  DType dtype;
+  const ptrdiff_t* strides;
+};
+
+// Function over n contiguous elements, all of the compute type (F32: float, F64: double, I64: int64_t).
+// Comparisons and predicates write 0/1 of the compute type. out may equal a, b or c (element-aligned aliasing only).
+using BlockFn = void (*)(const void* a, const void* b, const void* c, void* out, ptrdiff_t n);
+
+struct Kernels {
+  const char* isa;
+
+  // --- pointwise.cpp ---
+  // Number of an op by name ("mul", "exp", ...), or -1.
+  int (*opcode)(const char* name);
+  const char* (*opcode_name)(int op);
+  int (*opcode_arity)(int op);
+  // The block function of an op for compute type F32, F64 or I64; nullptr where the op is not defined for it.
+  BlockFn (*block)(int op, DType compute);
+  // Runs a program over `shape`; every input is loaded as the compute type (Bool loads as 0/1), the result is
+  // converted to out.dtype on store (to Bool: x != 0; to integers: C conversion, wrapping for I64 compute;
+  // F16/BF16: round to nearest even). Supported element types: all but the complex ones. out must not partially overlap an
+  // input; it may be exactly an input. Splits over threads (parallel_for) when large.
+  void (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                      const ptrdiff_t* shape);
+  void (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                   const ptrdiff_t* shape);
+};
+
+const Kernels& kernels();
+
+// The thread pool (threads.cpp): calls fn(context, begin, end) over [0, n) in chunks of at least `grain`, on the calling
+// thread and up to set_num_threads() - 1 workers. Started on first use; safe after fork; one caller at a time
+// (a second concurrent or nested caller runs its range alone). No OpenMP.
+void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end), void* context);
+void set_num_threads(int n);
+int get_num_threads();
+
+}  // namespace rushlight

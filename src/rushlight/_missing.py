@@ -1,0 +1,87 @@
+"""What a program is told when it asks for a torch name that is not here.
+
+Every public module ends with
+
+    __getattr__ = missing_name(__name__)
+
+so that `torch.foo` fails with torch's own sentence and, where torch does have `foo`, says that
+rushlight does not have it yet. The exceptions are those that programs probe for: AttributeError
+(`hasattr(torch, "foo")`), ImportError (`from torch import foo`), ModuleNotFoundError (`import
+torch.foo`).
+
+This module knows only names, from torch_names.txt (tools/torch_names.py writes it), read at the
+first miss.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from opcode import opmap
+from typing import Any
+
+from rushlight._version import __version__
+
+_IMPORT_FROM = opmap["IMPORT_FROM"]
+
+
+@cache
+def _torch_names() -> dict[str, frozenset[str]]:
+    """torch's public names by namespace ("torch.nn"), and under "modules" all its modules."""
+    path = os.path.join(os.path.dirname(__file__), "torch_names.txt")
+    with open(path, encoding="utf-8") as file:
+        return {words[0]: frozenset(words[1:]) for words in map(str.split, file)}
+
+
+def torch_has(namespace: str, name: str) -> bool:
+    """Whether PyTorch has `name` in `namespace` ("torch", "torch.nn", "torch.Tensor")."""
+    names = _torch_names()
+    return name in names.get(namespace, ()) or f"{namespace}.{name}" in names["modules"]
+
+
+def not_yet(name: str) -> str:
+    """The half sentence that says what rushlight lacks: `not_yet("torch.foo")`."""
+    return f"(rushlight {__version__} does not have {name} yet)"
+
+
+def torch_spelling(module: str) -> str:
+    """The name that a PyTorch program knows a module of ours by: "rushlight.nn" is "torch.nn"."""
+    return "torch" + module.removeprefix("rushlight")
+
+
+def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
+    """The error for `name` missing in `owner`, which the sentence names as Python does.
+
+    >>> missing_attribute("'Tensor' object", "foo", "torch.Tensor")
+    AttributeError("'Tensor' object has no attribute 'foo'")
+    """
+    sentence = f"{owner} has no attribute {name!r}"
+    if not torch_has(namespace, name):
+        return AttributeError(sentence)
+    # With its name set, Python does not guess at a misspelling: the name is right, it just is not
+    # here.
+    return AttributeError(f"{sentence} {not_yet(f'{namespace}.{name}')}", name=name)
+
+
+def missing_name(module: str) -> Callable[[str], Any]:
+    """A module-level `__getattr__` for the module of that name."""
+    namespace = torch_spelling(module)
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):  # the import system's and inspect's probing
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        known = torch_has(namespace, name)
+        said = namespace if known or "torch" in sys.modules else module
+        note = f" {not_yet(f'{namespace}.{name}')}" if known else ""
+        # `from torch import foo` drops our text along with an AttributeError and makes a sentence
+        # of its own, so there, as the caller's instruction shows, the ImportError is raised at
+        # once.
+        caller = sys._getframe(1)
+        if caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
+            text = f"cannot import name {name!r} from {said!r}{note}"
+            raise ImportError(text, name=said)
+        raise missing_attribute(f"module {said!r}", name, namespace)
+
+    return __getattr__

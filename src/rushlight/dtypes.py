@@ -1,0 +1,425 @@
+"""Element types: the `dtype` singletons, how they promote, and their numeric limits.
+
+Everything about an element type that the rest of the library asks for is an attribute of its
+`dtype`: the NumPy dtype that holds it, the number the native kernels know it by, and the three
+names that error texts use. Read `_TABLE` first; the classes only give it a face.
+
+bfloat16 lives in `ml_dtypes`, whose import costs more than all of this file; `bfloat16.numpy`
+imports it when first asked.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+__all__ = [
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "cdouble",
+    "cfloat",
+    "complex64",
+    "complex128",
+    "double",
+    "dtype",
+    "finfo",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "half",
+    "iinfo",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "long",
+    "promote_types",
+    "set_default_dtype",
+    "short",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+# The module's own `bool`, `int` and `float` are dtypes (that is the public vocabulary); annotations
+# and conversions below mean Python's.
+_bool = builtins.bool
+_int = builtins.int
+_float = builtins.float
+
+# In the order of `enum class DType` in native/kernels/kernels.h: a row's position is the dtype's
+# `code`. Columns: name, abbreviation, scalar name, C++ name, bytes, category.
+# Categories rank promotion: 0 bool, 1 integer, 2 floating point, 3 complex.
+_TABLE = (
+    ("bool", "b8", "Bool", "bool", 1, 0),
+    ("uint8", "u8", "Byte", "unsigned char", 1, 1),
+    ("int8", "i8", "Char", "signed char", 1, 1),
+    ("int16", "i16", "Short", "short int", 2, 1),
+    ("int32", "i32", "Int", "int", 4, 1),
+    ("int64", "i64", "Long", "long int", 8, 1),
+    ("float16", "f16", "Half", "c10::Half", 2, 2),
+    ("bfloat16", "bf16", "BFloat16", "c10::BFloat16", 2, 2),
+    ("float32", "f32", "Float", "float", 4, 2),
+    ("float64", "f64", "Double", "double", 8, 2),
+    ("complex64", "c64", "ComplexFloat", "c10::complex<float>", 8, 3),
+    ("complex128", "c128", "ComplexDouble", "c10::complex<double>", 16, 3),
+    ("uint16", "u16", "UInt16", "short unsigned int", 2, 1),
+    ("uint32", "u32", "UInt32", "unsigned int", 4, 1),
+    ("uint64", "u64", "UInt64", "long unsigned int", 8, 1),
+)
+
+
+class dtype:
+    """An element type. There is one object for each; compare with `is` or `==`.
+
+    `name`         'float32'
+    `numpy`        the `numpy.dtype` that holds it
+    `code`         its number in the native kernels
+    `itemsize`     bytes an element
+    `category`     0 bool, 1 integer, 2 floating point, 3 complex
+    `scalar_name`  'Float', as in "result type Float can't be cast to ..."
+    `c_name`       'float', as in "but got: float != double"
+    `abbr`         'f32'
+    """
+
+    __slots__ = (
+        "abbr",
+        "c_name",
+        "category",
+        "code",
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "name",
+        "numpy",
+        "scalar_name",
+    )
+    __module__ = "rushlight"
+
+    name: str
+    numpy: np.dtype[Any]
+    code: _int
+    itemsize: _int
+    category: _int
+    scalar_name: str
+    c_name: str
+    abbr: str
+    is_floating_point: _bool
+    is_complex: _bool
+    is_signed: _bool
+
+    def __new__(cls, *args: object, **kwargs: object) -> dtype:
+        raise TypeError("cannot create 'torch.dtype' instances")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("type 'torch.dtype' is not an acceptable base type")
+
+    def to_real(self) -> dtype:
+        """The dtype of the real part: itself where it is not complex."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts hold this one."""
+        if self.category == 3:
+            return self
+        if self is float64:
+            return complex128
+        if self is float32 or self is bfloat16:
+            return complex64
+        if self is float16:
+            raise RuntimeError(
+                "ComplexHalf is not supported: float16 has no complex counterpart here. "
+                "Convert to float32 first, which gives complex64."
+            )
+        raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return _by_name, (self.name,)
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def __deepcopy__(self, memo: object) -> dtype:
+        return self
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> NoReturn:
+            if name in dtype.__slots__:
+                raise AttributeError(f"attribute '{name}' of 'torch.dtype' objects is not writable")
+            raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+
+        __delattr__ = __setattr__
+
+        # Reached only while a slot is empty, and the one slot left empty is bfloat16's `numpy`.
+        def __getattr__(self, name: str) -> Any:
+            if name == "numpy" and self.name == "bfloat16":
+                return _import_bfloat16()
+            raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+
+
+def _make(row: tuple[str, str, str, str, _int, _int], code: _int) -> dtype:
+    name, abbr, scalar_name, c_name, itemsize, category = row
+    self: dtype = object.__new__(dtype)
+    values: dict[str, object] = {
+        "name": name,
+        "abbr": abbr,
+        "scalar_name": scalar_name,
+        "c_name": c_name,
+        "itemsize": itemsize,
+        "category": category,
+        "code": code,
+        "is_floating_point": category == 2,
+        "is_complex": category == 3,
+        "is_signed": category > 0 and not name.startswith("u"),
+    }
+    if name != "bfloat16":
+        values["numpy"] = np.dtype(name)
+    for key, value in values.items():
+        object.__setattr__(self, key, value)
+    return self
+
+
+ALL: tuple[dtype, ...] = tuple(_make(row, code) for code, row in enumerate(_TABLE))
+"""Every dtype; `ALL[code]` is the one the native kernels call `code`."""
+
+_BY_NAME = {each.name: each for each in ALL}
+_BY_NUMPY = {each.numpy: each for each in ALL if each.name != "bfloat16"}
+
+bool = _BY_NAME["bool"]
+uint8 = _BY_NAME["uint8"]
+int8 = _BY_NAME["int8"]
+int16 = short = _BY_NAME["int16"]
+int32 = int = _BY_NAME["int32"]
+int64 = long = _BY_NAME["int64"]
+float16 = half = _BY_NAME["float16"]
+bfloat16 = _BY_NAME["bfloat16"]
+float32 = float = _BY_NAME["float32"]
+float64 = double = _BY_NAME["float64"]
+complex64 = cfloat = _BY_NAME["complex64"]
+complex128 = cdouble = _BY_NAME["complex128"]
+uint16 = _BY_NAME["uint16"]
+uint32 = _BY_NAME["uint32"]
+uint64 = _BY_NAME["uint64"]
+
+
+def _by_name(name: str) -> dtype:
+    """What a pickled dtype calls to become the singleton again."""
+    return _BY_NAME[name]
+
+
+def _import_bfloat16() -> np.dtype[Any]:
+    from ml_dtypes import bfloat16 as scalar_type
+
+    held: np.dtype[Any] = np.dtype(scalar_type)
+    _BY_NUMPY[held] = bfloat16
+    object.__setattr__(bfloat16, "numpy", held)
+    return held
+
+
+def from_numpy_dtype(numpy_dtype: object) -> dtype:
+    """The dtype of arrays of this `numpy.dtype` (or of what `numpy.dtype()` takes).
+
+    TypeError where tensors cannot have such elements (objects, strings, dates, long double, ...);
+    ValueError where only the byte order is foreign.
+    """
+    given = numpy_dtype if isinstance(numpy_dtype, np.dtype) else np.dtype(numpy_dtype)  # type: ignore[call-overload]
+    found = _BY_NUMPY.get(given)
+    if found is not None:
+        return found
+    if given.name == "bfloat16" and given == bfloat16.numpy:
+        return bfloat16
+    if not given.isnative and given.newbyteorder("=") in _BY_NUMPY:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. "
+            "Conversion between byte orders is currently not supported. "
+            f"Its dtype is {given.str!r}; convert it with "
+            f"array.astype({given.newbyteorder('=').name!r})."
+        )
+    scalar = given.type
+    raise TypeError(
+        f"can't convert np.ndarray of type {scalar.__module__}.{scalar.__name__}. "
+        "The only supported types are: float64, float32, float16, complex64, complex128, int64, "
+        "int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+    )
+
+
+# --- the default dtype --------------------------------------------------------------------------
+
+_default: dtype = float32
+
+
+def get_default_dtype() -> dtype:
+    """The floating-point dtype of tensors made without naming one: float32 unless changed."""
+    return _default
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Makes `d`, a floating-point dtype, the one that `get_default_dtype` returns."""
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError(
+            "invalid dtype object: only floating-point types are supported as the default type, "
+            f"but got {d!r} of type {type(d).__name__}"
+        )
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
+    _default = d
+
+
+# --- promotion ----------------------------------------------------------------------------------
+
+# Unsigned types wider than a byte: they meet floating-point types and themselves, nothing else.
+_WIDE_UNSIGNED = frozenset((uint16, uint32, uint64))
+_promoted: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The dtype of an operation on tensors of these two dtypes (both with dimensions).
+
+    >>> promote_types(uint8, int8)
+    torch.int16
+    """
+    result = _promoted.get((type1, type2))
+    if result is None:
+        _require_dtype("promote_types", "type1", 1, type1)
+        _require_dtype("promote_types", "type2", 2, type2)
+        result = _promoted[type1, type2] = _promote(type1, type2)
+    return result
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    if a is b:
+        return a
+    if (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED) and 2 not in (a.category, b.category):
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, "
+            f"attempted to promote {a.scalar_name} and {b.scalar_name}. "
+            "Convert one of them first, for instance with .to(torch.int64)."
+        )
+    low, high = sorted((a, b), key=lambda each: (each.category, each.itemsize))
+    if high.category == 3:
+        wide = low.category >= 2 and low.to_real() is float64
+        return complex128 if wide else high
+    if low.category < high.category:
+        return high
+    if high.category == 2:  # float16 and bfloat16: neither holds the other
+        return float32 if low.itemsize == high.itemsize else high
+    return int16 if {a, b} == {uint8, int8} else high
+
+
+def can_cast(from_: dtype, to: dtype) -> _bool:
+    """Whether results of dtype `from_` may be written to a tensor of dtype `to`.
+
+    Only the kind of number counts: complex to real, floating point to integer and anything to
+    bool lose it; int64 to int8 does not.
+    """
+    _require_dtype("can_cast", "from_", 1, from_)
+    _require_dtype("can_cast", "to", 2, to)
+    return from_.category <= to.category
+
+
+def _require_dtype(function: str, argument: str, position: _int, value: object) -> None:
+    if not isinstance(value, dtype):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be torch.dtype, "
+            f"not {type(value).__name__}"
+        )
+
+
+# --- numeric limits -----------------------------------------------------------------------------
+
+# Explicit mantissa bits, exponent bits, decimal digits that survive a round trip.
+_FLOAT_SHAPE = {
+    float16: (10, 5, 3),
+    bfloat16: (7, 8, 2),
+    float32: (23, 8, 6),
+    float64: (52, 11, 15),
+}
+
+
+class finfo:
+    """Limits of a floating-point dtype; of its real part where it is complex.
+
+    >>> finfo(float32).eps
+    1.1920928955078125e-07
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    __module__ = "rushlight"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, type: dtype | None = None) -> None:
+        given = _default if type is None else type
+        _require_dtype("finfo", "type", 1, given)
+        if given.category < 2:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. "
+                "Use torch.iinfo to handle 'torch.finfo'. "
+                f"The type given is {given}."
+            )
+        real = given.to_real()
+        mantissa, exponent, digits = _FLOAT_SHAPE[real]
+        top = 2 ** (exponent - 1)  # the first power of two that no longer fits has this exponent
+        self.bits: _int = real.itemsize * 8
+        self.dtype: str = real.name
+        self.eps: _float = 2.0**-mantissa
+        self.max: _float = (2.0 - self.eps) * 2.0 ** (top - 1)
+        self.min: _float = -self.max
+        self.smallest_normal: _float = 2.0 ** (2 - top)
+        self.tiny: _float = self.smallest_normal
+        self.resolution: _float = _float(f"1e-{digits}")
+
+    def __eq__(self, other: object) -> _bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """Limits of an integer dtype.
+
+    >>> iinfo(int8).max
+    127
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+    __module__ = "rushlight"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, type: dtype) -> None:
+        _require_dtype("iinfo", "type", 1, type)
+        if type is bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if type.category != 1:
+            raise TypeError(
+                "torch.iinfo() requires an integer input type. "
+                "Use torch.finfo to handle 'torch.iinfo'. "
+                f"The type given is {type}."
+            )
+        self.bits: _int = type.itemsize * 8
+        self.dtype: str = type.name
+        self.max: _int = 2 ** (self.bits - type.is_signed) - 1
+        self.min: _int = -self.max - 1 if type.is_signed else 0
+
+    def __eq__(self, other: object) -> _bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

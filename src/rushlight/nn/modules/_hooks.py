@@ -1,0 +1,228 @@
+"""Registering hooks: the methods of `Module` that do it, and the functions for hooks common to all modules."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ._calling import GLOBAL, add
+from ._registry import LazyHooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...utils.hooks import RemovableHandle
+
+_ONE_KIND = (
+    "Cannot use both regular backward hooks and full backward hooks on a "
+    "single Module. Please use only one of them."
+)
+_ONE_GLOBAL_KIND = (
+    "Cannot use both regular backward hooks and full backward hooks as a "
+    "global Module hook. Please use only one of them."
+)
+
+
+class HookMethods:
+    """The part of `Module` by which hooks are put on one module."""
+
+    _plain: bool = True  # no hook was ever registered: a call is `forward`
+    _is_full_backward_hook: bool | None = None
+
+    _forward_pre_hooks = LazyHooks(on_call=True)
+    _forward_hooks = LazyHooks(on_call=True)
+    _backward_pre_hooks = LazyHooks(on_call=True)
+    _backward_hooks = LazyHooks(on_call=True)
+    _forward_pre_hooks_with_kwargs = LazyHooks()
+    _forward_hooks_with_kwargs = LazyHooks()
+    _forward_hooks_always_called = LazyHooks()
+    _state_dict_hooks = LazyHooks()
+    _state_dict_pre_hooks = LazyHooks()
+    _load_state_dict_pre_hooks = LazyHooks()
+    _load_state_dict_post_hooks = LazyHooks()
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, args)` before `forward`; what it returns replaces the arguments.
+
+        With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns both or None.
+        """
+        handle = add(self._forward_pre_hooks, hook, extra=self._forward_pre_hooks_with_kwargs)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        if prepend:
+            self._forward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """`hook(module, args, output)` after `forward`; what it returns replaces the output.
+
+        With `with_kwargs`: `hook(module, args, kwargs, output)`. With `always_call` the hook runs even when
+        the call fails.
+        """
+        flags = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
+        handle = add(self._forward_hooks, hook, extra=flags)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        if prepend:
+            self._forward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, grad_output)` before gradients pass the module; may replace `grad_output`."""
+        handle = add(self._backward_pre_hooks, hook)
+        if prepend:
+            self._backward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, grad_input, grad_output)` when both are known; may replace `grad_input`."""
+        if self._is_full_backward_hook is False:
+            raise RuntimeError(_ONE_KIND)
+        self._is_full_backward_hook = True
+        handle = add(self._backward_hooks, hook)
+        if prepend:
+            self._backward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The old kind, on the last node of the output alone: use `register_full_backward_hook`."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(_ONE_KIND)
+        self._is_full_backward_hook = False
+        return add(self._backward_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, prefix, keep_vars)` before `state_dict` reads the module."""
+        return add(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, state_dict, prefix, local_metadata)` after; changes `state_dict` in place."""
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return add(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As `register_state_dict_post_hook`, but the hook may return another dict."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
+            )
+        return add(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        return add(
+            self._load_state_dict_pre_hooks, OnModule(hook, self) if with_module else hook
+        )
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, incompatible_keys)` after loading; may change the lists of keys in place."""
+        return add(self._load_state_dict_post_hooks, hook)
+
+
+class OnModule:
+    """A hook whose first argument is a module, which it does not keep alive."""
+
+    def __init__(self, hook: Callable[..., Any], module: Any) -> None:
+        self.hook = hook
+        self.module = weakref.ref(module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"hook": self.hook, "module": self.module()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["module"] is None:
+            raise RuntimeError("You are trying to revive the hook of a dead Module!")
+        self.hook = state["hook"]
+        self.module = weakref.ref(state["module"])
+
+
+# --- hooks common to all modules ---
+
+
+def _leave_plain_path() -> None:
+    HookMethods._plain = False
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(module, args)` before the forward of every module."""
+    _leave_plain_path()
+    return add(GLOBAL.forward_pre, hook)
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """`hook(module, args, output)` after the forward of every module."""
+    _leave_plain_path()
+    handle = add(GLOBAL.forward, hook, extra=[GLOBAL.forward_with_kwargs, GLOBAL.forward_always])
+    if with_kwargs:
+        GLOBAL.forward_with_kwargs[handle.id] = True
+    if always_call:
+        GLOBAL.forward_always[handle.id] = True
+    return handle
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(module, grad_output)` before gradients pass any module."""
+    _leave_plain_path()
+    return add(GLOBAL.backward_pre, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(module, grad_input, grad_output)` for every module."""
+    if GLOBAL.full_backward is False:
+        raise RuntimeError(_ONE_GLOBAL_KIND)
+    GLOBAL.full_backward = True
+    _leave_plain_path()
+    return add(GLOBAL.backward, hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """The old kind of backward hook, for every module."""
+    if GLOBAL.full_backward is True:
+        raise RuntimeError(_ONE_GLOBAL_KIND)
+    GLOBAL.full_backward = False
+    _leave_plain_path()
+    return add(GLOBAL.backward, hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(module, name, buffer)` whenever a buffer is registered; may return another."""
+    return add(GLOBAL.on_buffer, hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(module, name, child)` whenever a child is registered; may return another."""
+    return add(GLOBAL.on_module, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(module, name, parameter)` whenever a parameter is registered; may return another."""
+    return add(GLOBAL.on_parameter, hook)

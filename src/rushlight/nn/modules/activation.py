@@ -1,0 +1,347 @@
+"""Nonlinearities as modules. Each is one function of `nn.functional` with its settings remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+
+class _Pointwise(Module):
+    """A nonlinearity without settings; takes and ignores none."""
+
+
+class _Inplace(Module):
+    """A nonlinearity whose one setting is to overwrite its input."""
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class _Settings(Module):
+    """A nonlinearity whose settings are printed by name; `inplace` only where it is set."""
+
+    _shown: tuple[str, ...] = ()
+
+    def extra_repr(self) -> str:
+        shown = [f"{name}={getattr(self, name)}" for name in self._shown]
+        if getattr(self, "inplace", False):
+            shown.append("inplace=True")
+        return ", ".join(shown)
+
+
+class ReLU(_Inplace):
+    """max(x, 0)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+
+class SELU(_Inplace):
+    """The scaled exponential linear unit of self-normalising networks."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+
+class SiLU(_Inplace):
+    """x * sigmoid(x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+
+class Mish(_Inplace):
+    """x * tanh(softplus(x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+
+class Hardswish(_Inplace):
+    """x * clamp(x + 3, 0, 6) / 6."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Hardsigmoid(_Inplace):
+    """clamp(x + 3, 0, 6) / 6."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Sigmoid(_Pointwise):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return rl.sigmoid(input)
+
+
+class Tanh(_Pointwise):
+    """tanh(x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return rl.tanh(input)
+
+
+class LogSigmoid(_Pointwise):
+    """log(sigmoid(x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Softsign(_Pointwise):
+    """x / (1 + |x|)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Tanhshrink(_Pointwise):
+    """x - tanh(x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class LeakyReLU(_Settings):
+    """x where positive, `negative_slope * x` elsewhere."""
+
+    _shown = ("negative_slope",)
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+
+class ELU(_Settings):
+    """x where positive, alpha * (exp(x) - 1) elsewhere."""
+
+    _shown = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Settings):
+    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+
+    _shown = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class GELU(Module):
+    """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` for the cheaper form."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Softplus(_Settings):
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
+
+    _shown = ("beta", "threshold")
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class Hardtanh(_Settings):
+    """clamp(x, min_val, max_val)."""
+
+    _shown = ("min_val", "max_val")
+
+    def __init__(
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.min_val = min_val
+        self.max_val = max_val
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError("max_val must be greater than min_val")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """clamp(x, 0, 6)."""
+
+    _shown = ()
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+
+class Threshold(_Settings):
+    """x where it exceeds the threshold, `value` elsewhere."""
+
+    _shown = ("threshold", "value")
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+
+class Hardshrink(Module):
+    """x where |x| > lambd, 0 elsewhere."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Softshrink(Module):
+    """x moved towards 0 by lambd, 0 where it would pass it."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class PReLU(_Settings):
+    """Leaky ReLU with trained slopes, one for all or one a channel."""
+
+    _shown = ("num_parameters",)
+    weight: Parameter
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(rl.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets all slopes to their starting value."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+
+class GLU(_Settings):
+    """The first half of a dimension times the sigmoid of the second."""
+
+    _shown = ("dim",)
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+
+class _AlongDim(_Settings):
+    _shown = ("dim",)
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("dim", None)
+
+
+class Softmax(_AlongDim):
+    """exp(x) divided by its sum along `dim`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+
+class LogSoftmax(_AlongDim):
+    """The logarithm of softmax."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+
+class Softmin(_AlongDim):
+    """softmax(-x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim)
+
+
+class Softmax2d(_Pointwise):
+    """Softmax over the channels of (N, C, H, W) or (C, H, W) input."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3)

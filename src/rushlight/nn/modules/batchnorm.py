@@ -1,0 +1,150 @@
+"""Batch normalisation, with running statistics for evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+
+class _NormBase(Module):
+    """Parameters, running statistics and printing of the norms that keep statistics a channel."""
+
+    _version = 2
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+
+        def empty() -> Parameter:
+            return Parameter(rl.empty(num_features, device=device, dtype=dtype))
+
+        self.register_parameter("weight", empty() if affine else None)
+        self.register_parameter("bias", empty() if affine and bias else None)
+        if track_running_stats:
+            self.register_buffer("running_mean", rl.zeros(num_features, device=device, dtype=dtype))
+            self.register_buffer("running_var", rl.ones(num_features, device=device, dtype=dtype))
+            count = rl.tensor(0, dtype=rl.long, device=device)
+            self.register_buffer("num_batches_tracked", count)
+        else:
+            self.register_buffer("running_mean", None)
+            self.register_buffer("running_var", None)
+            self.register_buffer("num_batches_tracked", None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forgets what was tracked: mean 0, variance 1, no batches."""
+        if self.track_running_stats:
+            self.running_mean.zero_()  # type: ignore[union-attr]
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0, statistics forgotten."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        *rest: Any,
+    ) -> None:
+        # Checkpoints of version 1 do not have the count of batches.
+        version = local_metadata.get("version")
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            count = self.num_batches_tracked
+            state_dict[key] = rl.tensor(0, dtype=rl.long) if count is None else count
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        training = self.training
+        mean, var = self.running_mean, self.running_var
+        factor = 0.0 if self.momentum is None else self.momentum
+        if training and self.track_running_stats:
+            count = self.num_batches_tracked
+            if count is not None:
+                count.add_(1)
+                if self.momentum is None:  # the plain average over all batches
+                    factor = 1.0 / float(count)
+        elif training:
+            mean = var = None
+        return F.batch_norm(
+            input,
+            mean,
+            var,
+            self.weight,
+            self.bias,
+            training or (mean is None and var is None),
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalises each channel of (N, C) or (N, C, L) over the batch."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalises each channel of (N, C, H, W) over the batch."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalises each channel of (N, C, D, H, W) over the batch."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")

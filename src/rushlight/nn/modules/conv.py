@@ -1,0 +1,330 @@
+"""Convolution layers of one to three spatial dimensions, and their transposes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+from .utils import _ntuple
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    """Settings, parameters and printing of every convolution; `weight` is (out, in / groups, *kernel)."""
+
+    _dims: int = 0
+    _transposed: bool = False
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        transposed: bool,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups != 0:
+            raise ValueError("out_channels must be divisible by groups")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
+                )
+            if padding == "same" and any(step != 1 for step in stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in _PADDING_MODES:
+            raise ValueError(
+                f"padding_mode must be one of {set(_PADDING_MODES)}, "
+                f"but got padding_mode='{padding_mode}'"
+            )
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = _border(padding, kernel_size, dilation)
+
+        ends = (out_channels, in_channels)
+        first, second = reversed(ends) if transposed else ends
+        shape = (first, second // groups, *kernel_size)
+        self.weight = Parameter(rl.empty(shape, device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(rl.empty(out_channels, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the starting values anew: uniform on [-k, k), k = 1 / sqrt(fan_in)."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in != 0:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        n = len(self.kernel_size)
+        shown = [
+            f"{self.in_channels}",
+            f"{self.out_channels}",
+            f"kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        if self.padding != (0,) * n:
+            shown.append(f"padding={self.padding}")
+        if self.dilation != (1,) * n:
+            shown.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * n:
+            shown.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            shown.append(f"groups={self.groups}")
+        if self.bias is None:
+            shown.append("bias=False")
+        if self.padding_mode != "zeros":
+            shown.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(shown)
+
+
+def _border(padding: Any, kernel_size: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
+    """What `F.pad` takes for this padding: before and after, from the last dimension to the first."""
+    if not isinstance(padding, str):
+        return tuple(n for n in reversed(padding) for _ in range(2))
+    border: list[int] = []
+    for size, step in zip(reversed(kernel_size), reversed(dilation), strict=True):
+        total = step * (size - 1) if padding == "same" else 0
+        border += [total // 2, total - total // 2]
+    return border
+
+
+class _Conv(_ConvNd):
+    """A convolution; the subclass names the number of dimensions."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        n = self._dims
+        super().__init__(
+            in_channels,
+            out_channels,
+            _ntuple(kernel_size, n),
+            _ntuple(stride, n),
+            padding if isinstance(padding, str) else _ntuple(padding, n),
+            _ntuple(dilation, n),
+            False,
+            (0,) * n,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
+        """The input with its border, where that is not of zeros, and the padding still to be done."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        border = self._reversed_padding_repeated_twice
+        return F.pad(input, border, mode=self.padding_mode), (0,) * self._dims
+
+
+class Conv1d(_Conv):
+    """Cross-correlation over (N, C, L) or (C, L)."""
+
+    _dims = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._padded(input)
+        return F.conv1d(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
+class Conv2d(_Conv):
+    """Cross-correlation over (N, C, H, W) or (C, H, W)."""
+
+    _dims = 2
+
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._padded(input)
+        return F.conv2d(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
+class Conv3d(_Conv):
+    """Cross-correlation over (N, C, D, H, W) or (C, D, H, W)."""
+
+    _dims = 3
+
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._padded(input)
+        return F.conv3d(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
+class _ConvTranspose(_ConvNd):
+    """The transpose (gradient with respect to the input) of a convolution; `weight` is (in, out / groups, ...)."""
+
+    _transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}'
+            )
+        n = self._dims
+        super().__init__(
+            in_channels,
+            out_channels,
+            _ntuple(kernel_size, n),
+            _ntuple(stride, n),
+            _ntuple(padding, n),
+            _ntuple(dilation, n),
+            True,
+            _ntuple(output_padding, n),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+        """The extra rows that make the output `output_size`, among the sizes that fit the input."""
+        if output_size is None:
+            return self.output_padding  # type: ignore[no-any-return]
+        n = self._dims
+        without_spatial = input.dim() - n
+        if len(output_size) == without_spatial + n:
+            output_size = output_size[without_spatial:]
+        if len(output_size) != n:
+            raise ValueError(
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} "
+                f"or {without_spatial + n} elements (got {len(output_size)})"
+            )
+        smallest = [
+            (input.shape[d + without_spatial] - 1) * self.stride[d]
+            - 2 * self.padding[d]
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
+            for d in range(n)
+        ]
+        largest = [low + self.stride[d] - 1 for d, low in enumerate(smallest)]
+        for size, low, high in zip(output_size, smallest, largest, strict=True):
+            if size < low or size > high:
+                raise ValueError(
+                    f"requested an output size of {output_size}, but valid sizes range "
+                    f"from {smallest} to {largest} (for an input of {input.shape[2:]})"
+                )
+        return tuple(size - low for size, low in zip(output_size, smallest, strict=True))
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """Transposed convolution over (N, C, L) or (C, L)."""
+
+    _dims = 1
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        return F.conv_transpose1d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self._output_padding(input, output_size),
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """Transposed convolution over (N, C, H, W) or (C, H, W)."""
+
+    _dims = 2
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        return F.conv_transpose2d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self._output_padding(input, output_size),
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """Transposed convolution over (N, C, D, H, W) or (C, D, H, W)."""
+
+    _dims = 3
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        return F.conv_transpose3d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self._output_padding(input, output_size),
+            self.groups,
+            self.dilation,
+        )

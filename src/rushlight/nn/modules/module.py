@@ -1,0 +1,539 @@
+"""`Module`: the base of every layer and network.
+
+Read first: the Note on mirrored registries in `_registry.py`. Saving and loading are in `_state.py`, hooks in `_hooks.py`,
+and what a call does when there are hooks in `_calling.py`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+import rushlight as rl
+
+from ..parameter import Buffer, Parameter
+from ._calling import GLOBAL, call_with_hooks, registered
+from ._registry import Registry
+from ._state import StateMethods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rushlight import Tensor
+
+_Tensor = rl.Tensor
+_set_plain = object.__setattr__
+_REGISTRIES = frozenset(("_parameters", "_buffers", "_modules"))
+
+
+class Module(StateMethods):
+    """Base class of layers and networks: named parameters, buffers and children, and a `forward`.
+
+    >>> class Net(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer = nn.Linear(2, 3)
+    ...     def forward(self, x):
+    ...         return self.layer(x).relu()
+    """
+
+    dump_patches: bool = False
+    call_super_init: bool = False
+    training: bool
+    _parameters: Registry
+    _buffers: Registry
+    _modules: Registry
+    _non_persistent_buffers_set: set[str]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        if not self.call_super_init:
+            if kwargs:
+                unknown = next(iter(kwargs))
+                raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{unknown}'")
+            if args:
+                raise TypeError(
+                    f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
+        attributes = self.__dict__
+        owner = weakref.ref(self)
+        attributes["training"] = True
+        attributes["_parameters"] = Registry.of(owner, {})
+        attributes["_buffers"] = Registry.of(owner, {})
+        attributes["_modules"] = Registry.of(owner, {})
+        attributes["_non_persistent_buffers_set"] = set()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # --- calling ---
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._plain:
+            return self.forward(*args, **kwargs)
+        return call_with_hooks(self, args, kwargs)
+
+    _call_impl = __call__
+
+    # A value, so that a subclass may give forward any signature.
+    forward: Callable[..., Any]
+
+    def _forward_unimplemented(self, *input: Any) -> None:
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    forward = _forward_unimplemented
+
+    # --- attributes ---
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        attributes = self.__dict__
+        parameters = attributes.get("_parameters")
+        if isinstance(value, Module):
+            if parameters is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            if name in attributes:
+                if name in parameters:
+                    self._set_member(name, value)  # raises
+                self._forget(name, "_buffers")
+            modules = attributes["_modules"]
+            if GLOBAL.on_module:
+                value = registered(GLOBAL.on_module, self, name, value)
+            modules[name] = value
+        elif type(value) is Parameter or (
+            isinstance(value, _Tensor) and isinstance(value, Parameter)
+        ):
+            if parameters is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            if name in attributes and name not in parameters:
+                self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif isinstance(value, _Tensor) and isinstance(value, Buffer):
+            self._set_buffer(name, value, value.persistent)
+        elif parameters is not None and (
+            name in parameters
+            or name in attributes["_modules"]
+            or name in attributes["_buffers"]
+            or name in _REGISTRIES
+        ):
+            self._set_member(name, value)  # None, a new tensor for a buffer, or an error
+        else:
+            _set_plain(self, name, value)
+
+    def _set_member(self, name: str, value: Any) -> None:
+        """Assigns something other than a Parameter or Module to a name that is registered."""
+        attributes = self.__dict__
+        if name in _REGISTRIES:
+            old = attributes[name]
+            for key in old:
+                attributes.pop(key, None)
+            attributes[name] = Registry.of(weakref.ref(self), dict(value))
+        elif name in attributes["_parameters"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{rl.typename(value)}' as parameter '{name}' "
+                    "(torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif name in attributes["_modules"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{rl.typename(value)}' as child module '{name}' "
+                    "(torch.nn.Module or None expected)"
+                )
+            attributes["_modules"][name] = registered(GLOBAL.on_module, self, name, None)
+        else:
+            if value is not None and not isinstance(value, _Tensor):
+                raise TypeError(
+                    f"cannot assign '{rl.typename(value)}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                )
+            self._set_buffer(name, value, name not in self._non_persistent_buffers_set)
+
+    def _set_buffer(self, name: str, value: Any, persistent: bool) -> None:
+        if persistent:  # subclasses may override register_buffer without the flag
+            self.register_buffer(name, value)
+        else:
+            self.register_buffer(name, value, persistent=False)
+
+    def _forget(self, name: str, *registries: str) -> None:
+        """Drops a name from the instance and from the given registries, before it is registered anew."""
+        attributes = self.__dict__
+        for registry in registries:
+            attributes[registry].pop(name, None)
+        attributes["_non_persistent_buffers_set"].discard(name)
+        if name not in attributes["_modules"]:
+            attributes.pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        attributes = self.__dict__
+        for registry in ("_parameters", "_buffers", "_modules"):
+            members = attributes.get(registry)
+            if members is not None and name in members:
+                return members[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        for members in (self._parameters, self._buffers, self._modules):
+            if name in members:
+                del members[name]
+                if members is self._buffers:
+                    self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        owner = weakref.ref(self)
+        for registry in ("_parameters", "_buffers", "_modules"):
+            self.__dict__[registry] = Registry.of(owner, dict(self.__dict__.get(registry, {})))
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+
+    def __dir__(self) -> list[str]:
+        return sorted(key for key in super().__dir__() if not key[0].isdigit())
+
+    # --- registration ---
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a tensor that is part of the module's state but is not trained."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, _Tensor):
+            raise TypeError(
+                f"cannot assign '{rl.typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        self._buffers[name] = registered(GLOBAL.on_buffer, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a trainable parameter, reachable as an attribute; None reserves the name."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is not None:
+            if type(param) is not Parameter and not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{rl.typename(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model "
+                    f"parameters must be created explicitly. To express '{name}' "
+                    "as a function of another Tensor, compute the value in "
+                    "the forward() method."
+                )
+            param = registered(GLOBAL.on_parameter, self, name, param)
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a child module, reachable as an attribute."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{rl.typename(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        self._modules[name] = registered(GLOBAL.on_module, self, name, module)
+
+    register_module = add_module
+
+    def _check_name(self, kind: str, name: Any, members: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {rl.typename(name)}")
+        if kind == "module":  # where the order of the checks differs, so does the error
+            if name not in members and hasattr(self, name):
+                raise KeyError(f"attribute '{name}' already exists")
+            if "." in name:
+                raise KeyError(f'module name can\'t contain ".", got: {name}')
+        elif "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in members and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # --- members by name ---
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a dotted path below this one; the empty path is the module itself."""
+        module: Any = self
+        for item in target.split(".") if target else ():
+            if not hasattr(module, item):
+                raise AttributeError(f"{module._get_name()} has no attribute `{item}`")
+            module = getattr(module, item)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{item}` is not an nn.Module")
+        return module  # type: ignore[no-any-return]
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Replaces the module at a dotted path (or adds it, unless `strict`)."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if hasattr(parent, name):
+            if not isinstance(getattr(parent, name), Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        elif strict:
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        parameter = getattr(module, name)
+        if not isinstance(parameter, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return parameter
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return module._buffers[name]  # type: ignore[no-any-return]
+
+    # --- iteration ---
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[Any] = set()
+        modules: Any = [(prefix, self)]
+        if recurse:
+            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in modules:
+            start = path + "." if path else ""
+            for name, value in get_members_fn(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield start + name, value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of the module and, if `recurse`, of all below it, each once."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Dotted path and parameter, in order of registration."""
+        return self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers of the module and, if `recurse`, of all below it, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Dotted path and buffer, in order of registration."""
+        return self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
+
+    def children(self) -> Iterator[Module]:
+        """The direct child modules, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Name and module of the direct children, each module once."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """The module itself and all modules below it, depth first."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Dotted path and module, the module itself (path `prefix`) first."""
+        if memo is None:
+            memo = set()
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        start = prefix + "." if prefix else ""
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, start + name, remove_duplicate)
+
+    # --- changing everything below ---
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Calls `fn` on every module below and then on the module itself."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replaces the data of every parameter, its gradient, and every buffer by `fn` of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            grad = parameter.grad
+            with rl.no_grad():
+                parameter.data = fn(parameter)
+                if grad is not None:
+                    grad.data = fn(grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves and casts in place: `to(device)`, `to(dtype)`, `to(device, dtype)` or `to(tensor)`.
+
+        Only floating-point and complex members change their dtype.
+        """
+        device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+        non_blocking = kwargs.pop("non_blocking", False)
+        kwargs.pop("memory_format", None)  # one memory layout; the argument asks for no other values
+        for arg in args:
+            if isinstance(arg, rl.dtype):
+                dtype = arg
+            elif isinstance(arg, _Tensor):
+                device, dtype = arg.device, arg.dtype
+            elif isinstance(arg, bool):
+                non_blocking = arg
+            elif arg is not None:
+                device = arg
+        if kwargs:
+            unknown = next(iter(kwargs))
+            raise TypeError(f"to() received an invalid combination of arguments: unknown '{unknown}'")
+        if device is not None:
+            device = rl.device(device)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex "
+                f"dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(t: Tensor) -> Tensor:
+            cast = dtype if t.is_floating_point() or t.is_complex() else None
+            return t.to(device, cast, non_blocking)
+
+        return self._apply(convert)
+
+    def cpu(self) -> Self:
+        """Moves all parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves all parameters and buffers to the GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def type(self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers to `dst_type`."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Self:
+        """Casts all floating-point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Self:
+        """Casts all floating-point parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Self:
+        """Casts all floating-point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self) -> Self:
+        """Casts all floating-point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def train(self, mode: bool = True) -> Self:
+        """Sets `training` on the module and all below (dropout and batch norm read it)."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Sets evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Makes all parameters record (or not record) gradients."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or fills them with zeros."""
+        for parameter in self.parameters():
+            grad = parameter.grad
+            if grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                if grad.grad_fn is not None:
+                    grad.detach_()
+                else:
+                    grad.requires_grad_(False)
+                grad.zero_()
+
+    def share_memory(self) -> Self:
+        """Moves all parameters and buffers to shared memory."""
+        return self._apply(lambda t: t.share_memory_())
+
+    # --- printing ---
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What `repr` shows of the module besides its children: override it."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        own = extra.split("\n") if extra else []
+        children = [f"({name}): {_indented(repr(m))}" for name, m in self._modules.items()]
+        if len(own) == 1 and not children:
+            return f"{self._get_name()}({own[0]})"
+        if not own and not children:
+            return f"{self._get_name()}()"
+        return f"{self._get_name()}(\n  " + "\n  ".join(own + children) + "\n)"
+
+
+def _indented(text: str) -> str:
+    """`text` with every line after the first moved right by two; blank lines stay empty."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])

@@ -1,0 +1,557 @@
+"""Recurrent layers: `RNN`, `LSTM`, `GRU` and their cells, written in the library's own operations.
+
+The input's part of the gates is one matrix product over all steps; the loop does the hidden part. Packed sequences
+(of different lengths, longest first) run step by step on the sequences that are still going.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
+from .module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rushlight import Tensor
+
+    # One step: the input's gates, the state (h,) or (h, c), and a direction's weights -> the new state.
+    Step = Callable[[Tensor, tuple[Tensor, ...], "Weights"], tuple[Tensor, ...]]
+
+
+class Weights:
+    """The parameters of one layer in one direction; biases and projection may be None."""
+
+    __slots__ = ("b_hh", "b_ih", "w_hh", "w_hr", "w_ih")
+
+    def __init__(self, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any = None) -> None:
+        self.w_ih = w_ih
+        self.w_hh = w_hh
+        self.b_ih = b_ih
+        self.b_hh = b_hh
+        self.w_hr = w_hr
+
+
+def _tanh_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
+    return (rl.tanh(gates + F.linear(state[0], w.w_hh, w.b_hh)),)
+
+
+def _relu_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
+    return (F.relu(gates + F.linear(state[0], w.w_hh, w.b_hh)),)
+
+
+def _lstm_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
+    h, c = state
+    i, f, g, o = (gates + F.linear(h, w.w_hh, w.b_hh)).chunk(4, -1)
+    c = rl.sigmoid(f) * c + rl.sigmoid(i) * rl.tanh(g)
+    h = rl.sigmoid(o) * rl.tanh(c)
+    if w.w_hr is not None:
+        h = F.linear(h, w.w_hr)
+    return h, c
+
+
+def _gru_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
+    h = state[0]
+    reset, update, new = gates.chunk(3, -1)
+    h_reset, h_update, h_new = F.linear(h, w.w_hh, w.b_hh).chunk(3, -1)
+    reset = rl.sigmoid(reset + h_reset)
+    update = rl.sigmoid(update + h_update)
+    new = rl.tanh(new + reset * h_new)
+    return (new + update * (h - new),)
+
+
+_STEPS: dict[str, tuple[Step, int]] = {  # mode -> step, gates
+    "RNN_TANH": (_tanh_step, 1),
+    "RNN_RELU": (_relu_step, 1),
+    "LSTM": (_lstm_step, 4),
+    "GRU": (_gru_step, 3),
+}
+
+
+def _scan(
+    step: Step, input: Tensor, state: tuple[Tensor, ...], w: Weights, reverse: bool
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Runs (T, N, in) through one layer in one direction: outputs (T, N, out) and the last state."""
+    gates = F.linear(input, w.w_ih, w.b_ih).unbind(0)
+    outputs = []
+    for gate in reversed(gates) if reverse else gates:
+        state = step(gate, state, w)
+        outputs.append(state[0])
+    if reverse:
+        outputs.reverse()
+    return rl.stack(outputs), state
+
+
+def _scan_packed(
+    step: Step,
+    data: Tensor,
+    sizes: list[int],
+    state: tuple[Tensor, ...],
+    w: Weights,
+    reverse: bool,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """As `_scan` for packed data, `sizes[t]` rows at step t (never growing with t)."""
+    gates = F.linear(data, w.w_ih, w.b_ih).split(sizes)
+    outputs: list[Tensor] = []
+    if reverse:  # short sequences join on the way
+        first = state
+        state = tuple(s[: sizes[-1]] for s in first)
+        for gate, size in zip(reversed(gates), reversed(sizes), strict=True):
+            have = state[0].shape[0]
+            if size > have:
+                state = tuple(
+                    rl.cat([s, s0[have:size]]) for s, s0 in zip(state, first, strict=True)
+                )
+            state = step(gate, state, w)
+            outputs.append(state[0])
+        outputs.reverse()
+        return rl.cat(outputs), state
+    done: list[tuple[Tensor, ...]] = []  # short sequences leave on the way
+    for gate, size in zip(gates, sizes, strict=True):
+        if size < state[0].shape[0]:
+            done.append(tuple(s[size:] for s in state))
+            state = tuple(s[:size] for s in state)
+        state = step(gate, state, w)
+        outputs.append(state[0])
+    done.append(state)
+    return rl.cat(outputs), tuple(rl.cat(list(parts)) for parts in zip(*reversed(done), strict=True))
+
+
+class RNNBase(Module):
+    """Parameters, checks and the loop over layers and directions of `RNN`, `LSTM` and `GRU`."""
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if (
+            isinstance(dropout, bool)
+            or not isinstance(dropout, (int, float))
+            or not 0 <= dropout <= 1
+        ):
+            raise ValueError(
+                "dropout should be a number in range [0, 1] "
+                "representing the probability of an element being zeroed"
+            )
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last "
+                "recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=3,
+            )
+        if not isinstance(hidden_size, int):
+            raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+        if hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
+        if num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if mode not in _STEPS:
+            raise ValueError("Unrecognized RNN mode: " + mode)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+
+        rows = _STEPS[mode][1] * hidden_size
+        out_size = proj_size or hidden_size
+        directions = 2 if bidirectional else 1
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            in_size = input_size if layer == 0 else out_size * directions
+            for suffix in ("", "_reverse")[:directions]:
+                shapes: dict[str, tuple[int, ...]] = {
+                    f"weight_ih_l{layer}{suffix}": (rows, in_size),
+                    f"weight_hh_l{layer}{suffix}": (rows, out_size),
+                }
+                if bias:
+                    shapes[f"bias_ih_l{layer}{suffix}"] = (rows,)
+                    shapes[f"bias_hh_l{layer}{suffix}"] = (rows,)
+                if proj_size > 0:
+                    shapes[f"weight_hr_l{layer}{suffix}"] = (proj_size, hidden_size)
+                for name, shape in shapes.items():
+                    setattr(self, name, Parameter(rl.empty(shape, device=device, dtype=dtype)))
+                self._all_weights.append(list(shapes))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the starting values anew: uniform on [-k, k), k = 1 / sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do: weights need no special layout here."""
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def _weights(self, place: int) -> Weights:
+        """The weights of layer and direction number `place`."""
+        values = [getattr(self, name) for name in self._all_weights[place]]
+        projection = values.pop() if self.proj_size > 0 else None
+        w_ih, w_hh, *biases = values
+        return Weights(w_ih, w_hh, *(biases or (None, None)), projection)
+
+    def _zeros(self, input: Tensor, batch: int) -> tuple[Tensor, ...]:
+        """The state to start from where none is given."""
+        count = len(self._all_weights)
+        sizes = [self.proj_size or self.hidden_size]
+        if self.mode == "LSTM":
+            sizes.append(self.hidden_size)
+        return tuple(
+            rl.zeros(count, batch, size, dtype=input.dtype, device=input.device) for size in sizes
+        )
+
+    def check_input(self, input: Tensor, packed: bool) -> None:
+        """Raises where dtype, dimensions or size of the input do not fit."""
+        weight = getattr(self, self._all_weights[0][0])
+        if input.dtype != weight.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
+                f"Convert input: input.to({weight.dtype}), or convert model: "
+                f"model.to({input.dtype})"
+            )
+        expected = 2 if packed else 3
+        if input.dim() != expected:
+            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                "input.size(-1) must be equal to input_size. "
+                f"Expected {self.input_size}, got {input.shape[-1]}"
+            )
+
+    def check_hidden_size(
+        self, hx: Tensor, expected: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """Raises where a state tensor has not the expected size."""
+        if tuple(hx.shape) != expected:
+            raise RuntimeError(msg.format(expected, list(hx.shape)))
+
+    def _check_state(self, state: tuple[Tensor, ...], batch: int) -> None:
+        count = len(self._all_weights)
+        out_size = self.proj_size or self.hidden_size
+        if self.mode != "LSTM":
+            self.check_hidden_size(state[0], (count, batch, out_size))
+            return
+        self.check_hidden_size(
+            state[0], (count, batch, out_size), "Expected hidden[0] size {}, got {}"
+        )
+        self.check_hidden_size(
+            state[1], (count, batch, self.hidden_size), "Expected hidden[1] size {}, got {}"
+        )
+
+    def _unbatched_state(self, hx: Any, batched: bool) -> tuple[Tensor, ...]:
+        """The given state as a tuple of 3-D tensors."""
+        state = (hx[0], hx[1]) if self.mode == "LSTM" else (hx,)
+        want = 3 if batched else 2
+        if any(s.dim() != want for s in state):
+            kind = f"For {'batched 3' if batched else 'unbatched 2'}-D input, "
+            if self.mode == "LSTM":
+                raise RuntimeError(
+                    f"{kind}hx and cx should also be {want}-D but got "
+                    f"({state[0].dim()}-D, {state[1].dim()}-D) tensors"
+                )
+            raise RuntimeError(f"{kind}hx should also be {want}-D but got {state[0].dim()}-D tensor")
+        return state if batched else tuple(s.unsqueeze(1) for s in state)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        if input.dim() not in (2, 3):
+            name = self._get_name()
+            raise ValueError(
+                f"{name}: Expected input to be 2D or 3D, got {input.dim()}D tensor instead"
+            )
+        batched = input.dim() == 3
+        steps = input if batched else input.unsqueeze(1)
+        if batched and self.batch_first:
+            steps = steps.transpose(0, 1)
+        given = None if hx is None else self._unbatched_state(hx, batched)
+        self.check_input(steps, packed=False)
+        batch = steps.shape[1]
+        state = self._zeros(steps, batch) if given is None else given
+        self._check_state(state, batch)
+        output, state = self._run(steps, state, None)
+        if not batched:
+            output = output.squeeze(1)
+            state = tuple(s.squeeze(1) for s in state)
+        elif self.batch_first:
+            output = output.transpose(0, 1)
+        return output, state if self.mode == "LSTM" else state[0]
+
+    def _forward_packed(self, input: PackedSequence, hx: Any) -> Any:
+        data, batch_sizes, sorted_indices, unsorted_indices = input
+        sizes = [int(size) for size in batch_sizes]
+        if hx is None:
+            state = self._zeros(data, sizes[0])
+        else:
+            state = (hx[0], hx[1]) if self.mode == "LSTM" else (hx,)
+            if sorted_indices is not None:
+                state = tuple(s.index_select(1, sorted_indices) for s in state)
+        self.check_input(data, packed=True)
+        self._check_state(state, sizes[0])
+        data, state = self._run(data, state, sizes)
+        if unsorted_indices is not None:
+            state = tuple(s.index_select(1, unsorted_indices) for s in state)
+        output = PackedSequence(data, batch_sizes, sorted_indices, unsorted_indices)
+        return output, state if self.mode == "LSTM" else state[0]
+
+    def _run(
+        self, x: Tensor, state: tuple[Tensor, ...], sizes: list[int] | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """All layers and directions over (T, N, in), or over packed data where `sizes` is given."""
+        step = _STEPS[self.mode][0]
+        directions = 2 if self.bidirectional else 1
+        last: list[tuple[Tensor, ...]] = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in range(directions):
+                place = layer * directions + direction
+                start = tuple(s[place] for s in state)
+                w = self._weights(place)
+                reverse = direction == 1
+                if sizes is None:
+                    out, end = _scan(step, x, start, w, reverse)
+                else:
+                    out, end = _scan_packed(step, x, sizes, start, w, reverse)
+                outputs.append(out)
+                last.append(end)
+            x = outputs[0] if directions == 1 else rl.cat(outputs, -1)
+            if self.dropout > 0 and self.training and layer < self.num_layers - 1:
+                x = F.dropout(x, self.dropout, True)
+        return x, tuple(rl.stack(list(parts)) for parts in zip(*last, strict=True))
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, default in (
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
+            value = getattr(self, name)
+            if value != default:
+                text += f", {name}={value}"
+        return text
+
+
+class RNN(RNNBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; input (T, N, in), output (T, N, hidden) and h_n.
+
+    Arguments: input_size, hidden_size, num_layers=1, nonlinearity="tanh", then as `RNNBase`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            self.nonlinearity = args[3]
+            args = args[:3] + args[4:]
+        else:
+            self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(f"RNN_{self.nonlinearity.upper()}", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory: input (T, N, in), output (T, N, hidden) and (h_n, c_n).
+
+    Arguments as `RNNBase`; with `proj_size` the hidden state is projected to that size.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """Gated recurrent unit: input (T, N, in), output (T, N, hidden) and h_n. Arguments as `RNNBase`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class RNNCellBase(Module):
+    """Parameters and checks of the cells: one step of the layer of the same name."""
+
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+
+        def empty(*shape: int) -> Parameter:
+            return Parameter(rl.empty(shape, device=device, dtype=dtype))
+
+        self.weight_ih = empty(rows, input_size)
+        self.weight_hh = empty(rows, hidden_size)
+        self.register_parameter("bias_ih", empty(rows) if bias else None)
+        self.register_parameter("bias_hh", empty(rows) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the starting values anew: uniform on [-k, k), k = 1 / sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        nonlinearity = getattr(self, "nonlinearity", "tanh")
+        return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
+
+    def _step(self, step: Step, input: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Checks sizes and runs one step; 1-D input is a batch of one."""
+        name = self._get_name()
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        for i, s in enumerate(state):
+            if s.dim() not in (1, 2):
+                place = f"hx[{i}]" if len(state) > 1 else "hidden"
+                raise ValueError(
+                    f"{name}: Expected {place} to be 1D or 2D, got {s.dim()}D instead"
+                )
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+            state = tuple(s.unsqueeze(0) if s.dim() == 1 else s for s in state)
+        if input.shape[1] != self.input_size:
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {input.shape[1]} "
+                f"expected {self.input_size}"
+            )
+        if not state:
+            zeros = rl.zeros(
+                input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device
+            )
+            state = (zeros, zeros) if step is _lstm_step else (zeros,)
+        for i, s in enumerate(state):
+            if s.shape[0] != input.shape[0]:
+                raise RuntimeError(
+                    f"Input batch size {input.shape[0]} doesn't match hidden{i} "
+                    f"batch size {s.shape[0]}"
+                )
+            if s.shape[1] != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {s.shape[1]}, "
+                    f"expected {self.hidden_size}"
+                )
+        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        state = step(F.linear(input, self.weight_ih, self.bias_ih), state, weights)
+        return state if batched else tuple(s.squeeze(0) for s in state)
+
+
+class RNNCell(RNNCellBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; input (N, in) or (in,)."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        mode = f"RNN_{self.nonlinearity.upper()}"
+        if mode not in ("RNN_TANH", "RNN_RELU"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step(_STEPS[mode][0], input, () if hx is None else (hx,))[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One LSTM step: input (N, in) or (in,), state (h, c); returns the new (h, c)."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if isinstance(hx, rl.Tensor):
+            raise TypeError(
+                "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
+            )
+        h, c = self._step(_lstm_step, input, () if hx is None else tuple(hx))
+        return h, c
+
+
+class GRUCell(RNNCellBase):
+    """One GRU step: input (N, in) or (in,), state h; returns the new h."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return self._step(_gru_step, input, () if hx is None else (hx,))[0]

@@ -1,0 +1,83 @@
+"""`Parameter` and `Buffer`: tensors that a module registers by being assigned to an attribute."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+
+class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
+    """Lets `isinstance(t, Parameter)` hold for custom tensor classes wrapped by `Parameter(t)`."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and getattr(instance, "_is_param", False) is True
+
+
+class Parameter(rl.Tensor, metaclass=_ParameterMeta):  # type: ignore[misc]
+    """A tensor that is a trainable part of a module; shares the memory of `data`.
+
+    >>> Parameter(rl.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = rl.empty(0)
+        kind = type(data)
+        if kind is rl.Tensor or kind is Parameter:
+            return rl.Tensor._make_subclass(cls, data, requires_grad)
+        wrapped = data.detach().requires_grad_(requires_grad)
+        if type(wrapped) is not kind:
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {kind.__name__} requires that "
+                "detach() returns an instance of the same type, but return type "
+                f"{type(wrapped).__name__} was found instead. To use the type as a Parameter, please "
+                "correct the detach() semantics defined by its __torch_dispatch__() implementation."
+            )
+        wrapped._is_param = True
+        return wrapped
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = result
+        return result
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
+    """What unpickling a Parameter calls (hooks are never saved)."""
+    return Parameter(data, requires_grad)
+
+
+class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Buffer:
+            return isinstance(instance, rl.Tensor) and getattr(instance, "_is_buffer", False) is True
+        return type.__instancecheck__(cls, instance)
+
+
+class Buffer(rl.Tensor, metaclass=_BufferMeta):  # type: ignore[misc]
+    """Marks a tensor as module state that is saved but not trained: `self.mean = Buffer(zeros(3))`."""
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = rl.empty(0)
+        tensor = data.detach().requires_grad_(data.requires_grad)
+        tensor.persistent = persistent
+        tensor._is_buffer = True
+        return tensor

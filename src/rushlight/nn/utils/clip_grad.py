@@ -1,0 +1,102 @@
+"""Limits on gradients: by their total norm, or element by element."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rushlight import Tensor
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    """The gradients there are, of one tensor or of an iterable of them."""
+    if isinstance(parameters, rl.Tensor):
+        parameters = [parameters]
+    return [grad for p in parameters if (grad := p.grad) is not None]
+
+
+def get_total_norm(
+    tensors: Iterable[Tensor] | Tensor,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The p-norm of all tensors taken as one vector (`norm_type` may be `inf`)."""
+    tensors = [tensors] if isinstance(tensors, rl.Tensor) else list(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return rl.tensor(0.0)
+    norms = [rl.linalg.vector_norm(tensor, norm_type) for tensor in tensors]
+    total = rl.linalg.vector_norm(rl.stack(norms), norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from "
+            "`parameters` is non-finite, so it cannot be clipped. To disable "
+            "this error and scale the gradients by the non-finite norm anyway, "
+            "set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scales gradients in place by max_norm / (total_norm + 1e-6), but never up."""
+    grads = _gradients(parameters)
+    if grads:
+        with rl.no_grad():
+            scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+            for grad in grads:
+                grad.mul_(scale)
+
+
+def clip_grad_norm_(
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scales gradients in place so that their total norm is at most `max_norm`; returns the norm before."""
+    if not isinstance(parameters, rl.Tensor):
+        generator = isinstance(parameters, types.GeneratorType)
+        parameters = list(parameters)
+        if generator and not parameters:
+            warnings.warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.",
+                stacklevel=2,
+            )
+    with rl.no_grad():
+        total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+        clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """Deprecated name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated "
+        "in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(*args, **kwargs)
+
+
+def clip_grad_value_(
+    parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None
+) -> None:
+    """Clamps every element of the gradients in place to [-clip_value, clip_value]."""
+    bound = float(clip_value)
+    with rl.no_grad():
+        for grad in _gradients(parameters):
+            grad.clamp_(min=-bound, max=bound)

@@ -1,0 +1,28 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rushlight as rl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rushlight import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters, one after another; gradients flow back to them."""
+    return rl.cat([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Makes slices of `vec` the data of the parameters, in order; memory is shared."""
+    if not isinstance(vec, rl.Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {rl.typename(vec)}")
+    start = 0
+    for parameter in parameters:
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].view_as(parameter).data
+        start = end

@@ -1,0 +1,209 @@
+"""Sequences of different lengths: padded into one tensor, or packed without padding for the recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import rushlight as rl
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+
+class _PackedFields(NamedTuple):
+    data: Any
+    batch_sizes: Any
+    sorted_indices: Any
+    unsorted_indices: Any
+
+
+class PackedSequence(_PackedFields):
+    """A batch of sequences step by step: `data` holds `batch_sizes[t]` rows for step t, longest sequence first.
+
+    Made by `pack_padded_sequence` and `pack_sequence`; `sorted_indices` says how the batch was sorted for it.
+    """
+
+    __slots__ = ()
+    __annotations__ = {}
+
+    def __new__(
+        cls,
+        data: Any,
+        batch_sizes: Any = None,
+        sorted_indices: Any = None,
+        unsorted_indices: Any = None,
+    ) -> Self:
+        if batch_sizes is None:
+            data, batch_sizes = data
+        elif batch_sizes.device.type != "cpu":
+            raise ValueError(
+                "batch_sizes should always be on CPU. "
+                "Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence "
+                "and pack_padded_sequences in nn.utils.rnn."
+            )
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """The same sequences with the data moved or cast as by `Tensor.to`."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        indices = [i if i is None else i.to(data.device) for i in (self[2], self[3])]
+        return type(self)(data, self.batch_sizes, *indices)
+
+    def cpu(self) -> Self:
+        """Data on the CPU."""
+        return self.to("cpu")
+
+    def cuda(self, *args: Any) -> Self:
+        """Data on the GPU."""
+        return self.to(*(args or ("cuda",)))
+
+    def double(self) -> Self:
+        """Data as float64."""
+        return self.to(dtype=rl.double)
+
+    def float(self) -> Self:
+        """Data as float32."""
+        return self.to(dtype=rl.float32)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data are on a GPU."""
+        return self.data.device.type == "cuda"  # type: ignore[no-any-return]
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes the given one."""
+    if permutation is None:
+        return None
+    output = rl.empty_like(permutation)
+    output.scatter_(0, permutation, rl.arange(0, permutation.numel(), device=permutation.device))
+    return output
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Packs a padded batch (T, N, ...), or (N, T, ...) with `batch_first`, of sequences of the given lengths.
+
+    The lengths must fall, unless `enforce_sorted` is False: then the batch is sorted here.
+    """
+    lengths = rl.as_tensor(lengths, dtype=rl.int64, device="cpu")
+    sorted_indices = None
+    if not enforce_sorted:
+        lengths, sorted_indices = rl.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
+        input = input.index_select(0 if batch_first else 1, sorted_indices)
+    counts: list[int] = lengths.tolist()
+    if any(count <= 0 for count in counts):
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element "
+            "in 'lengths' that is <= 0"
+        )
+    if counts != sorted(counts, reverse=True):
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
+            "You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence "
+            "to sidestep this requirement if you do not need ONNX exportability."
+        )
+    steps = input.transpose(0, 1) if batch_first else input
+    if len(counts) != steps.shape[1]:
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
+            f"(batch_size={steps.shape[1]})"
+        )
+    sizes = [sum(count > t for count in counts) for t in range(min(counts[0], steps.shape[0]))]
+    data = rl.cat([steps[t, :size] for t, size in enumerate(sizes)])
+    return PackedSequence(data, rl.tensor(sizes), sorted_indices, None)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Undoes packing: the padded batch and the lengths."""
+    data, batch_sizes, _, unsorted_indices = sequence
+    sizes: list[int] = batch_sizes.tolist()
+    length = len(sizes)
+    if total_length is not None:
+        if total_length < length:
+            raise ValueError(
+                "Expected total_length to be at least the length "
+                "of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {length}"
+            )
+        length = total_length
+    batch = sizes[0]
+    rest = tuple(data.shape[1:])
+    steps = [
+        rows if size == batch else rl.cat([rows, rows.new_full((batch - size, *rest), padding_value)])
+        for rows, size in zip(data.split(sizes), sizes, strict=True)
+    ]
+    if length > len(sizes):
+        steps += [data.new_full((batch, *rest), padding_value)] * (length - len(sizes))
+    padded = rl.stack(steps, 1 if batch_first else 0)
+    lengths = rl.tensor([sum(size > i for size in sizes) for i in range(batch)])
+    if unsorted_indices is not None:
+        padded = padded.index_select(0 if batch_first else 1, unsorted_indices)
+        lengths = lengths[unsorted_indices.cpu()]
+    return padded, lengths
+
+
+def pad_sequence(
+    sequences: Any,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Stacks tensors (L_i, ...) into (max L, N, ...), filled up to the longest with `padding_value`."""
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences)}"
+        )
+    sequences = list(sequences)
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError("Expected padding_side to be one of left or right, but got padding_side")
+    length = max(s.shape[0] for s in sequences)
+    rest = tuple(sequences[0].shape[1:])
+    padded = []
+    for s in sequences:
+        missing = length - s.shape[0]
+        if missing:
+            filler = s.new_full((missing, *rest), padding_value)
+            s = rl.cat([s, filler] if padding_side == "right" else [filler, s])
+        padded.append(s)
+    return rl.stack(padded, 0 if batch_first else 1)
+
+
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
+    """Undoes `pad_sequence`: the sequences, cut to their lengths."""
+    if not batch_first:
+        padded_sequences = padded_sequences.transpose(0, 1)
+    return [
+        sequence[:length]
+        for sequence, length in zip(padded_sequences, lengths.tolist(), strict=True)
+    ]
+
+
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Packs a list of tensors (L_i, ...)."""
+    lengths = rl.tensor([s.shape[0] for s in sequences])
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """Undoes `pack_sequence`."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

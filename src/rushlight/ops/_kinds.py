@@ -1,0 +1,214 @@
+"""The kinds of op. Each takes one statement and derives the rest; use these and no others.
+
+| kind        | you write                                   | derived                                     |
+|-------------|---------------------------------------------|---------------------------------------------|
+| `pointwise` | the local partial of each argument          | vjp, jvp, broadcasting, promotion, in-place |
+| `linear`    | its transpose                               | jvp is the op itself                        |
+| `bilinear`  | two transposes                              | jvp by the product rule                     |
+| `general`   | a vjp (a jvp only if it is faster)          | the rest                                    |
+| `composite` | plain Python in terms of other ops          | everything                                  |
+| `constant`  | nothing                                     | never recorded                              |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from . import _op
+from ._op import OPS, Entry, Rule, define, sources
+from ._trace import Untraceable, trace, trace_partial
+
+__all__ = ["bilinear", "composite", "constant", "general", "linear", "pointwise", "variant"]
+
+_RESULTS = {"promoted": 0, "float": 1, "bool": 2}
+_Tensor = _core.Tensor
+
+
+def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
+    if not callable(partial):
+        if partial == 1:
+            return Rule(lambda g: g, [(_op._GRAD, 0)], partial)
+        return Rule(lambda g: g * partial, [(_op._GRAD, 0)], partial)
+    places = sources(partial, names, op)
+
+    def rule(g: Any, *saved: Any) -> Any:
+        value = partial(*saved)
+        if isinstance(value, _Tensor):
+            if value.dtype.name == "bool":
+                return OPS["where"].function(value, g, 0)
+            if value.dtype.is_complex:
+                value = value.conj()
+        elif isinstance(value, complex):
+            value = value.conjugate()
+        return g * value
+
+    return Rule(rule, [(_op._GRAD, 0), *places], partial)
+
+
+def _compile(op: Any) -> None:
+    """Trace an op's composed forward and its partials; called by the core when first needed."""
+    entry = op.entry
+    if entry.traced_forward is not None:
+        try:
+            forward = entry.traced_forward
+            _core.set_program(op, trace(forward, forward.__code__.co_argcount))
+        except Untraceable:
+            if entry.portable is None:
+                raise
+    for i, rule in enumerate(entry.rules):
+        partial = rule.partial
+        if not callable(partial):
+            if partial == 1:
+                _core.set_rule_program(op, i, True, None, [])
+            elif isinstance(partial, (int, float)):
+                program = trace(lambda g, c=partial: g * c, 1)
+                _core.set_rule_program(op, i, False, program, [(_op._GRAD, 0)])
+            continue
+        if any(kind in (_op._ARG_SHAPE, _op._ARG_DTYPE, _op._GRADS) for kind, _ in rule.sources):
+            continue
+        try:
+            program = trace_partial(partial, partial.__code__.co_argcount)
+        except (Untraceable, TypeError, AttributeError):
+            continue
+        _core.set_rule_program(op, i, False, program, rule.sources)
+
+
+def pointwise(
+    signature: str,
+    *,
+    partials: dict[str, Any] | None = None,
+    forward: Callable[..., Any] | None = None,
+    portable: Any = None,
+    kernel: str | None = None,
+    dtype: str = "promoted",
+    domain: tuple[float, float] = (-2.0, 2.0),
+    in_place: bool = True,
+    **more: Any,
+) -> Any:
+    """An op that maps elements to elements.
+
+    partials: for each differentiable argument a number, or a lambda of the local derivative; a boolean
+    value *selects* the gradient instead of multiplying it (no 0 * inf).
+    forward: for a composed function, a lambda of other pointwise ops, traced into one pass.
+    portable: the definition on NumPy arrays of the common type; with a kernel of the op's name it serves
+    complex numbers and tests.
+    dtype: of the result: 'promoted', 'float' (integers become the default float) or 'bool'.
+    domain: where tests draw arguments from.
+    """
+    name, params, _ = _op.parse(signature, _op._POINTWISE)
+    names = [p[0] for p in params]
+    rules = {arg: _partial_rule(p, names, name) for arg, p in (partials or {}).items()}
+    if kernel is None and forward is None and _core.kernel_arity(name) >= 0:
+        kernel = name
+    numeric = [p for p in params if p[1] in (_op._TENSOR, _op._OPERAND, _op._NUMBER)]
+    arity = forward.__code__.co_argcount if forward else len(numeric)
+    if kernel is not None:
+        arity = _core.kernel_arity(kernel)
+    op = define(
+        _op._POINTWISE,
+        signature,
+        None,
+        rules,
+        portable=portable,
+        compiler=_compile,
+        result=_RESULTS[dtype],
+        kernel=kernel,
+        arity=arity,
+        in_place=in_place,
+        **more,
+    )
+    op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
+    return op
+
+
+def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
+    name, params, _ = _op.parse(signature, kind)
+    names = [p[0] for p in params]
+    return {arg: Rule(rule, sources(rule, names, name)) for arg, rule in given.items()}
+
+
+def _with_kernel(more: dict[str, Any], forward: Any, native: Any) -> Any:
+    """A native kernel goes first; where it answers NotImplemented, the NumPy definition."""
+    if native is None:
+        return forward
+    more["portable"] = forward
+    return native
+
+
+def linear(
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    transpose: dict[str, Any],
+    native: Any = None,
+    **more: Any,
+) -> Any:
+    """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays."""
+    forward = _with_kernel(more, forward, native)
+    return define(_op._LINEAR, signature, forward, _rules(transpose, signature, _op._LINEAR), **more)
+
+
+def bilinear(
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    transpose: dict[str, Any],
+    native: Any = None,
+    **more: Any,
+) -> Any:
+    """An op linear in each of two arguments; each transpose reads the other argument."""
+    forward = _with_kernel(more, forward, native)
+    rules = _rules(transpose, signature, _op._BILINEAR)
+    return define(_op._BILINEAR, signature, forward, rules, **more)
+
+
+def general(
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    vjp: dict[str, Any],
+    native: Any = None,
+    **more: Any,
+) -> Any:
+    """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at once)."""
+    forward = _with_kernel(more, forward, native)
+    return define(_op._GENERAL, signature, forward, _rules(vjp, signature, _op._GENERAL), **more)
+
+
+def constant(
+    signature: str, forward: Callable[..., Any], *, native: Any = None, **more: Any
+) -> Any:
+    """An op without derivative (comparisons, indices, integers)."""
+    forward = _with_kernel(more, forward, native)
+    return define(_op._CONSTANT, signature, forward, {}, **more)
+
+
+def composite(
+    function: Callable[..., Any] | None = None,
+    *,
+    method: bool = True,
+    where: str = "torch",
+    name: str | None = None,
+    operator: str | None = None,
+    reflected: str | None = None,
+    samples: Any = None,
+) -> Any:
+    """A plain function of tensors in terms of other ops: a decorator that enters it in the table."""
+
+    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
+        entry.namespace, entry.samples = where, samples
+        _op.enter(
+            entry, f, method=method, in_place=False, operator=operator, reflected=reflected
+        )
+        return f
+
+    return decorate(function) if function is not None else decorate
+
+
+def variant(op: Any, param: str, when: str, other: Any) -> None:
+    """Let `other` (same parameters) take over `op` when an argument is a number ('scalar') or differs
+    from its default ('given')."""
+    _core.add_variant(op, op.params.index(param), when == "scalar", other)

@@ -1,0 +1,294 @@
+"""How one statement of the table becomes an op.
+
+Read `ops/README.md` first; it shows every kind. Here is the mechanism they share: `parse` reads a
+signature, `sources` turns a rule's parameter names into places of a recorded call, `define` hands
+both to the native `Op` and enters the result in `OPS`.
+
+A rule is a Python function over tensors. Its parameter names say what it reads:
+
+- an argument's name: that argument; `<name>_shape`, `<name>_dtype`: only its shape or dtype;
+- `out`: the result (`out1`, `out2`: of several); `g`: the gradient of the result
+  (`g1`, `g2`: of several); `gs`: all of them; `needs`: which edges want a gradient.
+
+Nothing else is kept alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _core
+
+__all__ = ["OPS", "Entry", "define", "entry_of", "namespace"]
+
+_POINTWISE, _LINEAR, _BILINEAR, _GENERAL, _COMPOSITE, _CONSTANT = range(6)
+KINDS = ("pointwise", "linear", "bilinear", "general", "composite", "constant")
+
+# Param kinds and rule sources, numbered as in native/core/core.h.
+_TENSOR, _OPERAND, _OPTIONAL, _TENSORS, _PLAIN, _VARARGS, _NUMBER = range(7)
+_ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
+
+_MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
+_NO_DEFAULT = object()
+
+
+class Entry:
+    """A row of the table: the op, and what documentation and tests derive from."""
+
+    __slots__ = (
+        "doc",
+        "domain",
+        "forms",
+        "function",
+        "kind",
+        "name",
+        "namespace",
+        "partials",
+        "portable",
+        "rules",
+        "samples",
+        "signature",
+        "traced_forward",
+    )
+
+    def __init__(self, name: str, kind: int, signature: str, doc: str, function: Any) -> None:
+        self.name, self.kind, self.signature, self.doc = name, KINDS[kind], signature, doc
+        self.function = function
+        self.namespace = "torch"
+        self.samples: Any = None
+        self.domain: tuple[float, float] = (-2.0, 2.0)
+        self.portable: Any = None
+        self.partials: dict[str, Any] = {}
+        self.rules: list[Any] = []
+        self.traced_forward: Any = None
+        self.forms: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} op {self.signature}>"
+
+
+OPS: dict[str, Entry] = {}
+"""Every op by name, in the order of definition."""
+
+_NAMESPACES: dict[str, dict[str, Any]] = {"torch": {}, "nn": {}, "linalg": {}, "fft": {}, "special": {}}
+
+
+def namespace(name: str) -> dict[str, Any]:
+    """The public functions of a namespace: 'torch', 'nn' (nn.functional), 'linalg', ..."""
+    return _NAMESPACES[name]
+
+
+def entry_of(op: Any) -> Entry:
+    """The table row of an op."""
+    return op.entry  # type: ignore[no-any-return]
+
+
+# Operators with an assignment form: `a += b`.
+_AUGMENTED = frozenset("add sub mul truediv floordiv mod pow and or xor lshift rshift".split())
+
+_DEFAULTS = {"None": None, "True": True, "False": False}
+
+
+def _default(text: str) -> Any:
+    if text in _DEFAULTS:
+        return _DEFAULTS[text]
+    if text[0] in "'\"":
+        return text[1:-1]
+    if text == "()":
+        return ()
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
+    """Read 'name(a, b: Tensor = None, *, c=1)': the name, (name, kind, default) rows, and how many
+    are positional."""
+    name, _, rest = signature.partition("(")
+    params: list[tuple[Any, ...]] = []
+    positional = -1
+    body = rest.rstrip().rstrip(")")
+    for part in body.split(",") if body else ():
+        part = part.strip()
+        if part == "*":
+            positional = len(params)
+            continue
+        head, has_default, default = part.partition("=")
+        head, _, mark = head.partition(":")
+        head, mark = head.strip(), mark.strip()
+        variable = head.startswith("*")
+        if variable:
+            head = head[1:]
+            param = _VARARGS
+        elif mark:
+            param = _MARKS.get(mark, _PLAIN)
+            if mark == "Tensor" and has_default:
+                param = _OPTIONAL
+        elif has_default:
+            param = _NUMBER if kind == _POINTWISE else _PLAIN
+        elif kind == _POINTWISE and params:
+            param = _OPERAND
+        else:
+            param = _TENSOR
+        row: tuple[Any, ...] = (head, param)
+        if has_default:
+            row += (_default(default.strip()),)
+        elif variable:
+            row += ((),)
+        params.append(row)
+        if variable and positional < 0:
+            positional = len(params)
+    return name, params, positional if positional >= 0 else len(params)
+
+
+def sources(rule: Callable[..., Any], names: Sequence[str], op: str) -> list[tuple[int, int]]:
+    """Where each parameter of a rule comes from, as (source kind, index)."""
+    code = rule.__code__
+    found = []
+    for wanted in code.co_varnames[: code.co_argcount]:
+        if wanted in names:
+            found.append((_ARG, names.index(wanted)))
+        elif wanted == "g" or wanted == "out":
+            found.append((_GRAD if wanted == "g" else _OUT, 0))
+        elif wanted == "gs":
+            found.append((_GRADS, 0))
+        elif wanted == "needs":
+            found.append((_NEEDS, 0))
+        elif wanted[:3] == "out" and wanted[3:].isdigit():
+            found.append((_OUT, int(wanted[3:])))
+        elif wanted[0] == "g" and wanted[1:].isdigit():
+            found.append((_GRAD, int(wanted[1:])))
+        elif wanted.endswith("_shape") and wanted[:-6] in names:
+            found.append((_ARG_SHAPE, names.index(wanted[:-6])))
+        elif wanted.endswith("_dtype") and wanted[:-6] in names:
+            found.append((_ARG_DTYPE, names.index(wanted[:-6])))
+        else:
+            raise TypeError(f"op '{op}': a rule asks for '{wanted}', which is no argument of it")
+    return found
+
+
+def node_name(op: str) -> str:
+    """torch's class name of the node: CamelCase, 'Backward', and the overload's number."""
+    return "".join(word.capitalize() for word in op.strip("_").split("_")) + "Backward0"
+
+
+def define(
+    kind: int,
+    signature: str,
+    forward: Any,
+    rules: dict[str, Any],
+    *,
+    portable: Any = None,
+    backward: tuple[Any, str] | None = None,
+    compiler: Any = None,
+    node: str | None = None,
+    doc: str = "",
+    samples: Any = None,
+    view: bool = False,
+    multi_view: bool = False,
+    first_only: bool = False,
+    outputs: Any = None,
+    result: int = 0,
+    kernel: str | None = None,
+    arity: int = 0,
+    out: bool = True,
+    in_place: bool = False,
+    method: bool = True,
+    where: str = "torch",
+    operator: str | None = None,
+    reflected: str | None = None,
+) -> Any:
+    """Make the op of one statement and enter it in the table; see the kinds in `_kinds.py`."""
+    name, params, positional = parse(signature, kind)
+    names = [p[0] for p in params]
+    rows = []
+    for wanted, rule in rules.items():
+        targets = [t.strip() for t in wanted.split(",")]
+        for target in targets:
+            if target not in names:
+                raise TypeError(f"op '{name}': a rule for '{target}', which is no argument of it")
+        rows.append((rule.function, rule.sources, [names.index(t) for t in targets]))
+    spec: dict[str, Any] = {
+        "name": name,
+        "kind": kind,
+        "params": params,
+        "n_positional": positional,
+        "forward": forward,
+        "portable": portable,
+        "compiler": compiler,
+        "rules": rows,
+        "node": (node or node_name(name)) if rows else None,
+        "view": view,
+        "multi_view": multi_view,
+        "first_only": first_only,
+        "takes_out": out,
+        "result": result,
+        "result_type": outputs,
+        "kernel": kernel,
+        "arity": arity,
+    }
+    if backward is not None:
+        fused, reads = backward
+        spec["backward"] = (fused, _named_sources(reads.split(), names, name))
+    op = _core.make_op(spec)
+    entry = Entry(name, kind, signature, doc, op)
+    entry.samples, entry.portable, entry.namespace = samples, portable, where
+    entry.rules = list(rules.values())
+    op.entry = entry
+    op.__doc__ = f"{signature}\n\n{doc}"
+    enter(entry, op, method=method, in_place=in_place, operator=operator, reflected=reflected)
+    return op
+
+
+def _named_sources(reads: list[str], names: list[str], op: str) -> list[tuple[int, int]]:
+    # `sources` reads a function's parameter names; a kernel's are given as text.
+    class Code:
+        co_varnames = tuple(reads)
+        co_argcount = len(reads)
+
+    class Reader:
+        __code__ = Code
+
+    return sources(Reader, names, op)  # type: ignore[arg-type]
+
+
+def enter(
+    entry: Entry,
+    function: Any,
+    *,
+    method: bool,
+    in_place: bool,
+    operator: str | None,
+    reflected: str | None = None,
+) -> None:
+    """Put a function where programs find it: its namespace, Tensor's methods, the operators."""
+    name = entry.name
+    OPS[name] = entry
+    if not name.startswith("_"):
+        _NAMESPACES[entry.namespace][name] = function
+    if method:
+        setattr(_core.Tensor, name, function)
+        entry.forms.add("method")
+    if operator:
+        _core.set_operator(operator, function)
+        if reflected:
+            _core.set_operator(reflected, function)
+    if in_place:
+        form = _core.make_in_place(function, name + "_")
+        form.entry = entry
+        form.__doc__ = f"In-place version of `{name}`."
+        setattr(_core.Tensor, name + "_", form)
+        entry.forms.add("in_place")
+        if operator in _AUGMENTED:
+            _core.set_operator("i" + operator, form)
+
+
+class Rule:
+    """A rule's function with the places its arguments come from."""
+
+    __slots__ = ("function", "partial", "sources")
+
+    def __init__(self, function: Any, places: list[tuple[int, int]], partial: Any = None) -> None:
+        self.function, self.sources, self.partial = function, places, partial

@@ -1,0 +1,88 @@
+"""Adagrad (Duchi, Hazan and Singer 2011)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .optimizer import FusedOptimizer, check_lr, scalar
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+    from .optimizer import Group
+
+
+class Adagrad(FusedOptimizer):
+    """p -= lr' * g / (sqrt(sum of g squared) + eps), lr' = lr / (1 + (step - 1) * lr_decay)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        for name, value in (
+            ("lr_decay", lr_decay),
+            ("weight_decay", weight_decay),
+            ("initial_accumulator_value", initial_accumulator_value),
+            ("epsilon", eps),
+        ):
+            if not value >= 0.0:
+                raise ValueError(f"Invalid {name} value: {value}")
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                state["step"] = rl.tensor(0.0, dtype=rl.float32)
+                state["sum"] = rl.full_like(p, initial_accumulator_value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+            group.setdefault("maximize", False)
+            group.setdefault("differentiable", False)
+            group.setdefault("fused", None)
+
+    def share_memory(self) -> None:
+        """Moves the accumulators to shared memory."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        with rl.set_grad_enabled(group["differentiable"]):
+            for p, grad in zip(params, grads, strict=True):
+                state = self.state[p]
+                state["step"] += 1
+                count = state["step"].item()
+                rate = scalar(group["lr"]) / (1 + (count - 1) * group["lr_decay"])
+                if group["maximize"]:
+                    grad = -grad
+                if group["weight_decay"] != 0:
+                    grad = grad.add(p, alpha=group["weight_decay"])
+                total = state["sum"]
+                total.addcmul_(grad, grad, value=1)
+                p.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)

@@ -1,0 +1,210 @@
+"""Adam and AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019; AMSGrad: Reddi et al. 2018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .optimizer import FusedOptimizer, arrays, check_capturable, check_lr, scalar
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+    from .optimizer import Group
+
+
+class Adam(FusedOptimizer):
+    """p -= lr * m / (sqrt(v) + eps), where m and v are running means of the gradient and its square,
+    with decay `betas`, corrected for having started at 0.
+
+    `weight_decay` is added to the gradient, or shrinks p itself with `decoupled_weight_decay`; `amsgrad` divides
+    by the largest v so far.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_lr(lr, foreach, capturable)
+        if not eps >= 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for i in range(2):
+            if not 0.0 <= betas[i] < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
+        if not weight_decay >= 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if not (
+            all(isinstance(beta, float) for beta in betas)
+            or all(isinstance(beta, rl.Tensor) for beta in betas)
+        ):
+            raise ValueError("betas must be either both floats or both Tensors")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+        if fused:
+            if differentiable:
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if foreach:
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("amsgrad", False)
+            group.setdefault("maximize", False)
+            group.setdefault("foreach", None)
+            group.setdefault("capturable", False)
+            group.setdefault("differentiable", False)
+            group.setdefault("decoupled_weight_decay", False)
+            group.setdefault("fused", None)
+            for p in group["params"]:
+                own = self.state.get(p)
+                if own and not isinstance(own["step"], rl.Tensor):
+                    own["step"] = rl.tensor(float(own["step"]), dtype=rl.float32)
+
+    def _start(self, p: Tensor, amsgrad: bool) -> dict[str, Tensor]:
+        """The state of a parameter that has not been stepped yet."""
+        state = self.state[p]
+        state["step"] = rl.tensor(0.0, dtype=rl.float32)
+        state["exp_avg"] = rl.zeros_like(p)
+        state["exp_avg_sq"] = rl.zeros_like(p)
+        if amsgrad:
+            state["max_exp_avg_sq"] = rl.zeros_like(p)
+        return state
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        amsgrad = group["amsgrad"]
+        if group["capturable"]:
+            check_capturable(group)
+        beta1, beta2 = group["betas"]
+        lr, beta1, beta2 = scalar(group["lr"]), scalar(beta1), scalar(beta2)
+        states = [self.state[p] or self._start(p, amsgrad) for p in params]
+        steps = [state["step"] for state in states]
+        means = [state["exp_avg"] for state in states]
+        squares = [state["exp_avg_sq"] for state in states]
+        largest = [state["max_exp_avg_sq"] for state in states] if amsgrad else None
+
+        if not group["differentiable"]:
+            done = rl._core.kernels.adam_step(
+                arrays(params),
+                arrays(grads),
+                arrays(means),
+                arrays(squares),
+                None if largest is None else arrays(largest),
+                arrays(steps),
+                lr,
+                beta1,
+                beta2,
+                group["eps"],
+                group["weight_decay"],
+                amsgrad,
+                group["maximize"],
+                group["decoupled_weight_decay"],
+            )
+            if done is not NotImplemented:
+                rl._core.bump_versions(params)
+                return
+
+        with rl.set_grad_enabled(group["differentiable"]):
+            for i, p in enumerate(params):
+                peak = None if largest is None else largest[i]
+                _adam_one(p, grads[i], means[i], squares[i], peak, steps[i], lr, beta1, beta2, group)
+
+
+def _adam_one(
+    p: Tensor,
+    grad: Tensor,
+    mean: Tensor,
+    square: Tensor,
+    peak: Tensor | None,
+    step: Tensor,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    group: Group,
+) -> None:
+    """The rule for one parameter, in tensor operations."""
+    eps, decay = group["eps"], group["weight_decay"]
+    if group["maximize"]:
+        grad = -grad
+    step += 1
+    if decay != 0:
+        if group["decoupled_weight_decay"]:
+            p.mul_(1 - lr * decay)
+        else:
+            grad = grad.add(p, alpha=decay)
+    mean.lerp_(grad, 1 - beta1)
+    square.mul_(beta2).addcmul_(grad, grad.conj() if grad.is_complex() else grad, value=1 - beta2)
+    count = step.item()
+    correction1 = 1 - beta1**count
+    correction2 = (1 - beta2**count) ** 0.5
+    if peak is not None:
+        peak.copy_(rl.maximum(peak, square))
+        square = peak
+    spread = (square.sqrt() / correction2).add_(eps)
+    if group["differentiable"]:
+        mean = mean.clone()
+    p.addcdiv_(mean, spread, value=-(lr / correction1))
+
+
+class AdamW(Adam):
+    """Adam with weight decay apart from the gradient: p shrinks by `lr * weight_decay` first."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True

@@ -1,0 +1,378 @@
+"""`Optimizer`: parameter groups, per-parameter state, saving and loading. The update rules are in the other files.
+
+Note: how a step runs
+    A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a group at once.
+    Its first choice is one native call over the raw arrays (`rl._core.kernels.*_step`), which touches every
+    element once; such a call returns NotImplemented, having changed nothing, where it has no kernel for these
+    arrays, and the rule written in tensor operations runs instead. State tensors are looked up anew in every step,
+    so programs may change `optimizer.state` as they like.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from ..utils.hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+    Group = dict[str, Any]
+    Closure = Callable[[], Any]
+
+
+class _Required:
+    """Marks a default that every parameter group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """Base of the optimizers: `params` are tensors or dicts of groups, `defaults` fill what a group leaves out.
+
+    A subclass of a user implements `step(closure=None)`.
+    """
+
+    defaults: dict[str, Any]
+    state: defaultdict[Any, Any]
+    param_groups: list[Group]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._make_hooks()
+        if isinstance(params, rl.Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be "
+                f"an iterable of Tensors or dicts, but got {rl.typename(params)}"
+            )
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _make_hooks(self) -> None:
+        self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._make_hooks()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            for key in sorted(group):
+                if key != "params":
+                    text += f"    {key}: {group[key]}\n"
+        return text + ")"
+
+    # --- groups ---
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Adds a group of parameters, with options of its own: `{"params": ..., "lr": 0.1}`."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but "
+                "the ordering of tensors in sets will change between runs. Please use a list instead."
+            )
+        params = [params] if isinstance(params, rl.Tensor) else list(params)
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        params = [p[1] if isinstance(p, tuple) else p for p in params]
+        param_group["params"] = params
+        if names:
+            if len(names) != len(params):
+                raise ValueError(
+                    "all optimizer params should be with/without names. "
+                    "Some param names are missing"
+                )
+            param_group["param_names"] = names
+
+        for param in params:
+            if not isinstance(param, rl.Tensor):
+                raise TypeError(
+                    "optimizer can only optimize Tensors, "
+                    f"but one of the params is {rl.typename(param)}"
+                )
+            if not self.defaults.get("differentiable") and not (
+                param.is_leaf or param.retains_grad
+            ):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    + name
+                )
+            param_group.setdefault(name, default)
+
+        if len(params) != len(set(params)):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; "
+                "in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        known: set[Tensor] = set()
+        for group in self.param_groups:
+            known.update(group["params"])
+            if ("param_names" in param_group) != ("param_names" in group):
+                kind = "with names" if "param_names" in param_group else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. "
+                    f"cannot add param group {kind} to the optimizer"
+                )
+        if not known.isdisjoint(params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    # --- stepping ---
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or fills them with zeros."""
+        for group in self.param_groups:
+            if set_to_none:
+                for p in group["params"]:
+                    p.grad = None
+                continue
+            for p in group["params"]:
+                grad = p.grad
+                if grad is not None:
+                    if grad.grad_fn is not None:
+                        grad.detach_()
+                    else:
+                        grad.requires_grad_(False)
+                    grad.zero_()
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates the parameters once; `closure` computes the loss anew and returns it."""
+        raise NotImplementedError
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` before each step; may return new args and kwargs."""
+        self._hook_step()
+        return _add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` after each step."""
+        self._hook_step()
+        return _add(self._optimizer_step_post_hooks, hook)
+
+    def _hook_step(self) -> None:
+        """Lets `step` of this instance run the hooks; an optimizer without hooks pays nothing for them."""
+        if "_step_without_hooks" in self.__dict__:
+            return
+        inner = self._step_without_hooks = self.step
+
+        def step(*args: Any, **kwargs: Any) -> Any:
+            for hook in [*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+                result = hook(self, args, kwargs)
+                if result is None:
+                    continue
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise RuntimeError(
+                        f"{inner} must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {result}."
+                    )
+                args, kwargs = result
+            out = inner(*args, **kwargs)
+            for hook in [*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()]:
+                hook(self, args, kwargs)
+            return out
+
+        self.step = step  # type: ignore[method-assign]
+
+    # --- saving and loading ---
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state by number of the parameter, and the groups' options."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        start = 0
+        groups = []
+        for group in self.param_groups:
+            params = group["params"]
+            for i, p in enumerate(params, start):
+                numbers.setdefault(id(p), i)
+            start += len(params)
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers[id(p)] for p in params]
+            groups.append(packed)
+        state = {
+            (numbers[id(key)] if isinstance(key, rl.Tensor) else key): value
+            for key, value in self.state.items()
+        }
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            replaced = hook(self, result)
+            if replaced is not None:
+                result = replaced
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over state and options; tensors are cast to the parameters' dtype and device."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            replaced = hook(self, state_dict)
+            if replaced is not None:
+                state_dict = replaced
+        groups = self.param_groups
+        saved = deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group "
+                "that doesn't match the size of optimizer's group"
+            )
+        owners: dict[Any, Tensor] = {}
+        for group, saved_group in zip(groups, saved, strict=True):
+            owners.update(zip(saved_group["params"], group["params"], strict=True))
+
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in owners:
+                state[owners[key]] = _cast_state(owners[key], value)
+            else:
+                state[key] = value
+        for group, saved_group in zip(groups, saved, strict=True):
+            saved_group["params"] = group["params"]
+            if "param_names" in group:
+                saved_group.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer)` before `state_dict`."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` after `state_dict`; may return another dict."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` before loading; may return another dict."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer)` after loading."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+
+_global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+
+def _add(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _cast_state(param: Tensor, value: Any, key: Any = None) -> Any:
+    """A copy of loaded state with tensors cast for `param`; the step count keeps its own dtype."""
+    if isinstance(value, rl.Tensor):
+        if key == "step":
+            return value
+        if param.is_floating_point():
+            return value.to(dtype=param.dtype, device=param.device)
+        return value.to(device=param.device)
+    if isinstance(value, dict):
+        return {k: _cast_state(param, v, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return type(value)(_cast_state(param, v) for v in value)  # type: ignore[call-arg]
+    return value
+
+
+class FusedOptimizer(Optimizer):
+    """An optimizer whose rule updates all parameters of a group together."""
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates the parameters once; `closure` computes the loss anew and returns it."""
+        loss = None
+        if closure is not None:
+            with rl.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            params = []
+            grads = []
+            for p in group["params"]:
+                grad = p.grad
+                if grad is not None:
+                    params.append(p)
+                    grads.append(grad)
+            if params:
+                self._update(group, params, grads)
+        return loss
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        raise NotImplementedError
+
+
+def arrays(tensors: Iterable[Tensor]) -> list[Any]:
+    """The raw arrays of tensors, for a native step."""
+    return [tensor._array for tensor in tensors]
+
+
+def scalar(value: Any) -> Any:
+    """An option as a number: learning rates may be tensors of one element."""
+    return value.item() if isinstance(value, rl.Tensor) else value
+
+
+def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> None:
+    """Raises for a learning rate that is no number, or a tensor where that is not allowed."""
+    if isinstance(lr, rl.Tensor):
+        if foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        if lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_capturable(group: Group) -> None:
+    """Graph capture is a matter of GPUs: raises as PyTorch does where it is asked for on the CPU."""
+    if group.get("capturable") and any(p.device.type == "cpu" for p in group["params"]):
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: "
+            "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
+        )

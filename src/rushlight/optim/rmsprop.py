@@ -1,0 +1,103 @@
+"""RMSprop (Tieleman and Hinton 2012)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .optimizer import FusedOptimizer, check_capturable, check_lr, scalar
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+    from .optimizer import Group
+
+
+class RMSprop(FusedOptimizer):
+    """p -= lr * g / (sqrt(v) + eps), v a running mean of g squared with decay `alpha`, through momentum.
+
+    `centered` takes the variance instead: v minus the square of the running mean of g.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        for name, value in (
+            ("epsilon", eps),
+            ("momentum", momentum),
+            ("weight_decay", weight_decay),
+            ("alpha", alpha),
+        ):
+            if not value >= 0.0:
+                raise ValueError(f"Invalid {name} value: {value}")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("momentum", 0)
+            group.setdefault("centered", False)
+            group.setdefault("foreach", None)
+            group.setdefault("maximize", False)
+            group.setdefault("differentiable", False)
+            group.setdefault("capturable", False)
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        lr, alpha, momentum = scalar(group["lr"]), group["alpha"], group["momentum"]
+        if group["capturable"]:
+            check_capturable(group)
+        with rl.set_grad_enabled(group["differentiable"]):
+            for p, grad in zip(params, grads, strict=True):
+                state = self.state[p]
+                if not state:
+                    state["step"] = rl.tensor(0.0, dtype=rl.float32)
+                    state["square_avg"] = rl.zeros_like(p)
+                    if momentum > 0:
+                        state["momentum_buffer"] = rl.zeros_like(p)
+                    if group["centered"]:
+                        state["grad_avg"] = rl.zeros_like(p)
+                state["step"] += 1
+                if group["maximize"]:
+                    grad = -grad
+                if group["weight_decay"] != 0:
+                    grad = grad.add(p, alpha=group["weight_decay"])
+                square = state["square_avg"]
+                square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+                if group["centered"]:
+                    mean = state["grad_avg"]
+                    mean.lerp_(grad, 1 - alpha)
+                    spread = square.addcmul(mean, mean, value=-1).sqrt_()
+                else:
+                    spread = square.sqrt()
+                spread = spread.add_(group["eps"])
+                if momentum > 0:
+                    buffer = state["momentum_buffer"]
+                    buffer.mul_(momentum).addcdiv_(grad, spread)
+                    p.add_(buffer, alpha=-lr)
+                else:
+                    p.addcdiv_(grad, spread, value=-lr)

@@ -1,0 +1,117 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rushlight as rl
+
+from .optimizer import FusedOptimizer, arrays, check_lr, scalar
+
+if TYPE_CHECKING:
+    from rushlight import Tensor
+
+    from .optimizer import Group
+
+
+class SGD(FusedOptimizer):
+    """p -= lr * g, where g is the gradient plus `weight_decay * p`, run through momentum:
+    buf = momentum * buf + (1 - dampening) * g, and g = buf, or g + momentum * buf with `nesterov`.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, defaults)
+        if fused:
+            if differentiable:
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if foreach:
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("nesterov", False)
+            group.setdefault("maximize", False)
+            group.setdefault("foreach", None)
+            group.setdefault("differentiable", False)
+            group.setdefault("fused", None)
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        lr = scalar(group["lr"])
+        momentum = group["momentum"]
+        dampening = group["dampening"]
+        decay = scalar(group["weight_decay"])
+        nesterov = group["nesterov"]
+        maximize = group["maximize"]
+        buffers: list[Tensor | None] = []
+        new = 0
+        if momentum != 0:
+            for p in params:
+                buffer = self.state[p].get("momentum_buffer")
+                new += buffer is None
+                buffers.append(buffer)
+
+        # Buffers start as a copy of the first gradient: the plain rule makes them.
+        if not (new or group["differentiable"]):
+            done = rl._core.kernels.sgd_step(
+                arrays(params),
+                arrays(grads),
+                arrays(buffers) if momentum != 0 else None,
+                lr,
+                momentum,
+                dampening,
+                decay,
+                nesterov,
+                maximize,
+            )
+            if done is not NotImplemented:
+                rl._core.bump_versions(params)
+                if momentum != 0:
+                    rl._core.bump_versions(buffers)
+                return
+
+        with rl.set_grad_enabled(group["differentiable"]):
+            for i, (p, grad) in enumerate(zip(params, grads, strict=True)):
+                if maximize:
+                    grad = -grad
+                if decay != 0:
+                    grad = grad.add(p, alpha=decay)
+                if momentum != 0:
+                    buffer = buffers[i]
+                    if buffer is None:
+                        buffer = self.state[p]["momentum_buffer"] = grad.detach().clone()
+                    else:
+                        buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+                    grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
+                p.add_(grad, alpha=-lr)

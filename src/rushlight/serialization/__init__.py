@@ -1,0 +1,146 @@
+"""`save` and `load`: PyTorch's checkpoint files, both ways, without PyTorch.
+
+A checkpoint is a zip archive of uncompressed records: `data.pkl` is the pickled object, in which
+every tensor is a call of `torch._utils._rebuild_tensor_v2` on a storage named by a persistent id
+`('storage', torch.FloatStorage, key, location, numel)`; `data/<key>` is that storage's memory;
+`version` and `byteorder` say what they say. Tensors that share a storage name the same key, and so
+share memory again when loaded. Files of the format before PyTorch 1.6 are read but never written.
+
+`_pickler` is how objects are written, `_unpickler` how they are read and what a file may name,
+`_archive` the file around them, `_tensors` the only place that knows what a tensor is made of.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+from typing import IO, Any, TypeAlias
+
+from rushlight.serialization._pickler import Pickler
+from rushlight.serialization._unpickler import (
+    FAILED,
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]
+
+File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
+
+
+def save(
+    obj: object,
+    f: File,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Writes `obj` to a path or a binary file, in a form that PyTorch's `torch.load` reads.
+
+    Nothing is written when `obj` cannot be pickled.
+
+    >>> save({'weights': model.state_dict(), 'epoch': 3}, 'checkpoint.pt')
+    """
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError(
+            "save(): the format from before PyTorch 1.6 is read but not written; "
+            "leave out _use_new_zipfile_serialization=False."
+        )
+    path = os.fspath(f) if isinstance(f, str | os.PathLike) else None
+    if path is None and not hasattr(f, "write"):
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute, "
+            f"but got {type(f).__name__}"
+        )
+    folder, name = os.path.split(path or "")
+    if folder and not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
+
+    pickled = io.BytesIO()
+    pickler = Pickler(pickled, pickle_protocol)
+    pickler.dump(obj)
+
+    records: dict[str, Any] = {
+        "data.pkl": pickled.getbuffer(),
+        "byteorder": sys.byteorder.encode(),
+        **{f"data/{key}": data.data for key, data in enumerate(pickler.storages)},
+        "version": b"3\n",
+    }
+    # Imported when first needed: zipfile takes longer to import than the rest of this room.
+    from rushlight.serialization._archive import write_records
+
+    if path is None:
+        write_records(f, "archive", records)
+    else:
+        with open(path, "wb") as opened:
+            write_records(opened, os.path.splitext(name)[0], records)
+
+
+def load(
+    f: File,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Reads what `save`, here or in PyTorch, has written to a path or a seekable binary file.
+
+    map_location: 'cpu' (or a device, a dict of locations, or a function of a storage and its
+        location) for files whose tensors were on a GPU.
+    weights_only: with True, the default, anything but tensors, numbers, strings and their
+        containers is refused with `pickle.UnpicklingError`. With False a file can run any code.
+    mmap: accepted; the file is read in either case.
+    """
+    if weights_only is None:
+        weights_only = True
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified; "
+            "leave one of weights_only and pickle_module out."
+        )
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb") as opened:
+            return _load(opened, map_location, weights_only, pickle_load_args)
+    for needed in ("read", "seek"):
+        if not hasattr(f, needed):
+            raise AttributeError(
+                f"'{type(f).__name__}' object has no attribute '{needed}'. You can only torch.load "
+                "from a file that is seekable. Please pre-load the data into a buffer like "
+                "io.BytesIO and try to load from it instead."
+            )
+    if isinstance(f, io.TextIOBase):
+        raise TypeError("load() needs bytes, not str: open the file in binary mode ('rb')")
+    return _load(f, map_location, weights_only, pickle_load_args)
+
+
+def _load(file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
+    from rushlight.serialization._archive import ZIP_MAGIC, load_legacy, load_zip
+
+    start = file.tell()
+    magic = file.read(len(ZIP_MAGIC))
+    file.seek(start)
+    if not magic:
+        raise EOFError("Ran out of input: the file is empty")
+    try:
+        if magic == ZIP_MAGIC:
+            return load_zip(file, map_location, weights_only, options)
+        return load_legacy(file, map_location, weights_only, options)
+    except pickle.UnpicklingError as error:
+        if not weights_only or str(error).startswith(FAILED):
+            raise
+        raise pickle.UnpicklingError(
+            f"{FAILED} The file is damaged or no checkpoint: {error}"
+        ) from error

@@ -1,0 +1,148 @@
+"""Writes objects as PyTorch's pickles: its names, and storages by persistent ids."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from typing import IO, Any, ClassVar
+
+from rushlight import dtypes
+from rushlight.device import device as Device
+from rushlight.device import layout
+from rushlight.serialization import _tensors
+from rushlight.serialization._tensors import Bytes, Parts
+from rushlight.size import Size
+
+
+class Global:
+    """A name in some module, to be written without importing it. Called only when unpickled."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __call__(self) -> None:
+        raise TypeError(f"{self.module}.{self.name} is a name to be written, not a function")
+
+
+_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
+_TENSOR_WITH_DTYPE = Global("torch._utils", "_rebuild_tensor_v3")
+_PARAMETER = Global("torch._utils", "_rebuild_parameter")
+_PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
+_FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
+_LAYOUT = Global("torch.serialization", "_get_layout")
+_UNTYPED = Global("torch.storage", "UntypedStorage")
+_DTYPES = {dtype: Global("torch", dtype.name) for dtype in dtypes.ALL}
+# PyTorch has typed storages for all dtypes but the wide unsigned ones.
+STORAGES = {
+    dtype: Global("torch", f"{dtype.scalar_name}Storage")
+    for dtype in dtypes.ALL
+    if dtype not in (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+}
+
+
+class StorageId:
+    """Stands in the pickle where a storage belongs; `Pickler.persistent_id` names it."""
+
+    def __init__(self, identity: tuple[Any, ...]) -> None:
+        self.identity = identity
+
+
+class _Plain:
+    """A tensor's parts, to be written as a plain tensor: the data of a parameter."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+
+
+# The pure-Python pickler, because the compiled one refuses to write a name that it cannot import.
+_PythonPickler: Any = pickle._Pickler
+
+
+class Pickler(_PythonPickler):  # type: ignore[misc]
+    def __init__(self, file: IO[bytes], protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.storages: list[Bytes] = []
+        self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
+
+    def persistent_id(self, obj: object) -> tuple[Any, ...] | None:
+        return obj.identity if type(obj) is StorageId else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is _Plain:
+            return self._plain(obj.parts)
+        if isinstance(obj, Size):
+            return Global("torch", "Size"), (tuple(obj),)
+        if isinstance(obj, Device):
+            return Global("torch", "device"), obj.__reduce__()[1]
+        if isinstance(obj, layout):
+            return _LAYOUT, (repr(obj),)
+        if _tensors.is_tensor(obj):
+            return self._tensor(obj)
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        # What is public here is public under the same name there.
+        module = getattr(obj, "__module__", None)
+        if obj is _tensors.tensor_type() or (module == "rushlight" and isinstance(obj, type)):
+            return self._write_global(
+                "torch", "Tensor" if obj is _tensors.tensor_type() else obj.__qualname__, obj
+            )
+        if obj is _tensors.parameter_type():
+            return self._write_global("torch.nn.parameter", "Parameter", obj)
+        super().save_global(obj, name)
+
+    def _save_name(self, obj: Global) -> None:
+        self._write_global(obj.module, obj.name, obj)
+
+    def _save_dtype(self, obj: dtypes.dtype) -> None:
+        self.save(_DTYPES[obj])
+
+    def _write_global(self, module: str, name: str, obj: object) -> None:
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    dispatch: ClassVar[dict[type, Any]] = {
+        **_PythonPickler.dispatch,
+        Global: _save_name,
+        dtypes.dtype: _save_dtype,
+    }
+
+    def _plain(self, parts: Parts) -> tuple[Any, tuple[Any, ...]]:
+        typed = parts.dtype in STORAGES
+        kind = STORAGES[parts.dtype] if typed else _UNTYPED
+        count = parts.storage.size // (parts.dtype.itemsize if typed else 1)
+        storage = StorageId(("storage", kind, self._key(parts), "cpu", count))
+        viewed = (storage, parts.offset, parts.shape, parts.strides)
+        hooks: OrderedDict[int, object] = OrderedDict()
+        described = (*viewed, parts.requires_grad, hooks)
+        if typed:
+            return _TENSOR, described
+        return _TENSOR_WITH_DTYPE, (*described, parts.dtype)
+
+    def _tensor(self, tensor: Any) -> tuple[Any, tuple[Any, ...]]:
+        parts = _tensors.tensor_parts(tensor)
+        state = getattr(tensor, "__dict__", None) or None
+        if parts.is_parameter and type(tensor) is _tensors.parameter_type():
+            arguments = (_Plain(parts._replace(requires_grad=False)), parts.requires_grad)
+            if state is None:
+                return _PARAMETER, (*arguments, OrderedDict())
+            return _PARAMETER_WITH_STATE, (*arguments, OrderedDict(), state)
+        rebuild, described = self._plain(parts)
+        if state is None and type(tensor) is _tensors.tensor_type():
+            return rebuild, described
+        return _FROM_TYPE, (rebuild, type(tensor), described, state or {})
+
+    def _key(self, parts: Parts) -> str:
+        """The record that holds this storage: the same for the same memory."""
+        data = parts.storage
+        memory = (data.ctypes.data, data.size) if data.size else id(data)
+        key, dtype = self._keys.setdefault(memory, (str(len(self.storages)), parts.dtype))
+        if dtype is not parts.dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                f"types. One of them is {dtype}, another {parts.dtype}: save a .clone() of one."
+            )
+        if int(key) == len(self.storages):
+            self.storages.append(data)  # which also keeps its address from being used again
+        return key

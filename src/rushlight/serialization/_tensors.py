@@ -1,0 +1,81 @@
+"""What a checkpoint knows of a tensor: its parts. Nothing else here looks inside one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rushlight
+from rushlight import dtypes
+
+Bytes: TypeAlias = NDArray[np.uint8]
+
+
+class Parts(NamedTuple):
+    """A tensor taken apart: its storage as bytes, and how it views them, counted in elements."""
+
+    storage: Bytes
+    dtype: dtypes.dtype
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    requires_grad: bool
+    is_parameter: bool = False
+
+
+def tensor_type() -> Any:
+    return rushlight.Tensor
+
+
+def parameter_type() -> Any:
+    return rushlight.nn.Parameter
+
+
+def is_tensor(obj: object) -> bool:
+    return isinstance(obj, rushlight.Tensor)
+
+
+def tensor_parts(tensor: Any) -> Parts:
+    return array_parts(
+        tensor._array, tensor.dtype, tensor.requires_grad, isinstance(tensor, parameter_type())
+    )
+
+
+def make_tensor(parts: Parts) -> Any:
+    tensor = rushlight._core.wrap(parts_array(parts))
+    if parts.is_parameter:
+        return parameter_type()(tensor, requires_grad=parts.requires_grad)
+    return tensor.requires_grad_() if parts.requires_grad else tensor
+
+
+def array_parts(
+    array: NDArray[Any],
+    dtype: dtypes.dtype,
+    requires_grad: bool = False,
+    is_parameter: bool = False,
+) -> Parts:
+    """The parts of a tensor that holds `array`; its storage is all of the array that it views."""
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    itemsize = array.itemsize
+    start = array.ctypes.data - root.ctypes.data
+    shares = root.flags.forc and not any(n % itemsize or n < 0 for n in (start, *array.strides))
+    if not shares or root.nbytes % itemsize:  # no view that a file can describe: save a copy
+        root = array = np.ascontiguousarray(array).reshape(array.shape)
+        start = 0
+    storage = root.reshape(-1, order="A").view(np.uint8)
+    strides = tuple(step // itemsize for step in array.strides)
+    return Parts(
+        storage, dtype, start // itemsize, array.shape, strides, requires_grad, is_parameter
+    )
+
+
+def parts_array(parts: Parts) -> NDArray[Any]:
+    """The array that views the storage as `parts` says, sharing its memory."""
+    itemsize = parts.dtype.itemsize
+    strides = [step * itemsize for step in parts.strides]
+    offset = 0 if 0 in parts.shape else parts.offset * itemsize
+    return np.ndarray(parts.shape, parts.dtype.numpy, parts.storage, offset, strides)

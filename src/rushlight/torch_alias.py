@@ -1,0 +1,113 @@
+"""`import torch` that finds rushlight: the finder behind `rushlight run` and `install_as_torch`.
+
+The finder answers every `torch` and `torch.X` with the very module that `rushlight` and
+`rushlight.X` are. Putting rushlight into sys.modules under torch's name would not do: `import
+torch.nn` would then load rushlight/nn a second time under another name, with second classes that
+`isinstance` takes for strangers.
+
+`rushlight run` also wants it in the Python processes that a script starts (multiprocessing's spawn
+imports the script again, DataLoader workers, subprocesses): see `inherit_in_children` and the
+folder `_child`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+from rushlight._missing import missing_name, not_yet, torch_has
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader  # not at run time: it is slow to import
+
+# Set by `rushlight run` to its interpreter's sys.prefix; read by _child/sitecustomize.py.
+CHILD_VARIABLE = "RUSHLIGHT_AS_TORCH"
+
+
+class TorchFinder:
+    """Finds `torch` and its submodules in rushlight."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        ours = "rushlight" + fullname.removeprefix("torch")
+        try:
+            module = importlib.import_module(ours)
+        except ModuleNotFoundError as error:
+            if error.name != ours:
+                raise  # the module is here, and something that it needs is not
+        else:
+            if not hasattr(module, "__getattr__"):
+                module.__getattr__ = missing_name(ours)  # type: ignore[method-assign]
+            loader = cast("Loader", _Alias(module))  # its shape is all the import system asks for
+            return ModuleSpec(fullname, loader, is_package=hasattr(module, "__path__"))
+        # An import shall say what is missing; importlib.util.find_spec asks politely and gets None.
+        caller = sys._getframe(1).f_back
+        parent, _, name = fullname.rpartition(".")
+        if caller is not None and caller.f_code.co_name == "_find_and_load_unlocked":
+            note = f" {not_yet(fullname)}" if torch_has(parent, name) else ""
+            text = f"No module named {fullname!r}{note}"
+            raise ModuleNotFoundError(text, name=fullname)
+        return None
+
+
+class _Alias:
+    """Hands out a module that is loaded already, and leaves it as it was."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has just put torch's there
+
+
+def install_as_torch() -> None:
+    """Make `import torch` mean rushlight in this process, submodules included.
+
+    Raises RuntimeError if PyTorch itself has been imported already. A second call does nothing.
+
+    >>> import rushlight
+    >>> rushlight.install_as_torch()
+    >>> import torch.nn.functional as F
+    >>> F is rushlight.nn.functional
+    True
+    """
+    rushlight = importlib.import_module("rushlight")
+    present = sys.modules.get("torch")
+    if present is not None and present is not rushlight:
+        raise RuntimeError(
+            "install_as_torch: PyTorch itself is imported already "
+            f"({getattr(present, '__file__', None) or 'module torch'}). "
+            "Call rushlight.install_as_torch() before the first `import torch`."
+        )
+    if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
+        # First, since the ordinary finder would find torch.nn in rushlight's folder and load it
+        # again.
+        sys.meta_path.insert(0, TorchFinder())
+    importlib.import_module("torch")
+
+
+def inherit_in_children() -> None:
+    """Let the Python processes started from here on, of this interpreter, find rushlight as torch
+    too.
+
+    A Python imports `sitecustomize` as it starts; a folder with one goes in front of PYTHONPATH.
+    """
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_child")
+    others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != folder]
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])
+    os.environ[CHILD_VARIABLE] = sys.prefix

@@ -1,0 +1,194 @@
+"""Tensor hooks, node hooks and post-accumulate hooks: order, replacement, removal, refusals."""
+
+import re
+
+import pytest
+from _subject import torch
+
+
+def starts(text: str) -> str:
+    """A pattern for a message that begins with `text`."""
+    return "^" + re.escape(text)
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_hook_sees_the_gradient():
+    x = leaf(1.0, 2.0)
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    (x * 3).sum().backward()
+    assert seen == [[3.0, 3.0]] and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_hooks_run_in_order_of_registration_and_may_replace():
+    x = leaf(1.0)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: (seen.append(("a", g.item())), g * 10)[1])
+    y.register_hook(lambda g: (seen.append(("b", g.item())), None)[1])
+    y.register_hook(lambda g: (seen.append(("c", g.item())), g + 1)[1])
+    y.backward()
+    assert seen == [("a", 1.0), ("b", 10.0), ("c", 10.0)]
+    assert x.grad.item() == 22.0
+
+
+def test_removal():
+    x = leaf(1.0)
+    seen = []
+    handle = x.register_hook(lambda g: seen.append(1))
+    (x * 2).backward()
+    handle.remove()
+    (x * 2).backward()
+    assert seen == [1]
+
+
+def test_what_a_hook_may_not_return():
+    for value, error, text in (
+        (3, TypeError, "expected Variable, but hook returned 'int'"),
+        (torch.ones(2), RuntimeError, "hook '<lambda>' has changed the size of value"),
+        (
+            torch.ones(1, dtype=torch.float64),
+            RuntimeError,
+            "hook '<lambda>' has changed the type of value",
+        ),
+    ):
+        x = leaf(1.0)
+        x.register_hook(lambda g, value=value: value)
+        with pytest.raises(error, match=starts(text)):
+            (x * 2).sum().backward()
+
+
+def test_no_hook_without_grad():
+    with pytest.raises(
+        RuntimeError,
+        match=starts("cannot register a hook on a tensor that doesn't require gradient"),
+    ):
+        torch.ones(1).register_hook(print)
+
+
+def test_hook_before_and_after_a_write_in_place():
+    x = leaf(1.0)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(("before", g.item())))
+    y.mul_(5)
+    y.register_hook(lambda g: seen.append(("after", g.item())))
+    y.backward()
+    assert seen == [("after", 1.0), ("before", 5.0)]
+
+
+def test_post_accumulate_hook():
+    x = leaf(1.0)
+    seen = []
+    handle = x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.item())))
+    (x * 2).backward()
+    (x * 2).backward()
+    handle.remove()
+    (x * 2).backward()
+    assert seen == [(True, 2.0), (True, 4.0)]
+
+
+def test_post_accumulate_hook_refusals():
+    x = leaf(1.0)
+    with pytest.raises(
+        RuntimeError,
+        match=starts("post accumulate grad hooks cannot be registered on non-leaf tensors"),
+    ):
+        (x * 2).register_post_accumulate_grad_hook(print)
+    x.register_post_accumulate_grad_hook(lambda t: t)
+    with pytest.raises(
+        RuntimeError, match=starts("Tensor post accumulate grad hooks should return None.")
+    ):
+        (x * 2).backward()
+
+
+def test_node_hooks():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    seen = []
+    y.grad_fn.register_prehook(lambda outs: seen.append(("pre", outs[0].tolist())))
+    y.grad_fn.register_hook(
+        lambda ins, outs: seen.append(("post", ins[0].tolist(), outs[0].tolist()))
+    )
+    y.sum().backward()
+    assert seen == [("pre", [1.0, 1.0]), ("post", [3.0, 3.0], [1.0, 1.0])]
+
+
+def test_node_hooks_may_replace():
+    x = leaf(1.0)
+    y = x * 3
+    y.grad_fn.register_prehook(lambda outs: (outs[0] * 10,))
+    y.grad_fn.register_hook(lambda ins, outs: (ins[0] + 1, None))
+    y.backward()
+    assert x.grad.item() == 31.0
+
+
+def test_order_of_all_kinds():
+    x = leaf(1.0)
+    y = x * 2
+    accumulator = y.grad_fn.next_functions[0][0]
+    seen = []
+    y.register_hook(lambda g: seen.append("tensor"))
+    y.grad_fn.register_prehook(lambda outs: seen.append("node pre"))
+    y.grad_fn.register_hook(lambda ins, outs: seen.append("node post"))
+    x.register_hook(lambda g: seen.append("leaf tensor"))
+    accumulator.register_prehook(lambda outs: seen.append("leaf pre"))
+    accumulator.register_hook(lambda ins, outs: seen.append("leaf post"))
+    x.register_post_accumulate_grad_hook(lambda t: seen.append("accumulated"))
+    y.backward()
+    assert seen == [
+        "tensor", "node pre", "node post", "leaf tensor", "leaf pre", "accumulated", "leaf post",
+    ]  # fmt: skip
+
+
+def test_leaves_run_as_soon_as_they_are_ready():
+    a, b = leaf(1.0), leaf(1.0)
+    seen = []
+    c = a * 2
+    d = b * 3
+    for name, tensor in (("a", a), ("b", b), ("c", c), ("d", d)):
+        tensor.register_hook(lambda g, name=name: seen.append(name))
+    (c + d).backward()
+    assert seen == ["d", "b", "c", "a"]
+
+
+def test_hooks_under_grad():
+    x = leaf(1.0)
+    seen = []
+    x.register_hook(lambda g: (seen.append(1), g * 2)[1])
+    (g,) = torch.autograd.grad(x * 3, x)
+    assert seen == [1] and g.item() == 6.0 and x.grad is None
+
+
+def test_hook_errors_keep_type_and_traceback():
+    x = leaf(1.0)
+
+    def broken(g):
+        raise LookupError("in the hook")
+
+    x.register_hook(broken)
+    with pytest.raises(LookupError, match="in the hook") as caught:
+        (x * 2).backward()
+    assert any(entry.name == "broken" for entry in caught.traceback)
+
+
+def test_backward_inside_a_hook():
+    x, w = leaf(2.0), leaf(3.0)
+
+    def nested(g):
+        with torch.enable_grad():
+            (w * w).backward()
+
+    y = x * x
+    y.register_hook(nested)
+    y.backward()
+    assert x.grad.item() == 4.0 and w.grad.item() == 6.0
+
+
+def test_metadata_stays_with_the_node():
+    y = leaf(1.0) * 2
+    y.grad_fn.metadata["key"] = 5
+    assert y.grad_fn.metadata == {"key": 5}

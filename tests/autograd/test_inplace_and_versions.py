@@ -1,0 +1,276 @@
+"""Writes in place and the graph: refusals (leaf, view of leaf), version checks, rebased history."""
+
+import re
+
+import pytest
+from _subject import torch
+
+
+def starts(text: str) -> str:
+    """A pattern for a message that begins with `text`."""
+    return "^" + re.escape(text)
+
+
+LEAF = starts("a leaf Variable that requires grad is being used in an in-place operation.")
+VIEW = starts("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+CHANGED = starts(
+    "one of the variables needed for gradient computation has been modified by an inplace operation"
+)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.add_(1),
+        lambda x: x.mul_(2.0),
+        lambda x: x.zero_(),
+        lambda x: x.copy_(torch.zeros(3)),
+        lambda x: x.fill_(2),
+        lambda x: x.clamp_(0, 1),
+        lambda x: x.relu_(),
+        lambda x: x.normal_(),
+        lambda x: x.__iadd__(1),
+        lambda x: x.masked_fill_(torch.ones(3).bool(), 0),
+        lambda x: x.index_fill_(0, torch.tensor([0]), 1),
+    ],
+)
+def test_leaf_cannot_be_written(write):
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=LEAF):
+        write(x)
+    assert x.tolist() == [1.0, 1.0, 1.0] and x._version == 0
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[0].add_(1),
+        lambda x: x.view(3).mul_(2),
+        lambda x: x[:2].zero_(),
+        lambda x: x.unsqueeze(0).fill_(1),
+    ],
+)
+def test_view_of_a_leaf_cannot_be_written(write):
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=VIEW):
+        write(x)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.__setitem__(0, 5.0),
+        lambda x: x.__setitem__(torch.tensor([0]), 5.0),
+        lambda x: x.__setitem__(x > 0, 5.0),
+    ],
+)
+def test_assignment_to_a_leaf(write):
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=f"{LEAF}|{VIEW}"):
+        write(x)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_saved_result_was_changed():
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match=CHANGED) as caught:
+        y.sum().backward()
+    assert (
+        "operation: [torch.FloatTensor [3]], which is output 0 of Exp, is at version 1; expected "
+        "version 0 instead." in str(caught.value)
+    )
+
+
+def test_saved_input_was_changed():
+    w = torch.ones(3, requires_grad=True)
+    c = torch.ones(3)
+    y = w * c
+    c.mul_(2)
+    with pytest.raises(RuntimeError, match=CHANGED) as caught:
+        y.sum().backward()
+    # A leaf was made by no operation, so none is named.
+    assert "[torch.FloatTensor [3]] is at version 1; expected version 0" in str(caught.value)
+    assert w.grad is None
+
+
+def test_saved_input_was_changed_through_a_view():
+    w = torch.ones(3, requires_grad=True)
+    c = torch.ones(3)
+    y = w * c
+    c[0] = 5.0
+    with pytest.raises(RuntimeError, match=CHANGED):
+        y.sum().backward()
+
+
+def test_saved_leaf_was_changed_under_no_grad():
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    with torch.no_grad():
+        w.sub_(0.1)
+    with pytest.raises(RuntimeError, match=CHANGED):
+        loss.backward()
+
+
+def test_change_through_data_is_not_seen():
+    w = torch.ones(2, requires_grad=True)
+    loss = (w * w).sum()
+    w.data.mul_(3)
+    loss.backward()
+    assert w.grad.tolist() == [6.0, 6.0]
+
+
+def test_changing_what_is_not_saved_is_fine():
+    w = torch.ones(3, requires_grad=True)
+    y = w * 2
+    y.add_(1)
+    y.sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_change_after_backward_is_fine():
+    w = torch.ones(3, requires_grad=True)
+    y = w.exp()
+    y.sum().backward()
+    y.detach().zero_()
+    assert torch.allclose(w.grad, torch.full((3,), 2.7182817))
+
+
+def test_in_place_chain():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    first = y.grad_fn
+    y.add_(1).mul_(3)
+    assert type(y.grad_fn).__name__ == "MulBackward0" and y.grad_fn is not first
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_relu_in_place():
+    x = torch.tensor([-1.0, 2.0], requires_grad=True)
+    y = (x * 3).relu_()
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 3.0]
+
+
+def test_assignment_into_a_plain_tensor_makes_it_part_of_the_graph():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = torch.zeros(3)
+    y[1] = x
+    assert y.requires_grad and type(y.grad_fn).__name__ == "CopySlices"
+    (y * torch.tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert x.grad.item() == 10.0
+
+
+def test_write_through_a_view_reaches_the_base():
+    x = torch.ones(4, requires_grad=True)
+    y = x * 2
+    y[:2].mul_(10)
+    assert type(y.grad_fn).__name__ == "CopySlices"
+    y.sum().backward()
+    assert x.grad.tolist() == [20.0, 20.0, 2.0, 2.0]
+
+
+def test_view_follows_a_write_to_its_base():
+    x = torch.ones(4, requires_grad=True)
+    y = x * 2
+    view = y[1:3]
+    y.mul_(5)
+    assert view.tolist() == [10.0, 10.0]
+    view.sum().backward()
+    assert x.grad.tolist() == [0.0, 10.0, 10.0, 0.0]
+
+
+def test_overwritten_elements_get_no_gradient():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y[1] = 7.0
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0, 2.0]
+
+
+def test_filling_cuts_the_graph():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.zero_()
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_outputs_of_split_cannot_be_written():
+    x = torch.ones(4, requires_grad=True)
+    first, _ = (x * 2).split(2)
+    with pytest.raises(
+        RuntimeError,
+        match=r"^Output 0 of \w+ is a view and is being modified inplace. This view is the output "
+        r"of a function that returns multiple views",
+    ):
+        first.add_(1)
+
+
+def test_outputs_of_split_can_be_written_without_grad():
+    x = torch.ones(4)
+    first, _ = x.split(2)
+    first.add_(1)
+    assert x.tolist() == [2.0, 2.0, 1.0, 1.0]
+
+
+def test_expanded_memory_cannot_be_written():
+    with pytest.raises(
+        RuntimeError,
+        match=starts(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location."
+        ),
+    ):
+        torch.ones(1).expand(3).add_(1)
+
+
+def test_version_counter():
+    x = torch.ones(4)
+    assert x._version == 0
+    x.add_(1)
+    x[0] = 2
+    x.zero_()
+    assert x._version == 3
+    view = x[1:]
+    view.fill_(3)
+    assert x._version == view._version == 4
+    assert x.detach()._version == 4 and x.clone()._version == 0
+
+
+def test_views_know_their_base():
+    x = torch.ones(4)
+    view = x[1:][0:2]
+    assert view._is_view() and view._base is x
+    assert not x._is_view() and x._base is None
+    assert not x.clone()._is_view()
+
+
+def test_refused_write_changes_nothing():
+    x = torch.arange(3.0)
+    for write in (
+        lambda: x.add_(torch.ones(4)),
+        lambda: x.copy_(torch.ones(2)),
+        lambda: x.__setitem__(5, 1.0),
+        lambda: x.add_("a"),
+        lambda: x.mul_(torch.ones(3, dtype=torch.complex64)),
+        lambda: torch.add(x, 1, out=torch.ones(3, dtype=torch.int64)),
+    ):
+        with pytest.raises((RuntimeError, IndexError, TypeError)):
+            write()
+        assert x.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_out_with_grad():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(
+        RuntimeError,
+        match=starts(
+            "add(): functions with out=... arguments don't support automatic differentiation, but "
+            "one of the arguments requires grad."
+        ),
+    ):
+        torch.add(x, 1, out=torch.ones(2))

@@ -1,0 +1,170 @@
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: nesting, decorators, generators, threads."""
+
+import threading
+
+import pytest
+from _subject import torch
+
+
+@pytest.fixture
+def x():
+    return torch.ones(2, requires_grad=True)
+
+
+def test_nesting(x):
+    assert torch.is_grad_enabled()
+    with torch.no_grad():
+        assert not torch.is_grad_enabled() and not (x * 2).requires_grad
+        with torch.enable_grad():
+            assert torch.is_grad_enabled() and (x * 2).requires_grad
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+def test_restored_after_an_exception():
+    with pytest.raises(ValueError), torch.no_grad():
+        raise ValueError
+    assert torch.is_grad_enabled()
+
+
+def test_set_grad_enabled_as_function_and_context(x):
+    torch.set_grad_enabled(False)
+    try:
+        assert not (x * 2).requires_grad
+    finally:
+        torch.set_grad_enabled(True)
+    with torch.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    for train in (True, False):
+        with torch.set_grad_enabled(train):
+            assert (x * 2).requires_grad is train
+    assert torch.is_grad_enabled()
+
+
+def test_decorators(x):
+    @torch.no_grad()
+    def off(v):
+        return v * 2
+
+    @torch.no_grad
+    def off_bare(v):
+        return v * 2
+
+    @torch.enable_grad()
+    def on(v):
+        return v * 2
+
+    assert not off(x).requires_grad and not off_bare(x).requires_grad
+    with torch.no_grad():
+        assert on(x).requires_grad
+    assert off.__name__ == "off"
+
+
+def test_decorating_does_not_leak():
+    @torch.set_grad_enabled(False)
+    def off(v):
+        return v * 2
+
+    assert torch.is_grad_enabled()
+    assert not off(torch.ones(1, requires_grad=True)).requires_grad
+    assert torch.is_grad_enabled()
+
+
+def test_one_object_used_twice(x):
+    guard = torch.no_grad()
+    for _ in range(2):
+        with guard:
+            assert not (x * 2).requires_grad
+        assert torch.is_grad_enabled()
+
+
+def test_generator(x):
+    @torch.no_grad()
+    def values():
+        for _ in range(2):
+            yield torch.is_grad_enabled()
+
+    for inside in values():
+        assert inside is False
+        assert torch.is_grad_enabled()
+
+
+def test_factories_keep_their_flag(x):
+    with torch.no_grad():
+        made = torch.ones(2, requires_grad=True)
+        assert made.requires_grad and x.requires_grad
+        assert x.requires_grad_().requires_grad
+    assert (made * 2).requires_grad
+
+
+def test_writing_in_place_under_no_grad(x):
+    with torch.no_grad():
+        x.add_(1)
+        x[0] = 7.0
+    assert x.tolist() == [7.0, 2.0] and x.requires_grad and x.is_leaf
+
+
+def test_view_made_under_no_grad_written_outside(x):
+    y = x * 2
+    with torch.no_grad():
+        view = y[0]
+    with pytest.raises(RuntimeError, match=r"^A view was created in no_grad mode and is being"):
+        view.mul_(2)
+    assert y.tolist() == [2.0, 2.0]
+
+
+def test_mode_belongs_to_the_thread():
+    seen = {}
+
+    def look():
+        seen["other"] = torch.is_grad_enabled()
+        torch.set_grad_enabled(False)
+
+    with torch.no_grad():
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        seen["inside"] = torch.is_grad_enabled()
+    assert seen == {"other": True, "inside": False}
+    assert torch.is_grad_enabled()
+
+
+def test_inference_mode(x):
+    with torch.inference_mode():
+        y = x * 2
+        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
+        assert y.is_inference() and not y.requires_grad
+        y.add_(1)
+    assert not torch.is_inference_mode_enabled()
+    assert not x.is_inference() and y.is_inference()
+
+
+def test_inference_tensors_outside():
+    with torch.inference_mode():
+        y = torch.ones(2)
+    with pytest.raises(
+        RuntimeError, match=r"^Inplace update to inference tensor outside InferenceMode is not allowed"
+    ):
+        y.add_(1)
+    with pytest.raises(RuntimeError, match=r"^Inference tensors cannot be saved for backward"):
+        y * torch.ones(2, requires_grad=True)
+    with pytest.raises(
+        RuntimeError, match=r"^Setting requires_grad=True on inference tensor outside InferenceMode"
+    ):
+        y.requires_grad_()
+    with pytest.raises(RuntimeError, match=r"^Inference tensors do not track version counter"):
+        _ = y._version
+    with torch.inference_mode():
+        z = torch.ones(2)
+    assert z.clone().add_(1).tolist() == [2.0, 2.0]
+
+
+def test_inference_mode_off_and_decorator(x):
+    with torch.inference_mode(False):
+        assert (x * 2).requires_grad
+
+    @torch.inference_mode()
+    def infer(v):
+        return v * 2
+
+    assert infer(x).is_inference()

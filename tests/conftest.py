@@ -1,0 +1,40 @@
+"""Shared by all tests: makes `tests/` importable (`_subject`) and keeps runs repeatable."""
+
+import os
+import warnings
+
+import pytest
+
+# A test process that itself starts threads should not multiply them: two workers run on two cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which library is under test, and whether PyTorch is there to compare with."""
+    from importlib.util import find_spec
+
+    subject = os.environ.get("RUSHLIGHT_TEST_WITH", "rushlight")
+    oracle = "compared with it" if find_spec("torch") else "not installed: comparisons are skipped"
+    return f"library under test: {subject}; PyTorch: {oracle}"
+
+
+@pytest.fixture(autouse=True)
+def _quiet_expected_warnings():
+    """Beta-state and deprecation notices of either library are not what these tests are about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Without PyTorch, end by saying which files that compare with it were skipped."""
+    from importlib.util import find_spec
+
+    if find_spec("torch"):
+        return
+    reports = terminalreporter.stats.get("skipped", [])
+    files = {r.nodeid.split("::")[0] for r in reports if "'torch'" in str(r.longrepr)}
+    terminalreporter.write_line(
+        f"torch not installed: {len(files)} comparison files skipped (make torch installs it)"
+    )

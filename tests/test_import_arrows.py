@@ -1,0 +1,148 @@
+"""The rooms of the package and the arrows between them, held by reading every source file.
+
+    errors, dtypes, device <- backends <- core <- ops <- autograd <- nn, optim, func
+        <- facades, explain, cli
+
+A module may import from its own room and from rooms further left, never from one to the right, and
+no less so inside a function: there such an import hides a cycle. The few that stand are listed in
+HIDDEN with their reasons.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "rushlight"
+
+# The rooms from left to right, those within a line too; a module belongs to the longest prefix of
+# its name that is listed. "" is the package itself, the facade of facades.
+ORDER = [
+    *("_version", "_missing", "errors", "dtypes", "device", "size", "utils.hooks"),
+    "backends",
+    *("_core", "core", "printing"),
+    "ops",
+    "autograd",
+    *("nn", "optim", "func"),
+    *("linalg", "fft", "special", "random", "serialization", "utils", "distributions", "testing"),
+    *("torch_alias", "explain", ""),
+    *("_child", "cli", "__main__"),
+]
+# Imports inside functions that point to the right: "module -> imported": reason.
+HIDDEN: dict[str, str] = {}
+
+
+def room(module: str) -> str:
+    """The room of a module, named from inside the package ("nn.init")."""
+    found = [r for r in ORDER if module == r or (r and module.startswith(f"{r}."))]
+    assert found, f"rushlight.{module} is in no room: give it one in ORDER of {Path(__file__).name}"
+    return max(found, key=len)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules() -> dict[str, Path]:
+    return {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+KNOWN = modules()
+
+
+def imports(path: Path, module: str) -> Iterator[tuple[str, int, bool]]:
+    """What a file imports from the package: module, line, whether inside a function.
+
+    What only type checkers read (`if TYPE_CHECKING:`) is no arrow.
+    """
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+    def targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".") if package else []
+                parts = parts[: len(parts) - (node.level - 1)]
+                base = ".".join(filter(None, ["rushlight", *parts, base]))
+            # `from rushlight import nn` imports the module nn; `from rushlight.nn import Linear`
+            # the module rushlight.nn.
+            names = [
+                f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base
+                for alias in node.names
+            ]
+        for name in names:
+            if name == "rushlight" or name.startswith("rushlight."):
+                yield name.removeprefix("rushlight").removeprefix(".")
+
+    def walk(node: ast.AST, inside: bool) -> Iterator[tuple[str, int, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                for target in targets(child):
+                    yield target, child.lineno, inside
+            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                for other in child.orelse:
+                    yield from walk(other, inside)
+            else:
+                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+                yield from walk(child, inside or function)
+
+    yield from walk(ast.parse(path.read_text(encoding="utf-8")), False)
+
+
+def is_module(dotted: str) -> bool:
+    inner = dotted.removeprefix("rushlight").removeprefix(".")
+    return inner in KNOWN or inner == "_core" or inner.startswith("_core.")
+
+
+@pytest.mark.parametrize("module", KNOWN, ids=lambda module: module or "rushlight")
+def test_no_import_points_to_the_right(module: str) -> None:
+    path = KNOWN[module]
+    wrong = []
+    for target, line, inside in imports(path, module):
+        here, there = room(module), room(target)
+        hidden = inside and f"{module} -> {target}" in HIDDEN
+        if ORDER.index(there) > ORDER.index(here) and not hidden:
+            whole = ".".join(filter(None, ["rushlight", target]))
+            how = ", inside a function," if inside else ""
+            wrong.append(
+                f"{path.relative_to(ROOT)}:{line} imports {whole}{how} from the room "
+                f"'{there or 'rushlight'}', to the right of its own, '{here}'"
+            )
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_exceptions_are_needed() -> None:
+    found = {
+        f"{module} -> {target}"
+        for module, path in KNOWN.items()
+        for target, _, inside in imports(path, module)
+        if inside
+    }
+    assert not set(HIDDEN) - found, "an exception in HIDDEN stands for no import any more"
+
+
+@pytest.mark.parametrize("folder", ["src", "native"])
+def test_nothing_imports_pytorch(folder: str) -> None:
+    """Neither the package nor its native part needs PyTorch."""
+    wrong = []
+    for path in sorted((ROOT / folder).rglob("*")):
+        if path.suffix == ".py":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = []
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    names = [node.module or ""]
+                if any(name.split(".")[0] == "torch" for name in names):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        elif path.suffix in (".cpp", ".h"):
+            for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                code = text.split("//")[0]
+                if '"torch"' in code or "import torch" in code or "<torch/" in code:
+                    wrong.append(f"{path.relative_to(ROOT)}:{number}")
+    assert not wrong, wrong
