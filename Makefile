@@ -22,7 +22,8 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 EXTRA = eval $(1)/bin/python -m pip install -q --disable-pip-version-check \
   $$($(1)/bin/python tools/setup_venv.py --list $(2))
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
-  $(shell find src native -type f -not -name '*.pyc' -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
+  $(shell find src native -type f -not -name '*.pyc' -not -name '*.so' \
+    -not -path '*/__pycache__/*' -not -path '*/.*' 2>/dev/null)
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
@@ -74,16 +75,13 @@ $(VENV)/torch: $(VENV)/ready
 
 # The interpreter itself is not instrumented, so the runtimes are preloaded; PYTHONMALLOC=malloc lets
 # AddressSanitizer see every Python object's bounds; leaks are not counted (CPython keeps much until exit:
-# the suite counts leaks over training steps itself). The first error ends its process; reports go to files,
-# since pytest catches what a process prints, and one left by any process fails the run.
-REPORT = $(CURDIR)/build/sanitize/report
+# the suite counts leaks over training steps itself). The first error ends its process, with exit code 99 so
+# that no test takes it for an exception; --capture=sys lets its report through to the terminal.
 sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
-	rm -f $(REPORT).*
 	LD_PRELOAD="$(RUNTIMES)" PYTHONMALLOC=malloc \
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$(REPORT) \
-	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:log_path=$(REPORT) \
-	$(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZE_ARGS); code=$$?; \
-	if ls $(REPORT).* >/dev/null 2>&1; then cat $(REPORT).*; exit 1; fi; exit $$code
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:exitcode=99 \
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99 \
+	$(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider --capture=sys $(SANITIZE_ARGS)
 
 $(VENV)-sanitize/ready: tools/setup_venv.py pyproject.toml
 	$(PYTHON) tools/setup_venv.py $(VENV)-sanitize

@@ -20,6 +20,8 @@ extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, line
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
+extern PyMethodDef kViewMethods[];       // views.cpp: view, transpose, expand, select, ... and their gradients
+extern PyMethodDef kJoinMethods[];       // joins.cpp: cat, stack, clone
 extern PyMethodDef kRandomMethods[];     // random.cpp: the Mersenne Twister generator and its samplers
 
 // The module of all of them; a new reference, nullptr with an exception set on failure.

@@ -1,5 +1,295 @@
-// Being written.
+// The generator as a Python object, and its samplers over ndarrays.
+//
+// A sampler fills the given array, in the order of its indices whatever its layout, and returns it. The GIL is held
+// throughout: it is what keeps two threads from drawing from one generator at the same time.
 #include "bindings/bindings.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "kernels/random.h"
+
 namespace rushlight {
-PyMethodDef kRandomMethods[] = {{nullptr, nullptr, 0, nullptr}};
+namespace {
+
+constexpr const char* kCapsule = "rushlight._core.kernels.generator";
+
+void destroy(PyObject* capsule) { delete static_cast<Generator*>(PyCapsule_GetPointer(capsule, kCapsule)); }
+
+Generator* generator_of(PyObject* object) {
+  if (PyCapsule_IsValid(object, kCapsule)) return static_cast<Generator*>(PyCapsule_GetPointer(object, kCapsule));
+  PyErr_SetString(PyExc_TypeError, "expected a generator made by random_new()");
+  return nullptr;
 }
+
+// A Python int of either sign as 64 bits; false with an exception set.
+bool bits_argument(PyObject* object, uint64_t& out) {
+  Ref index(PyNumber_Index(object));
+  if (!index) return false;
+  int overflow;
+  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (value == -1 && PyErr_Occurred()) return false;
+  if (overflow == 0) {
+    out = static_cast<uint64_t>(value);
+    return true;
+  }
+  out = PyLong_AsUnsignedLongLong(index.get());
+  return !PyErr_Occurred();
+}
+
+PyObject* random_new(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  uint64_t seed = Generator::kDefaultSeed;
+  if (!check_count("random_new", count, 0, 1) || (count && !bits_argument(args[0], seed))) return nullptr;
+  Generator* g = new (std::nothrow) Generator(seed);
+  if (!g) return PyErr_NoMemory();
+  PyObject* capsule = PyCapsule_New(g, kCapsule, destroy);
+  if (!capsule) delete g;
+  return capsule;
+}
+
+PyObject* random_seed(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  uint64_t seed;
+  if (!check_count("random_seed", count, 2, 2)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g || !bits_argument(args[1], seed)) return nullptr;
+  g->set_seed(seed);
+  return none();
+}
+
+PyObject* random_initial_seed(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("random_initial_seed", count, 1, 1)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  return g ? PyLong_FromUnsignedLongLong(g->seed()) : nullptr;
+}
+
+PyObject* random_get_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("random_get_state", count, 1, 1)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  PyObject* bytes = g ? PyBytes_FromStringAndSize(nullptr, Generator::kStateBytes) : nullptr;
+  if (bytes) g->get_state(reinterpret_cast<unsigned char*>(PyBytes_AS_STRING(bytes)));
+  return bytes;
+}
+
+PyObject* random_set_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("random_set_state", count, 2, 2)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  Py_buffer view;
+  if (!g || PyObject_GetBuffer(args[1], &view, PyBUF_SIMPLE) < 0) return nullptr;
+  const Py_ssize_t length = view.len;
+  const bool sized = length == static_cast<Py_ssize_t>(Generator::kStateBytes);
+  const bool valid = sized && g->set_state(static_cast<const unsigned char*>(view.buf));
+  PyBuffer_Release(&view);
+  if (valid) return none();
+  if (!sized)
+    PyErr_Format(PyExc_RuntimeError, "Expected a CPUGeneratorImplState of size %zd but found the input RNG state size to be %zd",
+                 static_cast<Py_ssize_t>(Generator::kStateBytes), length);
+  else
+    PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
+  return nullptr;
+}
+
+PyObject* random_bits(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("random_bits64", count, 1, 1)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  return g ? PyLong_FromUnsignedLongLong(g->next64()) : nullptr;
+}
+
+// Runs draw(data, n) over the elements of args[1] in order and returns the array; draw is false where there is no sampler.
+template <class Draw>
+PyObject* filled(const char* name, PyObject* object, Draw draw) {
+  Array a;
+  if (!as_array(object, a)) return not_implemented();
+  if (!PyArray_ISWRITEABLE(a.array)) {
+    PyErr_Format(PyExc_ValueError, "%s(): the array is read-only", name);
+    return nullptr;
+  }
+  if (a.contiguous()) return draw(a.dtype, a.data, a.size()) ? Py_NewRef(object) : not_implemented();
+  Ref whole = new_ref(a.dtype, a.ndim, a.shape);
+  if (!whole) return nullptr;
+  if (!draw(a.dtype, PyArray_DATA(array_of(whole)), a.size())) return not_implemented();
+  return PyArray_CopyInto(a.array, array_of(whole)) < 0 ? nullptr : Py_NewRef(object);
+}
+
+// Samplers of two numbers: (generator, out, a, b).
+template <auto fill>
+PyObject* two_numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  double a, b;
+  if (!check_count("the sampler", count, 4, 4)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g || !double_argument(args[2], a) || !double_argument(args[3], b)) return nullptr;
+  return filled("the sampler", args[1], [&](DType t, void* p, npy_intp n) { return fill(*g, t, p, n, a, b); });
+}
+
+// And of one: (generator, out, a).
+template <auto fill>
+PyObject* one_number(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  double a;
+  if (!check_count("the sampler", count, 3, 3)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g || !double_argument(args[2], a)) return nullptr;
+  return filled("the sampler", args[1], [&](DType t, void* p, npy_intp n) { return fill(*g, t, p, n, a); });
+}
+
+// (generator, out, low, high): integers in [low, high)
+PyObject* randint_(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  uint64_t low, high;
+  if (!check_count("randint_", count, 4, 4)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g || !bits_argument(args[2], low) || !bits_argument(args[3], high)) return nullptr;
+  if (static_cast<int64_t>(low) >= static_cast<int64_t>(high)) {
+    PyErr_Format(PyExc_RuntimeError, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+                 static_cast<long long>(low), static_cast<long long>(high));
+    return nullptr;
+  }
+  return filled("randint_", args[1], [&](DType t, void* p, npy_intp n) {
+    return fill_integers(*g, t, p, n, high - low, static_cast<int64_t>(low));
+  });
+}
+
+// (generator, out): integers over the whole range of the element type; (generator, out, low): from low to the largest int64
+PyObject* random_(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("random_", count, 2, 3)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g) return nullptr;
+  if (count == 2)
+    return filled("random_", args[1], [&](DType t, void* p, npy_intp n) { return fill_natural(*g, t, p, n); });
+  uint64_t low;
+  if (!bits_argument(args[2], low)) return nullptr;
+  const uint64_t end = uint64_t{1} << 63;  // 2^64 values if low is -2^63: range 0
+  return filled("random_", args[1], [&](DType t, void* p, npy_intp n) {
+    return fill_integers(*g, t, p, n, end - low, static_cast<int64_t>(low));
+  });
+}
+
+// (generator, out, p): p a number, or an array of float32 or float64 of the shape of out
+PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("bernoulli_", count, 3, 3)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g) return nullptr;
+  if (!PyArray_Check(args[2])) {
+    double p;
+    if (!double_argument(args[2], p)) return nullptr;
+    if (!(p >= 0 && p <= 1)) {
+      Ref value(PyFloat_FromDouble(p));
+      if (value) PyErr_Format(PyExc_RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=%R", value.get());
+      return nullptr;
+    }
+    return filled("bernoulli_", args[1], [&](DType t, void* o, npy_intp n) { return fill_bernoulli(*g, t, o, n, p); });
+  }
+  Array out, p;
+  if (!as_array(args[1], out) || !as_array(args[2], p) || !p.is_float()) return not_implemented();
+  if (!PyArray_SAMESHAPE(out.array, p.array)) return not_implemented();
+  Ref each = contiguous(p.array);
+  if (!each) return nullptr;
+  const auto inside = [&](auto zero) {
+    using T = decltype(zero);
+    const T* v = static_cast<const T*>(PyArray_DATA(array_of(each)));
+    for (npy_intp i = 0; i < p.size(); i++)
+      if (!(v[i] >= 0 && v[i] <= 1)) return false;
+    return true;
+  };
+  if (!(p.dtype == DType::F32 ? inside(0.0f) : inside(0.0))) {
+    PyErr_SetString(PyExc_RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
+                                        "message be improved?  If so, please report an enhancement request to PyTorch.)");
+    return nullptr;
+  }
+  return filled("bernoulli_", args[1], [&](DType t, void* o, npy_intp n) {
+    return fill_bernoulli_each(*g, t, o, n, p.dtype, PyArray_DATA(array_of(each)));
+  });
+}
+
+PyObject* randperm(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("randperm", count, 2, 2)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g) return nullptr;
+  const npy_intp n = PyNumber_AsSsize_t(args[1], PyExc_OverflowError);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  if (n < 0) {
+    PyErr_Format(PyExc_RuntimeError, "n must be non-negative, got%zd", n);
+    return nullptr;
+  }
+  Ref out = new_ref(DType::I64, 1, &n);
+  if (!out) return nullptr;
+  fill_permutation(*g, static_cast<int64_t*>(PyArray_DATA(array_of(out))), n);
+  return out.release();
+}
+
+template <class T>
+const char* weights_problem(const T* w, npy_intp rows, npy_intp n) {
+  for (npy_intp r = 0; r < rows; r++, w += n) {
+    T sum = 0;
+    for (npy_intp j = 0; j < n; j++) {
+      if (!(w[j] >= 0) || std::isinf(w[j])) return "probability tensor contains either `inf`, `nan` or element < 0";
+      sum += w[j];
+    }
+    if (!(sum > 0)) return "invalid multinomial distribution (sum of probabilities <= 0)";
+  }
+  return nullptr;
+}
+
+// (generator, weights 1-D or 2-D, samples, replacement) -> indices
+PyObject* multinomial(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array w;
+  bool replacement;
+  if (!check_count("multinomial", count, 4, 4)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g) return nullptr;
+  if (!as_array(args[1], w) || !w.is_float()) return not_implemented();
+  const npy_intp samples = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
+  if ((samples == -1 && PyErr_Occurred()) || !bool_argument(args[3], replacement)) return nullptr;
+  const auto fail = [](const char* text) {
+    PyErr_SetString(PyExc_RuntimeError, text);
+    return nullptr;
+  };
+  if (w.ndim != 1 && w.ndim != 2) return fail("prob_dist must be 1 or 2 dim");
+  const npy_intp n = w.shape[w.ndim - 1], rows = w.ndim == 2 ? w.shape[0] : 1;
+  if (n > npy_intp{1} << 24) return fail("number of categories cannot exceed 2^24");
+  if (samples <= 0) return fail("cannot sample n_sample <= 0 samples");
+  if (!replacement && samples > n)
+    return fail("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  npy_intp shape[2] = {rows, samples};
+  Ref in = contiguous(w.array), out = in ? new_ref(DType::I64, w.ndim, w.ndim == 2 ? shape : shape + 1) : Ref();
+  if (!out) return nullptr;
+  if (rows == 0) return out.release();
+  const void* weights = PyArray_DATA(array_of(in));
+  const char* problem = w.dtype == DType::F32 ? weights_problem(static_cast<const float*>(weights), rows, n)
+                                              : weights_problem(static_cast<const double*>(weights), rows, n);
+  if (problem) return fail(problem);
+  const npy_intp scratch_size = rows * n;
+  Ref scratch = new_ref(w.dtype, 1, &scratch_size), order = scratch ? new_ref(DType::I64, 1, &n) : Ref();
+  if (!order) return nullptr;
+  int64_t* to = static_cast<int64_t*>(PyArray_DATA(array_of(out)));
+  // One sample needs no replacement, and is drawn the cheaper way.
+  if (!replacement || samples == 1)
+    multinomial_without_replacement(*g, w.dtype, weights, rows, n, samples, PyArray_DATA(array_of(scratch)),
+                                    static_cast<int64_t*>(PyArray_DATA(array_of(order))), to);
+  else
+    multinomial_with_replacement(*g, w.dtype, weights, rows, n, samples, PyArray_DATA(array_of(scratch)), to);
+  return out.release();
+}
+
+}  // namespace
+
+PyMethodDef kRandomMethods[] = {
+    fast_method("random_new", random_new, "random_new(seed=default): a generator"),
+    fast_method("random_seed", random_seed, "random_seed(generator, seed)"),
+    fast_method("random_initial_seed", random_initial_seed, "random_initial_seed(generator)"),
+    fast_method("random_get_state", random_get_state, "random_get_state(generator): 5056 bytes, as torch lays them out"),
+    fast_method("random_set_state", random_set_state, "random_set_state(generator, bytes)"),
+    fast_method("random_bits64", random_bits, "random_bits64(generator): the next 64 bits as an int"),
+    fast_method("uniform_", two_numbers<fill_uniform>, "uniform_(generator, out, low, high)"),
+    fast_method("normal_", two_numbers<fill_normal>, "normal_(generator, out, mean, std)"),
+    fast_method("cauchy_", two_numbers<fill_cauchy>, "cauchy_(generator, out, median, sigma)"),
+    fast_method("log_normal_", two_numbers<fill_log_normal>, "log_normal_(generator, out, mean, std)"),
+    fast_method("exponential_", one_number<fill_exponential>, "exponential_(generator, out, rate)"),
+    fast_method("geometric_", one_number<fill_geometric>, "geometric_(generator, out, p)"),
+    fast_method("randint_", randint_, "randint_(generator, out, low, high)"),
+    fast_method("random_", random_, "random_(generator, out, low=None)"),
+    fast_method("bernoulli_", bernoulli_, "bernoulli_(generator, out, p): p a number or an array"),
+    fast_method("randperm", randperm, "randperm(generator, n): int64"),
+    fast_method("multinomial", multinomial, "multinomial(generator, weights, samples, replacement): int64"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

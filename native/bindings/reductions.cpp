@@ -245,15 +245,17 @@ Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
   return result;
 }
 
+uint64_t all_dims(int ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
+
 PyObject* finish(Ref result) {
   if (!result && !PyErr_Occurred()) return not_implemented();
   return result.release();
 }
 
-// (array, dims = None, keepdim = False)
+// (array, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
 bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim, bool& known) {
-  known = check_count(name, n, 1, 3);
-  if (!known || !as_array(args[0], a)) return false;
+  known = check_count(name, n, 1, 4);
+  if (!known || !as_array(args[0], a) || (n > 3 && args[3] != Py_None)) return false;
   keepdim = false;
   known = dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) && (n < 3 || bool_argument(args[2], keepdim));
   return known;
@@ -266,6 +268,7 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
   uint64_t mask;
   bool keepdim, known;
   if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  if (!mask && op != Reduce::Any && op != Reduce::All) mask = all_dims(a.ndim);  // dim=() means every dimension
   return finish(reduce(op, a, mask, keepdim));
 }
 
@@ -287,6 +290,7 @@ PyObject* mean(PyObject*, PyObject* const* args, Py_ssize_t n) {
   uint64_t mask;
   bool keepdim, known;
   if (!parse("mean", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  if (!mask) mask = all_dims(a.ndim);
   if (!a.is_float()) return not_implemented();
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   if (!result) return nullptr;
@@ -469,8 +473,9 @@ PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   if (!mask) return Py_NewRef(args[0]);
   if (!a.is_float()) return not_implemented();  // a gradient keeps its element type; sums of integers do not
-  Ref sum = reduce(Reduce::Sum, a, mask, true);
-  if (!sum || lead == 0) return sum.release();
+  const bool only_lead = !(mask >> lead);
+  Ref sum = reduce(Reduce::Sum, a, mask, !only_lead);
+  if (!sum || lead == 0 || only_lead) return sum.release();
   PyArray_Dims to{shape, ndim};
   return PyArray_Newshape(array_of(sum), &to, NPY_CORDER);
 }

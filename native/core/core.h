@@ -216,10 +216,20 @@ struct Rule {
 };
 
 struct Variant {
+  enum When : uint8_t { Given, Scalar, Equals };  // differs from its default; is no tensor; equals `value` (and has its type)
   uint8_t param;
-  bool when_scalar;  // taken when the argument is no tensor; otherwise when it differs from its default
-  Op* op;            // strong
+  When when;
+  PyObject* value;  // strong; of Equals
+  Op* op;           // strong
 };
+
+// Types that an argument must not have.
+struct Refusal {
+  uint8_t param;   // kAnyParam: every operand
+  uint16_t types;  // bit per DType
+  PyObject* why;   // strong; dict: DType number -> (exception type, text)
+};
+constexpr uint8_t kAnyParam = 255;
 
 enum class ResultType : uint8_t { Promoted, Float, Bool, Default };
 
@@ -262,6 +272,10 @@ struct Op {
   int opcode;                          // single-instruction program, or -1
   BlockFn block_f32, block_f64;
   uint8_t program_arity;               // how many leading params the program reads
+  uint16_t refused;                    // bit per DType: common types the op does not take; `refusals` says why
+  uint16_t portable_for;               // bit per DType: common types for which the portable definition decides, result type too
+  PyObject* refusals;                  // dict: DType number -> (exception type, text), or nullptr
+  std::vector<Refusal> argument_refusals;
   Op* base;                            // in-place form: the op it is the form of; strong
   bool rules_compiled;
   bool has_var_args;
@@ -269,6 +283,8 @@ struct Op {
 
 extern PyTypeObject* OpType;
 constexpr int kMaxParams = 16;
+// The overload that such arguments mean; the op itself where none takes over. nullptr with an exception.
+Op* choose_variant(Op* op, PyObject* const* slots);
 
 PyObject* call_op(Op* op, PyObject* const* slots);  // slots: one per param, borrowed
 PyObject* call_op(Op* op, PyObject* a, PyObject* b = nullptr);

@@ -393,7 +393,7 @@ class Backward {
     Ref in(PyTuple_New(n_outputs));
     if (!in) return -1;
     for (int i = 0; i < n_outputs; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
-    Ref result(PyObject_CallMethod(as_object(n), "_run_backward", "O", in.get()));
+    Ref result(PyObject_CallMethod(as_object(n), "_run_backward", "(O)", in.get()));
     if (!result) return -1;
     if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != n->n_edges) {
       PyErr_SetString(PyExc_SystemError, "rushlight: a Function node gave a wrong number of gradients");

@@ -275,18 +275,8 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr) {
 }
 
 PyObject* run_in_place(Op* op, PyObject** slots) {
-  Op* real = op->base;
-  for (bool again = true; again;) {
-    again = false;
-    for (const Variant& v : real->variants) {
-      PyObject* o = slots[v.param];
-      if (v.when_scalar ? !is_tensor(o) : o != real->params[v.param].fallback) {
-        real = v.op;
-        again = true;
-        break;
-      }
-    }
-  }
+  Op* real = choose_variant(op->base, slots);
+  if (!real) return nullptr;
   if (!is_tensor(slots[0])) {
     PyErr_Format(PyExc_TypeError, "%U(): argument 'self' (position 1) must be Tensor, not %s", op->name,
                  Py_TYPE(slots[0])->tp_name);

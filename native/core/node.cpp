@@ -437,13 +437,16 @@ PyObject* node_set_edges(PyObject* self, PyObject* tensors) {
   Py_RETURN_NONE;
 }
 
-// attach(tensors): makes the given tensors the outputs of this node, in order.
-PyObject* node_attach(PyObject* self, PyObject* tensors) {
+// attach(tensors, outputs): makes tensors the outputs of this node, in order; None where an output is not differentiable. The
+// shapes are those of `outputs`, which has all of them.
+PyObject* node_attach(PyObject* self, PyObject* args) {
   Node* n = reinterpret_cast<Node*>(self);
-  Ref items(PySequence_Fast(tensors, "attach(sequence)"));
-  if (!items) return nullptr;
+  PyObject *tensors, *outputs;
+  if (!PyArg_ParseTuple(args, "OO", &tensors, &outputs)) return nullptr;
+  Ref items(PySequence_Fast(tensors, "attach(sequence, sequence)")), all(PySequence_Fast(outputs, "attach(sequence, sequence)"));
+  if (!items || !all) return nullptr;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
-  if (n->metas != &n->meta_inline[0] || count > UINT16_MAX) {
+  if (n->metas != &n->meta_inline[0] || count > UINT16_MAX || PySequence_Fast_GET_SIZE(all.get()) != count) {
     PyErr_SetString(PyExc_RuntimeError, "the outputs of a node are set once");
     return nullptr;
   }
@@ -456,11 +459,11 @@ PyObject* node_attach(PyObject* self, PyObject* tensors) {
   }
   n->n_outputs = static_cast<uint16_t>(count);
   for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* output = PySequence_Fast_GET_ITEM(all.get(), i);
+    if (is_tensor(output) && set_output_meta(n, static_cast<int>(i), as_tensor(output)) < 0) return nullptr;
     PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (!is_tensor(o)) continue;
+    if (!is_tensor(o) || !is_differentiable(as_tensor(o)->dtype)) continue;
     Tensor* t = as_tensor(o);
-    if (set_output_meta(n, static_cast<int>(i), t) < 0) return nullptr;
-    if (!is_differentiable(t->dtype)) continue;
     Py_INCREF(n);
     Node* old = t->grad_fn;
     t->grad_fn = n;
@@ -470,6 +473,45 @@ PyObject* node_attach(PyObject* self, PyObject* tensors) {
     if (t->base) t->history_version = version_of(t);
   }
   Py_RETURN_NONE;
+}
+
+// save(tensors, numbers): keeps values for a Function's backward. A number >= 0 says the tensor is that output of this node: it
+// is then kept without its history, which would be a cycle.
+PyObject* node_save(PyObject* self, PyObject* args) {
+  Node* n = reinterpret_cast<Node*>(self);
+  PyObject *tensors, *numbers;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &tensors, &PyTuple_Type, &numbers)) return nullptr;
+  const Py_ssize_t count = PyTuple_GET_SIZE(tensors);
+  if (n->n_saved || n->saved != n->saved_inline || count > UINT16_MAX || PyTuple_GET_SIZE(numbers) != count) {
+    PyErr_SetString(PyExc_RuntimeError, "the saved values of a node are set once");
+    return nullptr;
+  }
+  if (count > 3 && !(n->saved = static_cast<Saved*>(PyMem_Calloc(count, sizeof(Saved))))) {
+    n->saved = n->saved_inline;
+    return PyErr_NoMemory();
+  }
+  n->n_saved = static_cast<uint16_t>(count);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(tensors, i);
+    if (o == Py_None) continue;
+    const long nr = PyLong_AsLong(PyTuple_GET_ITEM(numbers, i));
+    if (nr == -1 && PyErr_Occurred()) return nullptr;
+    const bool output = nr >= 0 && is_tensor(o);
+    if ((output ? save_output(&n->saved[i], as_tensor(o), static_cast<int>(nr)) : save_input(&n->saved[i], o)) < 0) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* node_unpack_saved(PyObject* self, PyObject*) {
+  Node* n = reinterpret_cast<Node*>(self);
+  Ref tuple(PyTuple_New(n->n_saved));
+  if (!tuple) return nullptr;
+  for (int i = 0; i < n->n_saved; ++i) {
+    PyObject* value = unpack(n, &n->saved[i], true);
+    if (!value) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), i, value);
+  }
+  return tuple.release();
 }
 
 PyObject* node_release(PyObject* self, PyObject*) {
@@ -501,7 +543,9 @@ PyMethodDef kMethods[] = {
     {"_sequence_nr", node_sequence_nr, METH_NOARGS, "The node's place in the order of creation."},
     {"_set_sequence_nr", node_set_sequence_nr, METH_O, "Changes the node's place in the engine's order."},
     {"_set_edges", node_set_edges, METH_O, "Sets where gradients go (Function nodes)."},
-    {"_attach", node_attach, METH_O, "Makes tensors the outputs of this node (Function nodes)."},
+    {"_attach", node_attach, METH_VARARGS, "Makes tensors the outputs of this node (Function nodes)."},
+    {"_save", node_save, METH_VARARGS, "Keeps values for backward (Function nodes)."},
+    {"_unpack_saved", node_unpack_saved, METH_NOARGS, "The values kept for backward (Function nodes)."},
     {"_release", node_release, METH_NOARGS, "Frees the saved values."},
     {"__dir__", node_dir, METH_NOARGS, "Attribute names, saved values included."},
     {nullptr, nullptr, 0, nullptr},

@@ -353,11 +353,32 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
 
 }  // namespace
 
-PyObject* call_op(Op* op, PyObject* const* slots) {
-  for (const Variant& v : op->variants) {
+Op* choose_variant(Op* op, PyObject* const* slots) {
+  for (size_t i = 0; i < op->variants.size();) {
+    const Variant& v = op->variants[i];
     PyObject* o = slots[v.param];
-    if (v.when_scalar ? (!is_tensor(o) && !is_symbol(o)) : o != op->params[v.param].fallback) return call_op(v.op, slots);
+    bool taken;
+    switch (v.when) {
+      case Variant::Scalar: taken = !is_tensor(o) && !is_symbol(o); break;
+      case Variant::Given: taken = o != op->params[v.param].fallback; break;
+      default: {
+        const int equal = Py_TYPE(o) == Py_TYPE(v.value) ? PyObject_RichCompareBool(o, v.value, Py_EQ) : 0;
+        if (equal < 0) return nullptr;
+        taken = equal;
+      }
+    }
+    if (taken) {
+      op = v.op;
+      i = 0;
+    } else {
+      ++i;
+    }
   }
+  return op;
+}
+
+PyObject* call_op(Op* op, PyObject* const* slots) {
+  if (!op->variants.empty() && !(op = choose_variant(op, slots))) return nullptr;
   Seen seen;
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
@@ -503,13 +524,18 @@ void op_dealloc(PyObject* self) {
     Py_XDECREF(r.function);
     delete r.program;
   }
-  for (Variant& v : op->variants) Py_XDECREF(v.op);
+  for (Variant& v : op->variants) {
+    Py_XDECREF(v.op);
+    Py_XDECREF(v.value);
+  }
+  for (Refusal& r : op->argument_refusals) Py_XDECREF(r.why);
   delete op->program;
   Py_XDECREF(op->name);
   Py_XDECREF(op->forward);
   Py_XDECREF(op->portable);
   Py_XDECREF(op->compiler);
   Py_XDECREF(op->backward);
+  Py_XDECREF(op->refusals);
   Py_XDECREF(op->dict);
   Py_XDECREF(op->node_type);
   Py_XDECREF(op->result_type);
@@ -517,6 +543,7 @@ void op_dealloc(PyObject* self) {
   op->params.~vector();
   op->tensor_params.~vector();
   op->variants.~vector();
+  op->argument_refusals.~vector();
   op->rules.~vector();
   op->rule_of.~vector();
   op->edge_params.~vector();
@@ -669,6 +696,14 @@ Program* read_program(PyObject* spec) {
   return program.release();
 }
 
+// The keys of a dict of refusals, one bit each.
+uint16_t types_of(PyObject* refusals) {
+  PyObject *key, *value;
+  uint16_t types = 0;
+  for (Py_ssize_t at = 0; PyDict_Next(refusals, &at, &key, &value);) types = static_cast<uint16_t>(types | 1u << PyLong_AsLong(key));
+  return types;
+}
+
 int fill_op(Op* op, PyObject* spec) {
   op->name = PyUnicode_InternFromString(PyUnicode_AsUTF8(field(spec, "name")));
   op->kind = static_cast<Op::Kind>(number_of(spec, "kind", 0));
@@ -683,6 +718,19 @@ int fill_op(Op* op, PyObject* spec) {
   op->result = static_cast<ResultType>(number_of(spec, "result", 0));
   op->n_positional = static_cast<int>(number_of(spec, "n_positional", 0));
   op->program_arity = static_cast<uint8_t>(number_of(spec, "arity", 0));
+  op->portable_for = static_cast<uint16_t>(number_of(spec, "portable_for", 0));
+  PyObject* refusals = field(spec, "refusals");
+  if (refusals && refusals != Py_None) {
+    op->refusals = Py_NewRef(refusals);
+    op->refused = types_of(refusals);
+  }
+  PyObject* of_arguments = field(spec, "argument_refusals");
+  for (Py_ssize_t i = 0; of_arguments && of_arguments != Py_None && i < PyList_GET_SIZE(of_arguments); ++i) {
+    int param;
+    PyObject* why;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(of_arguments, i), "iO!", &param, &PyDict_Type, &why)) return -1;
+    op->argument_refusals.push_back(Refusal{param < 0 ? kAnyParam : static_cast<uint8_t>(param), types_of(why), Py_NewRef(why)});
+  }
   PyObject* params = field(spec, "params");
   op->n_params = static_cast<int>(PyList_GET_SIZE(params));
   if (op->n_params > kMaxParams) {
@@ -775,6 +823,7 @@ Op* allocate_op() {
   new (&op->params) std::vector<Param>();
   new (&op->tensor_params) std::vector<uint8_t>();
   new (&op->variants) std::vector<Variant>();
+  new (&op->argument_refusals) std::vector<Refusal>();
   new (&op->rules) std::vector<Rule>();
   new (&op->rule_of) std::vector<int8_t>();
   new (&op->edge_params) std::vector<uint8_t>();
@@ -833,18 +882,20 @@ PyObject* make_in_place(PyObject*, PyObject* args) {
   return as_object(op);
 }
 
-// add_variant(op, param index, when_scalar, other op): which op takes over for such an argument.
+// add_variant(op, param index, when, other op[, value]): which op takes over for such an argument.
 PyObject* add_variant(PyObject*, PyObject* args) {
-  PyObject *o, *other;
-  int param, when_scalar;
-  if (!PyArg_ParseTuple(args, "OipO", &o, &param, &when_scalar, &other) || !check_op(o) || !check_op(other)) return nullptr;
+  PyObject *o, *other, *value = nullptr;
+  int param, when;
+  if (!PyArg_ParseTuple(args, "OiiO|O", &o, &param, &when, &other, &value) || !check_op(o) || !check_op(other)) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
   if (param < 0 || param >= op->n_params || reinterpret_cast<Op*>(other)->n_params != op->n_params) {
     PyErr_SetString(PyExc_ValueError, "a variant has the parameters of its op");
     return nullptr;
   }
   Py_INCREF(other);
-  op->variants.push_back(Variant{static_cast<uint8_t>(param), when_scalar != 0, reinterpret_cast<Op*>(other)});
+  Py_XINCREF(value);
+  op->variants.push_back(
+      Variant{static_cast<uint8_t>(param), static_cast<Variant::When>(when), value, reinterpret_cast<Op*>(other)});
   Py_RETURN_NONE;
 }
 

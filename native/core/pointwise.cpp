@@ -34,6 +34,8 @@ DType combine(DType high, DType low) {
   return high;
 }
 
+bool has_type(uint16_t types, DType type) { return types >> static_cast<int>(type) & 1; }
+
 DType scalar_dtype(PyObject* o) {
   if (PyBool_Check(o) || PyArray_IsScalar(o, Bool)) return DType::Bool;
   if (PyFloat_Check(o) || PyArray_IsScalar(o, Floating)) return registry.default_dtype;
@@ -289,6 +291,8 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
   Ref array(PyArray_FROM_O(value));
   Py_DECREF(value);
   if (!array) return nullptr;
+  const DType given = dtype_of(as_array(array.get()));
+  if (!out && given != DType::Count && has_type(op->portable_for, common)) result = given;  // abs of complex numbers is real
   PyArrayObject* cast = cast_array(as_array(array.get()), result);
   if (!cast) return nullptr;
   if (!out) {
@@ -300,6 +304,30 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
   Ref owned(as_object(cast));
   if (PyArray_CopyInto(out, cast) < 0) return nullptr;
   return as_array(Py_NewRef(as_object(out)));
+}
+
+void raise_refusal(PyObject* refusals, DType type) {
+  Ref key(PyLong_FromLong(static_cast<long>(type)));
+  PyObject* why = key ? PyDict_GetItemWithError(refusals, key.get()) : nullptr;
+  if (why) PyErr_SetObject(PyTuple_GET_ITEM(why, 0), PyTuple_GET_ITEM(why, 1));
+}
+
+// -1 with an exception where an argument has a type that the op does not take.
+int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
+  if (has_type(op->refused, common)) {
+    raise_refusal(op->refusals, common);
+    return -1;
+  }
+  for (const Refusal& r : op->argument_refusals) {
+    for (int i = 0; i < n; ++i) {
+      if ((r.param != i && r.param != kAnyParam) || op->params[i].kind > Param::Operand) continue;
+      const DType type = is_tensor(slots[i]) ? as_tensor(slots[i])->dtype : scalar_dtype(slots[i]);
+      if (!has_type(r.types, type)) continue;
+      raise_refusal(r.why, type);
+      return -1;
+    }
+  }
+  return 0;
 }
 
 const npy_intp kSmall = 4096;
@@ -383,11 +411,12 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
     case ResultType::Bool: result = DType::Bool; break;
     case ResultType::Default: break;
   }
+  if (check_arguments(op, slots, n, common) < 0) return nullptr;
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
-  DType compute = compute_type(common);
+  DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {
       if (op->params[i].kind == Param::Number && PyFloat_Check(slots[i])) compute = kNone;

@@ -101,6 +101,10 @@ struct DenseKernels {
   void (*sgd)(DType dtype, void* param, const void* grad, void* buffer, bool first, ptrdiff_t n, const SgdOptions& o);
   void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
                ptrdiff_t n, double step, const AdamOptions& o);
+
+  // --- normals.cpp ---
+  // Uniforms of [0, 1) made normal in place, in groups of sixteen: elements j and j + 8 of a group are a pair.
+  void (*normals)(float* data, ptrdiff_t sixteens, float mean, float std);
 };
 
 const DenseKernels& dense_kernels();

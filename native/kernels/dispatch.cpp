@@ -1,6 +1,7 @@
 // Chooses, once, the kernel table of the best instruction set that was compiled in and this processor has.
 //
-// The environment variable RUSHLIGHT_ISA=v2 (v3, v4) asks for a particular one; it is ignored where the processor lacks it.
+// The environment variable RUSHLIGHT_ISA=v2 (v3, v4) asks for a particular one; it is ignored where the processor
+// lacks it.
 #include <cstdlib>
 #include <cstring>
 
@@ -71,7 +72,7 @@ const Kernels& choose() {
   return best->table();
 }
 
-const Kernels* chosen = nullptr;
+decltype(Kernels::run_view) run_view = nullptr;  // of the chosen table; set before anyone has the table
 
 void run_program(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                  const ptrdiff_t* shape) {
@@ -83,7 +84,7 @@ void run_program(const Program& program, DType compute, const Strided* inputs, c
                             program.constants.data(),
                             program.int_constants.data(),
                             program.code.data()};
-  chosen->run_view(view, compute, inputs, out, ndim, shape);
+  run_view(view, compute, inputs, out, ndim, shape);
 }
 
 }  // namespace
@@ -92,9 +93,9 @@ const Kernels& kernels() {
   static const Kernels table = [] {
     Kernels copy = choose();
     copy.run_program = run_program;
+    run_view = copy.run_view;
     return copy;
   }();
-  chosen = &table;
   return table;
 }
 

@@ -64,21 +64,23 @@ struct Kernels {
   // The block function of an op for compute type F32, F64 or I64; nullptr where the op is not defined for it.
   BlockFn (*block)(int op, DType compute);
   // Runs a program over `shape`; every input is loaded as the compute type (Bool loads as 0/1), the result is
-  // converted to out.dtype on store (to Bool: x != 0; to integers: C conversion, wrapping for I64 compute;
-  // F16/BF16: round to nearest even). Supported element types: all but the complex ones. out must not partially overlap an
+  // converted to out.dtype on store (to Bool: x != 0; to integers: C conversion, wrapping for I64 compute; F16/BF16:
+  // round to nearest even). Supported element types: all but the complex ones. out must not partially overlap an
   // input; it may be exactly an input. Splits over threads (parallel_for) when large.
   void (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                       const ptrdiff_t* shape);
+  // The same, from plain pointers.
   void (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                    const ptrdiff_t* shape);
 };
 
 const Kernels& kernels();
 
-// The thread pool (threads.cpp): calls fn(context, begin, end) over [0, n) in chunks of at least `grain`, on the calling
-// thread and up to set_num_threads() - 1 workers. Started on first use; safe after fork; one caller at a time
+// The thread pool (threads.cpp): calls fn(context, begin, end) over [0, n) in chunks of at least `grain`, on the
+// calling thread and up to set_num_threads() - 1 workers. Started on first use; safe after fork; one caller at a time
 // (a second concurrent or nested caller runs its range alone). No OpenMP.
-void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end), void* context);
+void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end),
+                  void* context);
 void set_num_threads(int n);
 int get_num_threads();
 

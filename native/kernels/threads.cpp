@@ -1,8 +1,9 @@
 // The thread pool behind parallel_for.
 //
-// One job at a time: its range is cut into chunks that the caller and the workers take from a shared counter, so a worker
-// that wakes late (or never, on a busy machine) costs nothing: the caller does its chunks. Workers spin for some
-// microseconds after a job, then sleep. The pool is never destroyed; after fork the child forgets it and starts its own.
+// One job at a time: its range is cut into chunks that the caller and the workers take from a shared counter, so a
+// worker that wakes late (or never, on a busy machine) costs nothing: the caller does its chunks. Workers spin for
+// some microseconds after a job, then sleep. The pool is never destroyed; after fork the child forgets it and starts
+// its own.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>

@@ -1,5 +1,23 @@
-from . import _core, dtypes, size
-_core.register(size=size.Size, dtypes=[dtypes._BY_NAME[r[0]] for r in dtypes._TABLE])
-from .ops import namespace
-globals().update(namespace("torch"))
-from ._core import Tensor
+"""PyTorch's autograd as a library of its own: `import rushlight as torch`.
+
+>>> import rushlight as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from . import base as _base
+from ._missing import missing_name as _missing_name
+
+globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
+_core, _nn, __version__ = _base._core, _base._nn, _base.__version__
+
+from . import autograd, nn, optim, serialization, utils  # noqa: E402
+from .serialization import load, save  # noqa: E402
+from .torch_alias import install_as_torch  # noqa: E402
+
+__all__ = ["autograd", "install_as_torch", "load", "nn", "optim", "save", "serialization", "utils"]
+__all__ += [k for k in vars(_base) if not k.startswith("_")]
+
+__getattr__ = _missing_name(__name__)

@@ -60,8 +60,7 @@ def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
     sentence = f"{owner} has no attribute {name!r}"
     if not torch_has(namespace, name):
         return AttributeError(sentence)
-    # With its name set, Python does not guess at a misspelling: the name is right, it just is not
-    # here.
+    # With its name set, Python does not guess at a misspelling: the name is right, only not here.
     return AttributeError(f"{sentence} {not_yet(f'{namespace}.{name}')}", name=name)
 
 
@@ -75,9 +74,8 @@ def missing_name(module: str) -> Callable[[str], Any]:
         known = torch_has(namespace, name)
         said = namespace if known or "torch" in sys.modules else module
         note = f" {not_yet(f'{namespace}.{name}')}" if known else ""
-        # `from torch import foo` drops our text along with an AttributeError and makes a sentence
-        # of its own, so there, as the caller's instruction shows, the ImportError is raised at
-        # once.
+        # `from torch import foo` would drop an AttributeError and word its own error: there, as
+        # the caller's instruction shows, the ImportError is raised at once.
         caller = sys._getframe(1)
         if caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
             text = f"cannot import name {name!r} from {said!r}{note}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from _subject import torch
 
 IMPLICIT = r"^grad can be implicitly created only for scalar outputs"

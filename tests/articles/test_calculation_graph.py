@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from _subject import torch
 
 
@@ -57,9 +58,7 @@ def test_the_sum_is_reached_as_the_same_object_from_both_ends(graph):
 
 def test_an_operation_has_no_variable(graph):
     addition = graph[-1].grad_fn.next_functions[0][0]
-    with pytest.raises(
-        AttributeError, match=r"^'AddBackward0' object has no attribute 'variable'"
-    ):
+    with pytest.raises(AttributeError, match=r"^'AddBackward0' object has no attribute 'variable'"):
         _ = addition.variable
 
 

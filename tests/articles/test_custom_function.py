@@ -1,6 +1,7 @@
 """Operations of one's own: `torch.autograd.Function` with forward and backward."""
 
 import pytest
+
 from _subject import torch
 
 
@@ -218,5 +219,5 @@ def test_twice_differentiable():
 def test_freed_with_the_graph():
     y = Exp.apply(torch.ones(1, requires_grad=True))
     y.backward()
-    with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):
+    with pytest.raises(RuntimeError, match=r"^Trying to backward through the graph a second time"):
         y.backward()

@@ -4,6 +4,7 @@ import weakref
 
 import numpy as np
 import pytest
+
 from _subject import torch
 
 IMPLICIT = "grad can be implicitly created only for scalar outputs"
@@ -19,9 +20,7 @@ SECOND = (
 def network(shape=(3, 3), seed=0):
     """Inputs a, w1..w4 and all that follows from them."""
     rng = np.random.default_rng(seed)
-    a, w1, w2, w3, w4 = (
-        torch.tensor(rng.normal(size=shape), requires_grad=True) for _ in range(5)
-    )
+    a, w1, w2, w3, w4 = (torch.tensor(rng.normal(size=shape), requires_grad=True) for _ in range(5))
     b = w1 * a
     c = w2 * a
     d = w3 * b + w4 * c
@@ -138,7 +137,7 @@ def test_buffers_are_freed_by_backward():
     product = loss.grad_fn.next_functions[0][0]
     assert product._saved_self is not None
     loss.backward()
-    with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):
+    with pytest.raises(RuntimeError, match=r"^Trying to backward through the graph a second time"):
         _ = product._saved_self
 
 

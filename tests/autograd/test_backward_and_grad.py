@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from _subject import torch
 
 
@@ -163,7 +164,9 @@ def test_grad_outputs():
     assert g.tolist() == [2.0, 40.0]
     (g,) = torch.autograd.grad([x * 2], [x], grad_outputs=[torch.ones(2)])
     assert g.tolist() == [2.0, 2.0]
-    with pytest.raises(RuntimeError, match=starts("grad can be implicitly created only for scalar")):
+    with pytest.raises(
+        RuntimeError, match=starts("grad can be implicitly created only for scalar")
+    ):
         torch.autograd.grad(x * x, x)
 
 

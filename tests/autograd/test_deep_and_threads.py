@@ -4,6 +4,7 @@ Deep graphs run in a process of their own with a small C stack, so that a recurs
 forwards, backwards or in destruction, is a crash that the test sees.
 """
 
+import contextlib
 import gc
 import os
 import subprocess
@@ -13,6 +14,7 @@ import threading
 import weakref
 
 import pytest
+
 from _subject import NAME, torch
 
 resource = pytest.importorskip("resource")
@@ -227,12 +229,15 @@ def test_cycle_from_create_graph_is_collected():
 
 
 def test_cycle_through_a_hook_is_collected():
-    x = torch.ones(3, requires_grad=True)
-    y = x * 2
-    y.register_hook(lambda g: y.shape and None)
-    gone = weakref.ref(y)
-    del y, x
+    def make():
+        y = torch.ones(3, requires_grad=True) * 2
+        y.register_hook(lambda g: y.shape and None)
+        return weakref.ref(y)
+
+    gone = make()
     gc.collect()
+    if NAME == "torch":
+        pytest.xfail("PyTorch itself leaks this cycle")
     assert gone() is None
 
 
@@ -315,11 +320,14 @@ def test_ten_thousand_training_steps_leak_nothing():
 def test_errors_do_not_leak():
     def attempt():
         x = torch.ones(5, requires_grad=True)
-        for bad in (lambda: x.add_(1), lambda: x + torch.ones(4), lambda: x[9], lambda: x.backward()):
-            try:
+        for bad in (
+            lambda: x.add_(1),
+            lambda: x + torch.ones(4),
+            lambda: x[9],
+            lambda: x.backward(),
+        ):
+            with contextlib.suppress(RuntimeError, IndexError):
                 bad()
-            except (RuntimeError, IndexError):
-                pass
 
     for _ in range(50):
         attempt()

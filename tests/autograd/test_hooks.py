@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from _subject import torch
 
 
@@ -98,7 +99,7 @@ def test_post_accumulate_hook_refusals():
         match=starts("post accumulate grad hooks cannot be registered on non-leaf tensors"),
     ):
         (x * 2).register_post_accumulate_grad_hook(print)
-    x.register_post_accumulate_grad_hook(lambda t: t)
+    x.register_post_accumulate_grad_hook(lambda t: torch.ones(1))
     with pytest.raises(
         RuntimeError, match=starts("Tensor post accumulate grad hooks should return None.")
     ):

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from _subject import torch
 
 
@@ -12,7 +13,9 @@ def starts(text: str) -> str:
 
 
 LEAF = starts("a leaf Variable that requires grad is being used in an in-place operation.")
-VIEW = starts("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+VIEW = starts(
+    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+)
 CHANGED = starts(
     "one of the variables needed for gradient computation has been modified by an inplace operation"
 )

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from _subject import torch
 
 
@@ -99,7 +100,8 @@ def test_assigning_and_deleting():
 def test_assignment_checks():
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(
-        TypeError, match=starts("assigned grad expected to be a Tensor or None but got grad of type")
+        TypeError,
+        match=starts("assigned grad expected to be a Tensor or None but got grad of type"),
     ):
         x.grad = "a"
     with pytest.raises(RuntimeError, match=starts("can't assign Variable as its own grad")):

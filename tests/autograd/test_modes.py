@@ -1,8 +1,9 @@
-"""no_grad, enable_grad, set_grad_enabled, inference_mode: nesting, decorators, generators, threads."""
+"""Grad modes and inference mode: nesting, decorators, generators, threads."""
 
 import threading
 
 import pytest
+
 from _subject import torch
 
 
@@ -143,7 +144,8 @@ def test_inference_tensors_outside():
     with torch.inference_mode():
         y = torch.ones(2)
     with pytest.raises(
-        RuntimeError, match=r"^Inplace update to inference tensor outside InferenceMode is not allowed"
+        RuntimeError,
+        match=r"^Inplace update to inference tensor outside InferenceMode is not allowed",
     ):
         y.add_(1)
     with pytest.raises(RuntimeError, match=r"^Inference tensors cannot be saved for backward"):

@@ -1,9 +1,10 @@
 """Broadcasting against NumPy: shapes, values, gradients summed back, refusals."""
 
 import numpy as np
-from _subject import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from _subject import torch
 
 BOUNDED = settings(max_examples=120, deadline=None, derandomize=True, database=None)
 

@@ -7,9 +7,10 @@ generator leaves out: negative steps, and an int beside an index array with a sl
 
 import numpy as np
 import pytest
-from _subject import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from _subject import torch
 
 BOUNDED = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
@@ -95,7 +96,9 @@ def test_basic_get(data):
     assert np.array_equal(have.numpy(), want)
     if isinstance(want, np.ndarray) and want.size > 1:
         assert have.data_ptr() == want.__array_interface__["data"][0], "not a view"
-        moved = [(s, n) for s, n in zip(strides_in_elements(want), want.shape, strict=True) if n > 1]
+        moved = [
+            (s, n) for s, n in zip(strides_in_elements(want), want.shape, strict=True) if n > 1
+        ]
         mine = [(s, n) for s, n in zip(have.stride(), have.shape, strict=True) if n > 1]
         assert mine == moved
 

@@ -2,14 +2,16 @@
 
 Python numbers count as 0-dim values of their kind with the default width. A tensor with
 dimensions decides over a 0-dim one, and that over a number, unless the weaker is of a higher kind
-(bool < int < float < complex); within one rank the types of NumPy's lattice are joined, except
-that an int and a float give that float, and float16 with bfloat16 gives float32.
+(bool < int < float < complex), where a complex takes the float's width. Within one rank the types
+of NumPy's lattice are joined, except that an int and a float give that float, and float16 with
+bfloat16 gives float32.
 """
 
 import itertools
 
 import numpy as np
 import pytest
+
 from _subject import torch
 
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
@@ -47,10 +49,11 @@ def expected(a: tuple[str, str], b: tuple[str, str]) -> str:
         return join(name_a, name_b)
     if KIND[name_b] <= KIND[name_a]:
         return name_a
-    if rank_b != "number":
-        return join(name_a, name_b) if KIND[name_b] == 3 and KIND[name_a] == 2 else name_b
     if KIND[name_b] == 3 and KIND[name_a] == 2:
+        # The complex type as wide as the float that has more say.
         return {"float64": "complex128", "float16": "complex32"}.get(name_a, "complex64")
+    if rank_b == "zero":
+        return name_b
     return default(KIND[name_b])
 
 
@@ -78,7 +81,7 @@ def result_name(library, left, right) -> str:
     return str((left * right).dtype).rpartition(".")[2]
 
 
-@pytest.mark.parametrize("rank_a, rank_b", itertools.product(RANKS, RANKS[:2]))
+@pytest.mark.parametrize("rank_a, rank_b", list(itertools.product(RANKS, RANKS[:2])))
 def test_multiplication_by_the_rules(rank_a, rank_b):
     wrong = []
     for left, right in operands():
@@ -93,7 +96,7 @@ def test_multiplication_by_the_rules(rank_a, rank_b):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("rank_a, rank_b", itertools.product(RANKS, RANKS[:2]))
+@pytest.mark.parametrize("rank_a, rank_b", list(itertools.product(RANKS, RANKS[:2])))
 def test_multiplication_like_torch(rank_a, rank_b):
     oracle = pytest.importorskip("torch")
     wrong = []
@@ -137,7 +140,7 @@ def test_comparisons_give_bool(name):
     assert (a == 1).dtype == (a != a).dtype == torch.isnan(a).dtype == torch.bool
 
 
-@pytest.mark.parametrize("a, b", itertools.product(NAMES, NAMES))
+@pytest.mark.parametrize("a, b", list(itertools.product(NAMES, NAMES)))
 def test_in_place_keeps_the_dtype_or_refuses(a, b):
     target = torch.ones(2).to(getattr(torch, a))
     other = torch.ones(2).to(getattr(torch, b))

@@ -6,9 +6,10 @@ ignored, broadcast, viewed, reduced and written in place; it runs on either libr
 
 import numpy as np
 import pytest
-from _subject import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from _subject import torch
 
 BOUNDED = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+
 from _subject import NAME
 
 # Loaded from its file: a module called `coverage` on the path would hide the tool of that name.

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from _subject import torch as subject
 from compat import cases, check, check_second_order, oracle, second_order
+
+from _subject import torch as subject
 
 CASES = cases("""
 # factories
@@ -334,6 +335,7 @@ x.numpy()                         # f nograd
 x.tolist()                        # mix
 x.cuda()                          # raises
 t.cuda.is_available()
+isinstance(t.__version__, str)
 # default dtype, devices, types
 t.get_default_dtype()
 t.float32
@@ -471,7 +473,6 @@ def test_like_torch(case):
 @pytest.mark.parametrize("case", second_order(CASES), ids=str)
 def test_second_order(case):
     check_second_order(case)
-
 
 
 def _storage_stays(library):

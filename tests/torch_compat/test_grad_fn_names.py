@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from _subject import submodule, torch
 
 LINES = (Path(__file__).parents[1] / "data" / "grad_fn_names.tsv").read_text().splitlines()

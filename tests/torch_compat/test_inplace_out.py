@@ -3,10 +3,13 @@
 import pytest
 from compat import cases, check
 
-UNARY = """abs acos asin atan ceil cos cosh erf exp expm1 floor frac log log10 log1p log2 neg
-reciprocal round rsqrt sgn sigmoid sign sin sinh sqrt square tan tanh trunc relu logical_not
-nan_to_num""".split()
-BINARY = "add sub mul div eq ne lt le gt ge logical_and logical_or atan2 fmod remainder".split()
+UNARY = """
+abs acos asin atan ceil cos cosh erf exp expm1 floor frac log log10 log1p log2 neg reciprocal round
+rsqrt sgn sigmoid sign sin sinh sqrt square tan tanh trunc relu logical_not nan_to_num
+""".split()  # noqa: SIM905
+BINARY = """
+add sub mul div eq ne lt le gt ge logical_and logical_or atan2 fmod remainder
+""".split()  # noqa: SIM905
 
 LINES = [f"prob.{name}_()    # mix" for name in UNARY]
 LINES += [f"o = prob.clone(); o.{name}_(); o    # f" for name in UNARY]
@@ -19,7 +22,9 @@ LINES += [f"o = t.empty(0, dtype=dt); t.{name}(prob, out=o); o    # f nograd"
 LINES += [f"o = t.empty(3, 4, dtype=dt); t.{name}(x, nz, out=o); o    # f nograd"
           for name in ("add", "sub", "mul", "div", "atan2", "fmod", "maximum", "pow")]  # fmt: skip
 
-CASES = cases("\n".join(LINES) + """
+CASES = cases(
+    "\n".join(LINES)
+    + """
 # operators
 o = x.clone(); o += y; o          # all
 o = x.clone(); o -= y; o          # num
@@ -180,9 +185,9 @@ o = t.empty(3, 4, dtype=dt); t.where(msk, x, y, out=o); o      # f nograd
 o = t.empty(3, 4, dtype=dt); t.cumsum(x, 0, out=o); o          # f nograd
 o = t.empty(2, 4, dtype=dt); t.index_select(x, 0, idx, out=o); o       # f nograd
 o = t.empty(2, 4, dtype=dt); t.gather(x, 0, gi, out=o); o      # f nograd
-a = t.empty(0, dtype=dt); o = t.empty(0, dtype=t.long); t.max(x, 1, out=(a, o)); (a, o)    # f nograd
-a = t.empty(0, dtype=dt); o = t.empty(0, dtype=t.long); t.sort(x, out=(a, o)); (a, o)      # f nograd
-a = t.empty(0, dtype=dt); o = t.empty(0, dtype=t.long); t.topk(x, 2, out=(a, o)); (a, o)   # f nograd
+a = t.empty(0, dtype=dt); o = t.empty(0, dtype=t.long); t.max(x, 1, out=(a, o)); (a, o)  # f nograd
+a = t.empty(0, dtype=dt); o = t.empty(0, dtype=t.long); t.sort(x, out=(a, o)); (a, o)  # f nograd
+a = t.empty(0, dtype=dt); o = t.empty(0, dtype=t.long); t.topk(x, 2, out=(a, o)); (a, o)  # f nograd
 t.zeros(3, out=t.empty(3))                     # nograd
 t.arange(4, out=t.empty(4))                    # nograd
 t.add(x, y, out=x); x                          # f nograd
@@ -194,7 +199,8 @@ t.add(x, y, out=3)                             # raises
 t.add(x, y, out=[x])                           # raises
 t.mm(x, m, out=t.empty(3, 5, dtype=t.float64)) # raises nograd
 o = t.empty(3, 4, requires_grad=True); t.add(x, y, out=o)      # raises
-""")
+"""
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

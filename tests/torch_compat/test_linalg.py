@@ -174,4 +174,3 @@ def test_like_torch(case):
 @pytest.mark.parametrize("case", second_order(CASES), ids=str)
 def test_second_order(case):
     check_second_order(case)
-

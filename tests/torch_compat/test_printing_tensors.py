@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from compat import oracle
+
 from _subject import NAME
 from _subject import torch as subject
-from compat import oracle
 
 # Expressions over `t`; the text of the value must be the same on both libraries.
 SHOWN = """

@@ -32,7 +32,13 @@ OTHERS = "\n".join(
     line.replace(")    #", "])    #") if line.startswith("t.cat") else line for line in OTHERS
 )
 
-CASES = cases(PAIRS + "\n" + SCALARS + "\n" + OTHERS + """
+CASES = cases(
+    PAIRS
+    + "\n"
+    + SCALARS
+    + "\n"
+    + OTHERS
+    + """
 # results by category of function
 t.result_type(x, s_float64)       # all
 t.result_type(x, 2)               # all
@@ -118,7 +124,8 @@ t.full_like(m_int64, 2.7)
 t.lerp(m_float32, m_float64, 0.5) # raises
 t.addcmul(m_float32, m_float64, m_float64)
 t.minimum(m_float32, s_float64)
-""")
+"""
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -42,7 +42,8 @@ inline BFloat to_bfloat(float x) {
   return {static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded)};
 }
 
-// A double as the float whose later rounding to fewer bits gives what rounding the double at once would: rounded to odd.
+// A double as the float whose later rounding to fewer bits gives what rounding the double at once would: rounded to
+// odd.
 inline float to_odd(double x) {
   const float f = static_cast<float>(x);
   const double magnitude = x < 0 ? -x : x, rounded = f < 0 ? -static_cast<double>(f) : static_cast<double>(f);
@@ -106,7 +107,9 @@ void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
     const To value = Convert<To, From>::apply(*reinterpret_cast<const From*>(in));
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
   } else {
-    for (ptrdiff_t i = 0; i < n; ++i) out[i] = Convert<To, From>::apply(*reinterpret_cast<const From*>(in + i * stride));
+    for (ptrdiff_t i = 0; i < n; ++i) {
+      out[i] = Convert<To, From>::apply(*reinterpret_cast<const From*>(in + i * stride));
+    }
   }
 }
 
@@ -146,7 +149,8 @@ constexpr Stores stores(Types<T...>) {
   return {{store<Compute, T>...}};
 }
 
-constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementTypes{}), loads<int64_t>(ElementTypes{})};
+constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementTypes{}),
+                            loads<int64_t>(ElementTypes{})};
 constexpr Stores kStores[] = {stores<float>(ElementTypes{}), stores<double>(ElementTypes{}),
                               stores<int64_t>(ElementTypes{})};
 

@@ -11,6 +11,7 @@ void fill_norm(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
 void fill_conv(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
+void fill_normals(DenseKernels& table);
 
 // Calls f.template operator()<float>() or <double>(): the bindings let no other type through.
 template <class F>

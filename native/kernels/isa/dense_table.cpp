@@ -15,6 +15,7 @@ static DenseKernels make_table() {
   fill_gemm(table);
   fill_conv(table);
   fill_optimizers(table);
+  fill_normals(table);
   return table;
 }
 

@@ -27,9 +27,8 @@ concept Ternary = Op::arity == 3 && requires(T x) {
 template <class Op, class T>
 concept Guarded = requires(T x) { Op::apply_far(x); };
 
-// flatten: the whole of apply is inlined, however long; a call left in the loop would keep it from vectorising.
 template <class Op, class T>
-[[gnu::flatten]] inline void loop(const T* a, [[maybe_unused]] const T* b, [[maybe_unused]] const T* c, T* out, ptrdiff_t n) {
+inline void loop(const T* a, [[maybe_unused]] const T* b, [[maybe_unused]] const T* c, T* out, ptrdiff_t n) {
   RUSHLIGHT_INDEPENDENT
   for (ptrdiff_t i = 0; i < n; ++i) {
     if constexpr (Op::arity == 1) {
@@ -68,8 +67,9 @@ inline bool all_fit(const T* a, ptrdiff_t n) {
   return misfits == 0;
 }
 
+// flatten: the whole of apply is inlined, however long; a call left in a loop would keep it from vectorising.
 template <class Op, class T>
-void run_block(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
+[[gnu::flatten]] void run_block(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   const T* c = static_cast<const T*>(c_);

@@ -53,8 +53,8 @@ inline double polynomial(double x, const double (&c)[N]) {
   }
 }
 
-// e^x = 2^k p: x = k ln 2 + r, |r| <= ln 2 / 2, in two parts since the last digits of r count. Adding kRound rounds to an
-// integer, which then stands in the low bits.
+// e^x = 2^k p: x = k ln 2 + r, |r| <= ln 2 / 2, in two parts since the last digits of r count. Adding kRound rounds
+// to an integer, which then stands in the low bits.
 constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
 struct ExpParts {
   uint64_t k;  // in the low bits: k modulo 2^51
@@ -95,9 +95,10 @@ inline double exp(double x) {
 }
 
 inline double exp2(double x) {
-  constexpr double c[] = {0.6931471805599453,    0.24022650695910072,    0.055504108664821625,  0.00961812910762848,
-                          0.001333355814640647,  0.00015403530393370734, 1.5252733841556773e-05, 1.3215486808705563e-06,
-                          1.0178057087733941e-07, 7.0548973041554995e-09, 4.4558179083360645e-10, 2.5729324177362305e-11};
+  constexpr double c[] = {0.6931471805599453,     0.24022650695910072,    0.055504108664821625,
+                          0.00961812910762848,    0.001333355814640647,   0.00015403530393370734,
+                          1.5252733841556773e-05, 1.3215486808705563e-06, 1.0178057087733941e-07,
+                          7.0548973041554995e-09, 4.4558179083360645e-10, 2.5729324177362305e-11};
   x = x < -1076.0 ? -1076.0 : x;
   x = x > 1025.0 ? 1025.0 : x;
   const double shifted = x + kRound;
@@ -221,28 +222,22 @@ inline double atanh_core(double x) {
   return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
 }
 
-// asin(a) = a + a z A(z) for a <= 1/2, z = a^2; beyond that through asin(sqrt((1 - a) / 2)).
-struct AsinParts {
-  double small;  // asin of a or of sqrt((1 - a) / 2)
-  bool beyond;
-};
-inline AsinParts asin_parts(double a) {
+// asin(y) = y + y z A(z), z = y^2, for y = a where a <= 1/2 and y = sqrt((1 - a) / 2) beyond.
+inline double asin_reduced(double a) {
   constexpr double c[] = {0.16666666686085643,  0.07499992404401838,  0.04464766388813485, 0.030269138728589183,
                           0.023611817008891752, 0.010574415516912909, 0.030974540371355073};
-  const bool beyond = a > 0.5;
-  const double z = beyond ? 0.5 * (1.0 - a) : a * a;
-  const double y = beyond ? sqrt(z) : a;
-  return {y * madd(z, polynomial(z, c), 1.0), beyond};
+  const double near = a * a, far = 0.5 * (1.0 - a);  // near < far just where a < 1/2; both exact, a being a float
+  const double z = near < far ? near : far;
+  return sqrt(z) * madd(z, polynomial(z, c), 1.0);
 }
 inline double asin_core(double x) {
-  const AsinParts p = asin_parts(abs(x));
-  return copysign(p.beyond ? kPi / 2 - 2.0 * p.small : p.small, x);
+  const double a = abs(x), r = asin_reduced(a);
+  return copysign(a > 0.5 ? kPi / 2 - 2.0 * r : r, x);
 }
 inline double acos_core(double x) {
-  const AsinParts p = asin_parts(abs(x));
-  const double inner = kPi / 2 - copysign(p.small, x);
-  const double outer = x < 0.0 ? kPi - 2.0 * p.small : 2.0 * p.small;
-  return p.beyond ? outer : inner;
+  const double a = abs(x), r = asin_reduced(a);
+  const double outer = x < 0.0 ? kPi - 2.0 * r : 2.0 * r;
+  return a > 0.5 ? outer : kPi / 2 - copysign(r, x);
 }
 
 // The angle of (x, y): the smaller of |x|, |y| over the larger, once more reduced to [0, tan(pi / 8)].
@@ -293,12 +288,14 @@ inline double pow_core(double x, double y) {
 // erfinv to a relative 1e-8: polynomials in w = -log(1 - x^2), beyond w = 5 in its root (up to that of the last float
 // below 1).
 inline double erfinv_start(double x) {
-  constexpr double c[] = {1.501409351110792,      0.24664028942745514,    -0.004177320040540122,  -0.0012527485028416625,
-                          0.00021825772396383324, -4.9596917942159974e-06, -3.4234142742219917e-06, 4.6541741050233154e-07,
-                          1.598430613388877e-08,  -8.739010702831317e-09,  4.671932509046839e-10};
-  constexpr double d[] = {2.832976798456619,      1.0016752718685291,     0.00944554934952663,    -0.00764365217406242,
-                          0.005684698954453551,   -0.0035601113117075117, 0.001487094778498953,   -0.00014456512190694904,
-                          -0.00029431040055676836, 0.0002005565875429747, -2.8168474807591317e-05, -2.4526314901493382e-05,
+  constexpr double c[] = {1.501409351110792,       0.24664028942745514,     -0.004177320040540122,
+                          -0.0012527485028416625,  0.00021825772396383324,  -4.9596917942159974e-06,
+                          -3.4234142742219917e-06, 4.6541741050233154e-07,  1.598430613388877e-08,
+                          -8.739010702831317e-09,  4.671932509046839e-10};
+  constexpr double d[] = {2.832976798456619,       1.0016752718685291,      0.00944554934952663,
+                          -0.00764365217406242,    0.005684698954453551,    -0.0035601113117075117,
+                          0.001487094778498953,    -0.00014456512190694904, -0.00029431040055676836,
+                          0.0002005565875429747,   -2.8168474807591317e-05, -2.4526314901493382e-05,
                           9.161577242877544e-06};
   const double w = -log(1.0 - x * x);
   const double near = polynomial(w - 2.5, c);

@@ -40,8 +40,8 @@ inline float polynomial(float x, const float (&c)[N]) {
   }
 }
 
-// e^x = 2^k p: x = k ln 2 + r, |r| <= ln 2 / 2, in two parts since the last digits of r count. Adding kRoundF rounds to an
-// integer, which then stands in the low bits.
+// e^x = 2^k p: x = k ln 2 + r, |r| <= ln 2 / 2, in two parts since the last digits of r count. Adding kRoundF rounds
+// to an integer, which then stands in the low bits.
 constexpr float kRoundF = 12582912.0f;  // 1.5 * 2^23
 struct ExpPartsF {
   uint32_t k;  // in the low bits: k modulo 512
@@ -161,7 +161,8 @@ inline float erf(float x) {
   return copysign(a < 0.7f ? small : large, x);
 }
 
-// sin and cos: x = k pi + r (cos: (k + 1/2) pi + r) reduced in double, so that nearby multiples of pi keep their digits.
+// sin and cos: x = k pi + r (cos: (k + 1/2) pi + r) reduced in double, so that nearby multiples of pi keep their
+// digits.
 constexpr float kTrigLimitF = 1048576.0f;  // beyond it k pi is no longer exact enough: the library's function
 
 inline float sine_of(double x, double k, uint64_t sign) {

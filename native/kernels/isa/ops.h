@@ -1,8 +1,8 @@
 // The pointwise operations: one struct each, and their list at the end.
 //
-// To add an op: write a struct with its `name`, its `arity` and an `apply` for the element types it has (Real: float and
-// double; Integer: int64_t; Number: all three), derive it from what evaluating it costs, and name it in AllOps. Its number
-// is its place in that list; nothing else refers to it.
+// To add an op: write a struct with its `name`, its `arity` and an `apply` for the element types it has (Real: float
+// and double; Integer: int64_t; Number: all three), derive it from what evaluating it costs, and name it in AllOps.
+// Its number is its place in that list; nothing else refers to it.
 //
 // apply must not branch where the op is to vectorise, never traps, and wraps integers. An op with a `fits` member is
 // evaluated by apply where fits(x) holds for a whole stretch of elements, and elsewhere by apply_far where it does not.

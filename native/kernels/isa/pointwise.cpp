@@ -1,9 +1,10 @@
 // The pointwise machine: runs a straight-line program over strided operands, block by block.
 //
-// Read from the end: run_view brings the call into a Plan (few dimensions, largest strides of out first) and splits it over
-// threads; run_range runs elements [begin, end) of the flattened iteration. Registers hold a block of elements each. An
-// input whose block lies in memory as the registers would hold it is read in place, and the last instruction writes
-// straight to out where out allows it; everything else goes through an arena on the stack that fits the first-level cache.
+// Read from the end: run_view brings the call into a Plan (few dimensions, largest strides of out first) and splits
+// it over threads; run_range runs elements [begin, end) of the flattened iteration, run_block the program on one
+// block. Registers hold a block of elements each. An input whose block lies in memory as the registers would hold it
+// is read in place, and the last instruction writes straight to out where out allows it; everything else goes through
+// an arena on the stack that fits the first-level cache.
 #include "kernels/isa/pointwise.h"
 
 #include <string.h>
@@ -42,6 +43,8 @@ struct Plan {
   int ndim;
   const ptrdiff_t* shape;
 };
+
+ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
 
 const BlockOp* block_ops(DType compute) {
   return compute == DType::F32 ? float_ops() : (compute == DType::F64 ? double_ops() : int_ops());
@@ -116,113 +119,209 @@ char* address(const Plan& plan, const Operand& operand, ptrdiff_t begin) {
   return at + begin * operand.strides[0];
 }
 
-void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
-  const ProgramView& program = *plan.program;
-  const Operand& out = plan.operands[program.n_inputs];
-  const int last = plan.ndim - 1;
-  const ptrdiff_t row = plan.shape[last];
-  const bool by_rows = plan.ndim > 1 && row >= kRowBlocks;  // then a block is part of one row
+// How an input reaches its register, and where its elements are.
+enum class Source : uint8_t {
+  Place,   // contiguous, of the compute type: read where it is
+  Row,     // the same within a row only
+  Gather,  // loaded into the arena block by block
+  Fixed,   // a single element, loaded once
+  Tile,    // loaded by run_tiles
+};
 
-  // How each input reaches its register.
-  enum class Source : uint8_t { Place, Row, Gather, Fixed };
+// The registers of one thread. Rows at least kRowBlocks long are never joined: then a block is part of one row.
+struct Frame {
   Source sources[kMaxRegisters];
   void* registers[kMaxRegisters];
-  int slots = 0;  // registers that live in the arena
-  int slot_of[kMaxRegisters];
-  for (int i = 0; i < program.n_inputs; ++i) {
-    const Operand& input = plan.operands[i];
-    if (input.single) {
-      sources[i] = Source::Fixed;
-    } else if (input.native && input.contiguous) {
-      sources[i] = Source::Place;
-      continue;
-    } else if (input.native && by_rows && input.strides[last] == plan.size) {
-      sources[i] = Source::Row;
-      continue;
-    } else {
-      sources[i] = Source::Gather;
-    }
-    slot_of[i] = slots++;
-  }
-  const int first_temporary = program.n_inputs + program.n_constants;
-  for (int i = 0; i < program.n_constants; ++i) slot_of[program.n_inputs + i] = slots++;
-  int n_registers = first_temporary;
+  ptrdiff_t block;   // elements a register holds
+  bool by_rows;
+  bool direct;       // the last instruction writes to out itself
+  bool out_by_row;
+  alignas(kLine) char arena[kArenaBytes + kMaxRegisters * kLine];
+};
+
+Source source_of(const Plan& plan, const Operand& input, bool by_rows) {
+  if (input.single) return Source::Fixed;
+  if (input.native && input.contiguous) return Source::Place;
+  if (input.native && by_rows && input.strides[plan.ndim - 1] == plan.size) return Source::Row;
+  return Source::Gather;
+}
+
+// Lays out the registers for blocks of at most `limit` elements and fills those that do not change.
+void prepare(const Plan& plan, ptrdiff_t limit, Frame& frame) {
+  const ProgramView& program = *plan.program;
+  const Operand& out = plan.operands[program.n_inputs];
+  const int n_leaves = program.n_inputs + program.n_constants;
+  int n_registers = n_leaves;
   for (int i = 0; i < program.n_instrs; ++i) {
     if (program.code[i].dst >= n_registers) n_registers = program.code[i].dst + 1;
   }
-  for (int i = first_temporary; i < n_registers; ++i) slot_of[i] = slots++;
-
-  // The last instruction may write to out itself; an earlier one may not, as out may be an input still to be read.
-  const bool computed = program.n_instrs > 0 && program.code[program.n_instrs - 1].dst == program.result;
-  const bool out_by_row = out.native && !out.contiguous && by_rows && out.strides[last] == plan.size;
-  const bool direct = computed && ((out.native && out.contiguous) || out_by_row);
-
-  alignas(kLine) char arena[kArenaBytes + kMaxRegisters * kLine];
-  ptrdiff_t block = end - begin;
-  if (slots > 0) {
-    const ptrdiff_t fitting = kArenaBytes / (slots * plan.size) & -16;
-    const ptrdiff_t limit = fitting < kMaxBlock ? fitting : kMaxBlock;
-    if (block > limit) block = limit;
-    const ptrdiff_t slot_bytes = (block * plan.size + kLine - 1) & -kLine;
-    for (int i = 0; i < n_registers; ++i) {
-      if (i >= program.n_inputs || sources[i] == Source::Fixed || sources[i] == Source::Gather) {
-        registers[i] = arena + slot_of[i] * slot_bytes;
-      }
-    }
-    for (int i = 0; i < program.n_inputs; ++i) {
-      if (sources[i] != Source::Fixed) continue;
-      load_function(plan.operands[i].dtype, plan.compute)(plan.operands[i].data, 0, registers[i], block);
-    }
-    for (int i = 0; i < program.n_constants; ++i) fill_constant(plan, i, registers[program.n_inputs + i], block);
+  int slots = n_registers - program.n_inputs;  // registers that live in the arena
+  for (int i = 0; i < program.n_inputs; ++i) {
+    frame.sources[i] = source_of(plan, plan.operands[i], frame.by_rows);
+    slots += frame.sources[i] == Source::Fixed || frame.sources[i] == Source::Gather ? 1 : 0;
   }
 
-  for (ptrdiff_t at = begin; at < end;) {
-    ptrdiff_t n = end - at < block ? end - at : block;
-    if (by_rows) {
-      const ptrdiff_t left = row - at % row;
-      if (left < n) n = left;
+  // An earlier instruction than the last may not write to out, as out may be an input still to be read.
+  const bool computed = program.n_instrs > 0 && program.code[program.n_instrs - 1].dst == program.result;
+  frame.out_by_row = out.native && !out.contiguous && frame.by_rows && out.strides[plan.ndim - 1] == plan.size;
+  frame.direct = computed && ((out.native && out.contiguous) || frame.out_by_row);
+
+  frame.block = limit;
+  if (slots == 0) return;
+  const ptrdiff_t fitting = kArenaBytes / (slots * plan.size) & -16;
+  if (frame.block > fitting) frame.block = fitting;
+  if (frame.block > kMaxBlock) frame.block = kMaxBlock;
+  const ptrdiff_t slot_bytes = (frame.block * plan.size + kLine - 1) & -kLine;
+  char* slot = frame.arena;
+  for (int i = 0; i < n_registers; ++i) {
+    if (i < program.n_inputs && frame.sources[i] != Source::Fixed && frame.sources[i] != Source::Gather) continue;
+    frame.registers[i] = slot;
+    slot += slot_bytes;
+    if (i < program.n_inputs && frame.sources[i] == Source::Fixed) {
+      load_function(plan.operands[i].dtype, plan.compute)(plan.operands[i].data, 0, frame.registers[i], frame.block);
+    } else if (i >= program.n_inputs && i < n_leaves) {
+      fill_constant(plan, i - program.n_inputs, frame.registers[i], frame.block);
     }
-    for (int i = 0; i < program.n_inputs; ++i) {
-      const Operand& input = plan.operands[i];
-      if (sources[i] == Source::Place) {
-        registers[i] = input.data + at * plan.size;
-      } else if (sources[i] == Source::Row) {
-        registers[i] = address(plan, input, at);
-      } else if (sources[i] == Source::Gather) {
-        const LoadFn load = load_function(input.dtype, plan.compute);
-        if (input.contiguous) {
-          const ptrdiff_t item = item_size(input.dtype);
-          load(input.data + at * item, item, registers[i], n);
-        } else {
-          char* to = static_cast<char*>(registers[i]);
-          walk(plan, input, at, n, [&](const char* from, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
-            load(from, stride, to + done * plan.size, count);
-          });
-        }
-      }
-    }
-    const int plain = program.n_instrs - (direct ? 1 : 0);
-    for (int i = 0; i < plain; ++i) {
-      const Instr& step = program.code[i];
-      plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], registers[step.dst], n);
-    }
-    if (direct) {
-      const Instr& step = program.code[plain];
-      void* to = out_by_row ? address(plan, out, at) : out.data + at * plan.size;
-      plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], to, n);
-    } else {
-      const StoreFn store = store_function(plan.compute, out.dtype);
-      const char* from = static_cast<const char*>(registers[program.result]);
-      if (out.contiguous) {
-        const ptrdiff_t item = item_size(out.dtype);
-        store(from, out.data + at * item, item, n);
+  }
+}
+
+// Computes elements [at, at + n), of one row where blocks are by rows.
+void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t n) {
+  const ProgramView& program = *plan.program;
+  void** const registers = frame.registers;
+  for (int i = 0; i < program.n_inputs; ++i) {
+    const Operand& input = plan.operands[i];
+    if (frame.sources[i] == Source::Place) {
+      registers[i] = input.data + at * plan.size;
+    } else if (frame.sources[i] == Source::Row) {
+      registers[i] = address(plan, input, at);
+    } else if (frame.sources[i] == Source::Gather) {
+      const LoadFn load = load_function(input.dtype, plan.compute);
+      if (input.contiguous) {
+        const ptrdiff_t item = item_size(input.dtype);
+        load(input.data + at * item, item, registers[i], n);
       } else {
-        walk(plan, out, at, n, [&](char* to, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
-          store(from + done * plan.size, to, stride, count);
+        char* to = static_cast<char*>(registers[i]);
+        walk(plan, input, at, n, [&](const char* from, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
+          load(from, stride, to + done * plan.size, count);
         });
       }
     }
+  }
+  const Operand& out = plan.operands[program.n_inputs];
+  const int plain = program.n_instrs - (frame.direct ? 1 : 0);
+  for (int i = 0; i < plain; ++i) {
+    const Instr& step = program.code[i];
+    plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], registers[step.dst], n);
+  }
+  if (frame.direct) {
+    const Instr& step = program.code[plain];
+    void* to = frame.out_by_row ? address(plan, out, at) : out.data + at * plan.size;
+    plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], to, n);
+    return;
+  }
+  const StoreFn store = store_function(plan.compute, out.dtype);
+  const char* from = static_cast<const char*>(registers[program.result]);
+  if (out.contiguous) {
+    const ptrdiff_t item = item_size(out.dtype);
+    store(from, out.data + at * item, item, n);
+  } else {
+    walk(plan, out, at, n, [&](char* to, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
+      store(from + done * plan.size, to, stride, count);
+    });
+  }
+}
+
+void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
+  const ptrdiff_t row = plan.shape[plan.ndim - 1];
+  Frame frame;
+  frame.by_rows = plan.ndim > 1 && row >= kRowBlocks;
+  prepare(plan, end - begin, frame);
+  for (ptrdiff_t at = begin; at < end;) {
+    ptrdiff_t n = end - at < frame.block ? end - at : frame.block;
+    if (frame.by_rows) {
+      const ptrdiff_t left = row - at % row;
+      if (left < n) n = left;
+    }
+    run_block(plan, frame, at, n);
     at += n;
+  }
+}
+
+// --- transposed inputs ---
+
+// An input whose elements are adjacent along the last but one dimension is loaded in tiles of tile_rows x
+// kTileColumns, so that its cache lines are read whole, and several in a row.
+constexpr ptrdiff_t kTileBytes = 16 * 1024, kTileColumns = 64;
+constexpr ptrdiff_t kMaxTileRows = kTileBytes / kTileColumns / 4;
+constexpr ptrdiff_t kMinTileRows = 16;
+constexpr int kMaxTiled = 2;
+
+ptrdiff_t tile_rows(const Plan& plan) { return kTileBytes / kTileColumns / plan.size; }
+
+bool wants_tile(const Plan& plan, const Operand& input) {
+  const ptrdiff_t item = item_size(input.dtype);
+  return !input.contiguous && !input.single && input.strides[plan.ndim - 2] == item &&
+         magnitude(input.strides[plan.ndim - 1]) >= kLine;
+}
+
+// The number of inputs to load in tiles; 0 where tiles do not serve.
+int count_tiled(const Plan& plan) {
+  if (plan.ndim < 2 || plan.shape[plan.ndim - 1] < kRowBlocks || plan.shape[plan.ndim - 2] < kMinTileRows) return 0;
+  int tiled = 0;
+  for (int i = 0; i < plan.program->n_inputs; ++i) tiled += wants_tile(plan, plan.operands[i]) ? 1 : 0;
+  return tiled <= kMaxTiled ? tiled : 0;
+}
+
+template <class T>
+void load_tile(LoadFn load, const char* from, ptrdiff_t item, ptrdiff_t column_stride, T* tile, ptrdiff_t rows,
+               ptrdiff_t columns) {
+  T line[kMaxTileRows];
+  for (ptrdiff_t c = 0; c < columns; ++c) {
+    load(from + c * column_stride, item, line, rows);
+    for (ptrdiff_t r = 0; r < rows; ++r) tile[r * kTileColumns + c] = line[r];
+  }
+}
+
+// Computes the groups of tile_rows rows [begin, end); groups do not reach across the third last dimension.
+void run_tiles(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
+  const int n_inputs = plan.program->n_inputs;
+  const ptrdiff_t row = plan.shape[plan.ndim - 1], n_rows = plan.shape[plan.ndim - 2];
+  const ptrdiff_t height = tile_rows(plan), groups = (n_rows + height - 1) / height;
+  Frame frame;
+  frame.by_rows = true;
+  prepare(plan, kTileColumns, frame);
+  const ptrdiff_t width = frame.block;
+  alignas(kLine) char tiles[kMaxTiled][kTileBytes];
+  int tiled[kMaxTiled] = {};
+  int n_tiled = 0;
+  for (int i = 0; i < n_inputs; ++i) {
+    if (!wants_tile(plan, plan.operands[i])) continue;
+    frame.sources[i] = Source::Tile;
+    tiled[n_tiled++] = i;
+  }
+  for (ptrdiff_t group = begin; group < end; ++group) {
+    const ptrdiff_t first_row = group / groups * n_rows + group % groups * height;
+    const ptrdiff_t left = n_rows - group % groups * height;
+    const ptrdiff_t rows = left < height ? left : height;
+    for (ptrdiff_t column = 0; column < row; column += width) {
+      const ptrdiff_t columns = row - column < width ? row - column : width;
+      for (int t = 0; t < n_tiled; ++t) {
+        const Operand& input = plan.operands[tiled[t]];
+        const LoadFn load = load_function(input.dtype, plan.compute);
+        const char* from = address(plan, input, first_row * row + column);
+        const ptrdiff_t item = item_size(input.dtype), stride = input.strides[plan.ndim - 1];
+        if (plan.size == 4) {
+          load_tile(load, from, item, stride, reinterpret_cast<float*>(tiles[t]), rows, columns);
+        } else {
+          load_tile(load, from, item, stride, reinterpret_cast<uint64_t*>(tiles[t]), rows, columns);
+        }
+      }
+      for (ptrdiff_t r = 0; r < rows; ++r) {
+        for (int t = 0; t < n_tiled; ++t) frame.registers[tiled[t]] = tiles[t] + r * kTileColumns * plan.size;
+        run_block(plan, frame, (first_row + r) * row + column, columns);
+      }
+    }
   }
 }
 
@@ -234,8 +333,6 @@ struct Dims {
   ptrdiff_t shape[kMaxDims];
   ptrdiff_t strides[kMaxOperands][kMaxDims];
 };
-
-ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
 
 void simplify(Plan& plan, Dims& dims) {
   const int n_operands = plan.n_operands;
@@ -279,14 +376,23 @@ void simplify(Plan& plan, Dims& dims) {
   }
 }
 
+template <void (*run)(const Plan&, ptrdiff_t, ptrdiff_t)>
+void run_on_threads(const Plan& plan, ptrdiff_t n, ptrdiff_t cost) {
+  if (n * cost < kParallelWork) return run(plan, 0, n);
+  parallel_for(
+      n, kParallelWork / 2 / cost + 1,
+      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run(*static_cast<const Plan*>(context), begin, end); },
+      const_cast<Plan*>(&plan));
+}
+
 void run_split(const Plan& plan, ptrdiff_t n) {
   ptrdiff_t cost = 1;
   for (int i = 0; i < plan.program->n_instrs; ++i) cost += plan.ops[plan.program->code[i].op].cost;
-  if (n * cost < kParallelWork) return run_range(plan, 0, n);
-  parallel_for(
-      n, kParallelWork / 2 / cost + 1,
-      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run_range(*static_cast<const Plan*>(context), begin, end); },
-      const_cast<Plan*>(&plan));
+  if (count_tiled(plan) == 0) return run_on_threads<run_range>(plan, n, cost);
+  const ptrdiff_t rows = plan.shape[plan.ndim - 2];
+  const ptrdiff_t height = tile_rows(plan), groups = (rows + height - 1) / height;
+  run_on_threads<run_tiles>(plan, n / (rows * plan.shape[plan.ndim - 1]) * groups,
+                            cost * height * plan.shape[plan.ndim - 1]);
 }
 
 // The frequent case, one op on small whole arrays of the compute type, without a Plan. False if this is not it.
@@ -295,12 +401,13 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
   const ptrdiff_t item = item_size(compute);
   const Instr& step = program.code[0];
   const int n_inputs = program.n_inputs;
-  if (step.dst != program.result || out.dtype != compute || !is_contiguous(out.strides, item, ndim, shape)) return false;
+  if (n_inputs == 0 || step.dst != program.result) return false;
+  if (out.dtype != compute || !is_contiguous(out.strides, item, ndim, shape)) return false;
   for (int i = 0; i < n_inputs; ++i) {
     if (inputs[i].dtype != compute || !is_contiguous(inputs[i].strides, item, ndim, shape)) return false;
   }
-  if (n_inputs == 0) return false;
-  const auto input = [&](int r) { return inputs[r < n_inputs ? r : 0].data; };  // registers an op does not read may be any
+  // A register that the op does not read may be any.
+  const auto input = [&](int r) { return inputs[r < n_inputs ? r : 0].data; };
   block_ops(compute)[step.op].fn(input(step.a), input(step.b), input(step.c), out.data, n);
   return true;
 }

@@ -2,12 +2,12 @@
 
 from . import functional as functional
 from . import init as init
+from . import modules as modules
 from . import parameter as parameter
-from .modules import *
+from . import utils as utils
+from .modules import *  # noqa: F403
 from .modules import __all__ as _modules
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
-from . import modules as modules
-from . import utils as utils
 
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *_modules]

@@ -1,14 +1,14 @@
 """`torch.nn.functional`: the neural-network part of the op table under its public names.
 
-Nothing is computed here. A name is the op of the same name in `rushlight.ops`, looked up when it is first used and
-then kept, so that `F.linear` costs no more than the op itself.
+Nothing is computed here. A name is the op of the same name in `rushlight.ops`, looked up when it is
+first used and then kept, so that `F.linear` costs no more than the op itself.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,5 @@
-"""Fills tensors with starting values: the initialisers of `torch.nn.init`, drawing the same random numbers.
+"""Fills tensors with starting values: the initialisers of `torch.nn.init`, drawing the same random
+numbers.
 
 All of them work in place, record no graph and return the tensor.
 """
@@ -9,7 +10,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,9 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal restricted to [a, b], by rejection: from the normal where most draws fall inside, else from a box."""
+    """Normal restricted to [a, b], by rejection: from the normal where most draws fall inside, else
+    from a box.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
@@ -198,9 +201,7 @@ def xavier_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(
-    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal of standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
@@ -239,7 +240,7 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A (semi-)orthogonal matrix times `gain`; trailing dimensions count as one (Saxe et al. 2013)."""
+    """A (semi-)orthogonal matrix times `gain`, trailing dimensions as one (Saxe et al. 2013)."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -273,7 +274,7 @@ def sparse_(
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The old name of an initialiser, without the trailing underscore: warns and calls the new one."""
+    """The old name of an initialiser, without the underscore: warns and calls the new one."""
     new = function.__name__
     old = new[:-1]
 

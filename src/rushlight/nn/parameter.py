@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 if TYPE_CHECKING:
     from rushlight import Tensor
@@ -39,8 +39,9 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):  # type: ignore[misc]
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {kind.__name__} requires that "
                 "detach() returns an instance of the same type, but return type "
-                f"{type(wrapped).__name__} was found instead. To use the type as a Parameter, please "
-                "correct the detach() semantics defined by its __torch_dispatch__() implementation."
+                f"{type(wrapped).__name__} was found instead. To use the type as a Parameter, "
+                "please correct the detach() semantics defined by its __torch_dispatch__() "
+                "implementation."
             )
         wrapped._is_param = True
         return wrapped
@@ -67,12 +68,14 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
 class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Buffer:
-            return isinstance(instance, rl.Tensor) and getattr(instance, "_is_buffer", False) is True
+            return (
+                isinstance(instance, rl.Tensor) and getattr(instance, "_is_buffer", False) is True
+            )
         return type.__instancecheck__(cls, instance)
 
 
 class Buffer(rl.Tensor, metaclass=_BufferMeta):  # type: ignore[misc]
-    """Marks a tensor as module state that is saved but not trained: `self.mean = Buffer(zeros(3))`."""
+    """Module state that is saved but not trained: `self.mean = Buffer(zeros(3))`."""
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

@@ -26,8 +26,49 @@ _RESULTS = {"promoted": 0, "float": 1, "bool": 2}
 _Tensor = _core.Tensor
 
 
+# The element types by their numbers in native/kernels/kernels.h, in the words that `refuses` uses.
+_BOOL, _INTS, _FLOATS, _COMPLEX = (0,), (1, 2, 3, 4, 5, 12, 13, 14), (6, 7, 8, 9), (10, 11)
+_TYPES = {
+    "bool": _BOOL,
+    "int": _INTS,
+    "half": (6, 7),
+    "float": _FLOATS,
+    "complex": _COMPLEX,
+}
+_SCALAR_NAMES = (
+    "Bool Byte Char Short Int Long Half BFloat16 Float Double ComplexFloat ComplexDouble UInt16 UInt32 UInt64"
+).split()
+
+
+def _numbers(words: str) -> list[int]:
+    return [n for word in words.split() for n in _TYPES[word]]
+
+
+def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """What `define` is told: the refused common types, and those of single arguments."""
+    common: dict[int, tuple[type, str]] = {}
+    arguments = []
+    for key, why in refuses.items():
+        who, _, words = key.rpartition(": ")
+        kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
+        if " " not in text:
+            text = f"\"{text}\" not implemented for '{{}}'"
+        found = {n: (kind, text.format(_SCALAR_NAMES[n])) for n in _numbers(words)}
+        if who:
+            arguments.append((-1 if who == "any" else names.index(who), found))
+        else:
+            common.update(found)
+    return {"refusals": common or None, "argument_refusals": arguments}
+
+
+def _zero_rule(g: Any) -> Any:
+    return OPS["zeros_like"].function(g)
+
+
 def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
     if not callable(partial):
+        if partial == 0:
+            return Rule(_zero_rule, [(_op._GRAD, 0)], partial)
         if partial == 1:
             return Rule(lambda g: g, [(_op._GRAD, 0)], partial)
         return Rule(lambda g: g * partial, [(_op._GRAD, 0)], partial)
@@ -42,6 +83,8 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
                 value = value.conj()
         elif isinstance(value, complex):
             value = value.conjugate()
+        elif value == 0:
+            return _zero_rule(g)
         return g * value
 
     return Rule(rule, [(_op._GRAD, 0), *places], partial)
@@ -62,6 +105,9 @@ def _compile(op: Any) -> None:
         if not callable(partial):
             if partial == 1:
                 _core.set_rule_program(op, i, True, None, [])
+            elif partial == 0:
+                program = trace(lambda g: g.trace.emit("where", False, g, 0), 1)
+                _core.set_rule_program(op, i, False, program, [(_op._GRAD, 0)])
             elif isinstance(partial, (int, float)):
                 program = trace(lambda g, c=partial: g * c, 1)
                 _core.set_rule_program(op, i, False, program, [(_op._GRAD, 0)])
@@ -85,6 +131,8 @@ def pointwise(
     dtype: str = "promoted",
     domain: tuple[float, float] = (-2.0, 2.0),
     in_place: bool = True,
+    refuses: dict[str, Any] | None = None,
+    portable_for: str = "",
     **more: Any,
 ) -> Any:
     """An op that maps elements to elements.
@@ -96,6 +144,11 @@ def pointwise(
     complex numbers and tests.
     dtype: of the result: 'promoted', 'float' (integers become the default float) or 'bool'.
     domain: where tests draw arguments from.
+    refuses: {"bool complex": why}: common types that the op does not take; `why` is torch's name of the kernel
+    (for "... not implemented for 'Bool'"), a text, or (exception type, text); "condition: int float": types of one
+    argument, "any: bool": of any.
+    portable_for: common types ("bool int") that go to `portable` even where there is a kernel; the result has the
+    type that `portable` gives it.
     """
     name, params, _ = _op.parse(signature, _op._POINTWISE)
     names = [p[0] for p in params]
@@ -117,6 +170,8 @@ def pointwise(
         kernel=kernel,
         arity=arity,
         in_place=in_place,
+        **_refusals(refuses or {}, names),
+        portable_for=sum(1 << n for n in _numbers(portable_for)),
         **more,
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
@@ -208,7 +263,7 @@ def composite(
     return decorate(function) if function is not None else decorate
 
 
-def variant(op: Any, param: str, when: str, other: Any) -> None:
-    """Let `other` (same parameters) take over `op` when an argument is a number ('scalar') or differs
-    from its default ('given')."""
-    _core.add_variant(op, op.params.index(param), when == "scalar", other)
+def variant(op: Any, param: str, when: str, other: Any, value: Any = None) -> None:
+    """Let `other` (same parameters) take over `op` when an argument is a number ('scalar'), differs
+    from its default ('given') or is `value` ('equals', the type included). The first that fits is taken."""
+    _core.add_variant(op, op.params.index(param), ("given", "scalar", "equals").index(when), other, value)

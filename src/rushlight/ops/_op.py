@@ -41,6 +41,7 @@ class Entry:
         "domain",
         "forms",
         "function",
+        "kernel",
         "kind",
         "name",
         "namespace",
@@ -62,6 +63,7 @@ class Entry:
         self.partials: dict[str, Any] = {}
         self.rules: list[Any] = []
         self.traced_forward: Any = None
+        self.kernel: str | None = None
         self.forms: set[str] = set()
 
     def __repr__(self) -> str:
@@ -193,6 +195,9 @@ def define(
     result: int = 0,
     kernel: str | None = None,
     arity: int = 0,
+    refusals: dict[int, tuple[type, str]] | None = None,
+    argument_refusals: list[tuple[int, dict[int, tuple[type, str]]]] | None = None,
+    portable_for: int = 0,
     out: bool = True,
     in_place: bool = False,
     method: bool = True,
@@ -228,6 +233,9 @@ def define(
         "result_type": outputs,
         "kernel": kernel,
         "arity": arity,
+        "refusals": refusals,
+        "argument_refusals": argument_refusals,
+        "portable_for": portable_for,
     }
     if backward is not None:
         fused, reads = backward
@@ -235,7 +243,7 @@ def define(
     op = _core.make_op(spec)
     entry = Entry(name, kind, signature, doc, op)
     entry.samples, entry.portable, entry.namespace = samples, portable, where
-    entry.rules = list(rules.values())
+    entry.rules, entry.kernel = list(rules.values()), kernel
     op.entry = entry
     op.__doc__ = f"{signature}\n\n{doc}"
     enter(entry, op, method=method, in_place=in_place, operator=operator, reflected=reflected)

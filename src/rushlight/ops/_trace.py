@@ -126,10 +126,9 @@ def _call(op: Any, slots: tuple[Any, ...]) -> Symbol:
         forward = entry.traced_forward
         return forward(*slots[: forward.__code__.co_argcount])  # type: ignore[no-any-return]
     trace = next(s.trace for s in slots if isinstance(s, Symbol))
-    arity = _core.kernel_arity(entry.name)
-    if arity < 0:
+    if entry.kernel is None:
         raise Untraceable(f"'{entry.name}' has no kernel")
-    return trace.emit(entry.name, *slots[:arity])
+    return trace.emit(entry.kernel, *slots[: _core.kernel_arity(entry.kernel)])
 
 
 def trace(function: Callable[..., Any], n_inputs: int) -> tuple[Any, ...]:
@@ -147,6 +146,8 @@ def trace_partial(partial: Callable[..., Any], n_inputs: int) -> tuple[Any, ...]
     value = partial(*t.inputs[1:])
     if isinstance(value, Symbol) and value.boolean:
         return _program(t, t.emit("where", value, g, 0))
+    if not isinstance(value, Symbol) and value == 0:
+        return _program(t, t.emit("where", False, g, 0))
     return _program(t, t.emit("mul", g, value))
 
 

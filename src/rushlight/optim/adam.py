@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .optimizer import FusedOptimizer, arrays, check_capturable, check_lr, scalar
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Adam(FusedOptimizer):
-    """p -= lr * m / (sqrt(v) + eps), where m and v are running means of the gradient and its square,
-    with decay `betas`, corrected for having started at 0.
+    """p -= lr * m / (sqrt(v) + eps), where m and v are running means of the gradient and its
+    square, with decay `betas`, corrected for having started at 0.
 
-    `weight_decay` is added to the gradient, or shrinks p itself with `decoupled_weight_decay`; `amsgrad` divides
-    by the largest v so far.
+    `weight_decay` is added to the gradient, or shrinks p itself with `decoupled_weight_decay`;
+    `amsgrad` divides by the largest v so far.
     """
 
     def __init__(
@@ -101,14 +101,15 @@ class Adam(FusedOptimizer):
         if group["capturable"]:
             check_capturable(group)
         beta1, beta2 = group["betas"]
-        lr, beta1, beta2 = scalar(group["lr"]), scalar(beta1), scalar(beta2)
+        lr, beta1, beta2 = group["lr"], scalar(beta1), scalar(beta2)
         states = [self.state[p] or self._start(p, amsgrad) for p in params]
         steps = [state["step"] for state in states]
         means = [state["exp_avg"] for state in states]
         squares = [state["exp_avg_sq"] for state in states]
         largest = [state["max_exp_avg_sq"] for state in states] if amsgrad else None
 
-        if not group["differentiable"]:
+        # A rate that is a tensor is divided in its own precision: the plain rule does that.
+        if not (group["differentiable"] or isinstance(lr, rl.Tensor)):
             done = rl._core.kernels.adam_step(
                 arrays(params),
                 arrays(grads),
@@ -132,7 +133,9 @@ class Adam(FusedOptimizer):
         with rl.set_grad_enabled(group["differentiable"]):
             for i, p in enumerate(params):
                 peak = None if largest is None else largest[i]
-                _adam_one(p, grads[i], means[i], squares[i], peak, steps[i], lr, beta1, beta2, group)
+                _adam_one(
+                    p, grads[i], means[i], squares[i], peak, steps[i], lr, beta1, beta2, group
+                )
 
 
 def _adam_one(
@@ -142,7 +145,7 @@ def _adam_one(
     square: Tensor,
     peak: Tensor | None,
     step: Tensor,
-    lr: float,
+    lr: Any,
     beta1: float,
     beta2: float,
     group: Group,
@@ -168,7 +171,7 @@ def _adam_one(
     spread = (square.sqrt() / correction2).add_(eps)
     if group["differentiable"]:
         mean = mean.clone()
-    p.addcdiv_(mean, spread, value=-(lr / correction1))
+    p.addcdiv_(mean, spread, value=-scalar(lr / correction1))
 
 
 class AdamW(Adam):

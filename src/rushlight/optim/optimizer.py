@@ -1,11 +1,13 @@
-"""`Optimizer`: parameter groups, per-parameter state, saving and loading. The update rules are in the other files.
+"""`Optimizer`: parameter groups, per-parameter state, saving and loading. The update rules are in
+the other files.
 
 Note: how a step runs
-    A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a group at once.
-    Its first choice is one native call over the raw arrays (`rl._core.kernels.*_step`), which touches every
-    element once; such a call returns NotImplemented, having changed nothing, where it has no kernel for these
-    arrays, and the rule written in tensor operations runs instead. State tensors are looked up anew in every step,
-    so programs may change `optimizer.state` as they like.
+    A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a
+    group at once. Its first choice is one native call over the raw arrays
+    (`rl._core.kernels.*_step`), which touches every element once; such a call returns
+    NotImplemented, having changed nothing, where it has no kernel for these arrays, and the rule
+    written in tensor operations runs instead. State tensors are looked up anew in every step, so
+    programs may change `optimizer.state` as they like.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from ..utils.hooks import RemovableHandle
 
@@ -38,7 +40,8 @@ required = _Required()
 
 
 class Optimizer:
-    """Base of the optimizers: `params` are tensors or dicts of groups, `defaults` fill what a group leaves out.
+    """Base of the optimizers: `params` are tensors or dicts of groups, `defaults` fill what a group
+    leaves out.
 
     A subclass of a user implements `step(closure=None)`.
     """
@@ -101,7 +104,8 @@ class Optimizer:
         if isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but "
-                "the ordering of tensors in sets will change between runs. Please use a list instead."
+                "the ordering of tensors in sets will change between runs. "
+                "Please use a list instead."
             )
         params = [params] if isinstance(params, rl.Tensor) else list(params)
         names = [p[0] for p in params if isinstance(p, tuple)]
@@ -186,13 +190,15 @@ class Optimizer:
         return _add(self._optimizer_step_post_hooks, hook)
 
     def _hook_step(self) -> None:
-        """Lets `step` of this instance run the hooks; an optimizer without hooks pays nothing for them."""
+        """Lets `step` of this instance run the hooks; an optimizer without hooks pays nothing for
+        them.
+        """
         if "_step_without_hooks" in self.__dict__:
             return
         inner = self._step_without_hooks = self.step
 
         def step(*args: Any, **kwargs: Any) -> Any:
-            for hook in [*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+            for hook in list(self._optimizer_step_pre_hooks.values()):
                 result = hook(self, args, kwargs)
                 if result is None:
                     continue
@@ -203,7 +209,7 @@ class Optimizer:
                     )
                 args, kwargs = result
             out = inner(*args, **kwargs)
-            for hook in [*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()]:
+            for hook in list(self._optimizer_step_post_hooks.values()):
                 hook(self, args, kwargs)
             return out
 
@@ -296,10 +302,6 @@ class Optimizer:
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-_global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_post_hooks: OrderedDict[int, Any] = OrderedDict()
-
-
 def _add(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
@@ -362,7 +364,9 @@ def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> 
     """Raises for a learning rate that is no number, or a tensor where that is not allowed."""
     if isinstance(lr, rl.Tensor):
         if foreach and not capturable:
-            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
         if lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
     if not lr >= 0.0:
@@ -370,7 +374,7 @@ def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> 
 
 
 def check_capturable(group: Group) -> None:
-    """Graph capture is a matter of GPUs: raises as PyTorch does where it is asked for on the CPU."""
+    """Graph capture is a matter of GPUs: raises where it is asked for on the CPU."""
     if group.get("capturable") and any(p.device.type == "cpu" for p in group["params"]):
         raise AssertionError(
             "If capturable=True, params and state_steps must be on supported devices: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .optimizer import FusedOptimizer, check_capturable, check_lr, scalar
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class RMSprop(FusedOptimizer):
-    """p -= lr * g / (sqrt(v) + eps), v a running mean of g squared with decay `alpha`, through momentum.
+    """p -= lr * g / (sqrt(v) + eps), v a running mean of g squared with decay `alpha`, through
+    momentum.
 
     `centered` takes the variance instead: v minus the square of the running mean of g.
     """

@@ -9,8 +9,8 @@ from typing import Any
 class RemovableHandle:
     """Removes one hook from the mapping that it was registered in; also a context manager.
 
-    The mapping is held weakly: a handle never keeps a module or an optimizer alive. `extra_dict` names
-    further mappings (or a list of them) that carry flags under the same id.
+    The mapping is held weakly: a handle never keeps a module or an optimizer alive. `extra_dict`
+    names further mappings (or a list of them) that carry flags under the same id.
     """
 
     __slots__ = ("__weakref__", "extra_dict_ref", "hooks_dict_ref", "id")

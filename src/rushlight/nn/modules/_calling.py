@@ -1,7 +1,7 @@
 """What calling a module does when hooks are registered: the slow path of `Module.__call__`.
 
-Order: forward pre-hooks (global ones first), the input side of backward hooks, `forward`, forward hooks (global
-ones first), the output side of backward hooks. Modules without hooks never come here.
+Order: forward pre-hooks (global ones first), the input side of backward hooks, `forward`, forward
+hooks (global ones first), the output side of backward hooks. Modules without hooks never come here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from ...utils.hooks import RemovableHandle
 
@@ -25,7 +25,7 @@ Hooks = OrderedDict[int, Any]
 
 
 class GlobalHooks:
-    """Hooks common to all modules; `active` holds once any of the call hooks was ever registered."""
+    """Hooks common to all modules."""
 
     def __init__(self) -> None:
         self.forward_pre: Hooks = OrderedDict()
@@ -195,8 +195,9 @@ class _Call:
 class BackwardHook:
     """Ties a module's full backward hooks to the graph.
 
-    Identity nodes are put before the inputs and after the outputs; when gradients have passed both, the user's
-    hooks see `(module, grad_input, grad_output)` and may replace the former. Places that hold no tensor are None.
+    Identity nodes are put before the inputs and after the outputs; when gradients have passed both,
+    the user's hooks see `(module, grad_input, grad_output)` and may replace the former. Places that
+    hold no tensor are None.
     """
 
     def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
@@ -242,8 +243,8 @@ class BackwardHook:
 
     def _hooks_without_inputs(self) -> None:
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs "
-            "since no inputs require gradients. See "
+            "Full backward hook is firing when gradients are computed with respect to module "
+            "outputs since no inputs require gradients. See "
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
             "#torch.nn.Module.register_full_backward_hook for more details.",
             stacklevel=5,
@@ -290,7 +291,8 @@ def _through_identity(
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """Passes the tensors among `values` through one identity node that carries `hook`.
 
-    Returns the values and the places of the tensors, or None for the places where nothing requires grad.
+    Returns the values and the places of the tensors, or None for the places where nothing requires
+    grad.
     """
     places = [i for i, value in enumerate(values) if isinstance(value, rl.Tensor)]
     if not rl.is_grad_enabled() or not any(values[i].requires_grad for i in places):

@@ -1,4 +1,6 @@
-"""Registering hooks: the methods of `Module` that do it, and the functions for hooks common to all modules."""
+"""Registering hooks: the methods of `Module` that do it, and the functions for hooks common to all
+modules.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +67,8 @@ class HookMethods:
     ) -> RemovableHandle:
         """`hook(module, args, output)` after `forward`; what it returns replaces the output.
 
-        With `with_kwargs`: `hook(module, args, kwargs, output)`. With `always_call` the hook runs even when
-        the call fails.
+        With `with_kwargs`: `hook(module, args, kwargs, output)`. With `always_call` the hook runs
+        even when the call fails.
         """
         flags = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = add(self._forward_hooks, hook, extra=flags)
@@ -81,7 +83,7 @@ class HookMethods:
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(module, grad_output)` before gradients pass the module; may replace `grad_output`."""
+        """`hook(module, grad_output)` before gradients pass the module; may replace them."""
         handle = add(self._backward_pre_hooks, hook)
         if prepend:
             self._backward_pre_hooks.move_to_end(handle.id, last=False)
@@ -111,7 +113,7 @@ class HookMethods:
         return add(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata)` after; changes `state_dict` in place."""
+        """`hook(module, state_dict, prefix, local_metadata)` after; changes it in place."""
         hook._from_public_api = True  # type: ignore[attr-defined]
         return add(self._state_dict_hooks, hook)
 
@@ -125,18 +127,18 @@ class HookMethods:
         return add(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`."""
+        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`
+        before the module's own entries are loaded.
+        """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        return add(
-            self._load_state_dict_pre_hooks, OnModule(hook, self) if with_module else hook
-        )
+        return add(self._load_state_dict_pre_hooks, OnModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, incompatible_keys)` after loading; may change the lists of keys in place."""
+        """`hook(module, incompatible_keys)` after loading; may change the lists in place."""
         return add(self._load_state_dict_post_hooks, hook)
 
 

@@ -1,13 +1,15 @@
 """Where a module keeps its parameters, buffers and children so that reading one is a plain lookup.
 
 Note: mirrored registries
-    A module keeps three dicts, `_parameters`, `_buffers` and `_modules`, and they are the truth: iteration,
-    `state_dict`, `to` read nothing else. PyTorch finds `self.weight` in them through `__getattr__`, which costs
-    half a microsecond an access. Here each entry is also written into the instance `__dict__` (the mirror), so
-    that `self.weight` is an ordinary attribute. A `Registry` is a dict that writes its changes through to the
-    mirror of its owner, so `module._parameters["weight"] = p` and `del module._buffers["mean"]` stay coherent.
-    The owner is held weakly: a module that goes out of use is freed at once, without the garbage collector.
-    `Module.__getattr__` still looks into the registries, for entries that code outside took out of the mirror.
+    A module keeps three dicts, `_parameters`, `_buffers` and `_modules`, and they are the truth:
+    iteration, `state_dict`, `to` read nothing else. PyTorch finds `self.weight` in them through
+    `__getattr__`, which costs half a microsecond an access. Here each entry is also written into
+    the instance `__dict__` (the mirror), so that `self.weight` is an ordinary attribute. A
+    `Registry` is a dict that writes its changes through to the mirror of its owner, so
+    `module._parameters["weight"] = p` and `del module._buffers["mean"]` stay coherent. The owner is
+    held weakly: a module that goes out of use is freed at once, without the garbage collector.
+    `Module.__getattr__` still looks into the registries, for entries that code outside took out of
+    the mirror.
 """
 
 from __future__ import annotations
@@ -97,8 +99,8 @@ class Registry(dict[str, Any]):
 class LazyHooks:
     """A mapping of hooks that comes into being when it is first asked for.
 
-    Most modules never have a hook, so they carry none of these dicts. `on_call` marks the kinds that
-    `Module.__call__` must run: once such a mapping exists, its module leaves the plain path.
+    Most modules never have a hook, so they carry none of these dicts. `on_call` marks the kinds
+    that `Module.__call__` must run: once such a mapping exists, its module leaves the plain path.
     """
 
     __slots__ = ("name", "on_call")

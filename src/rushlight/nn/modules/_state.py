@@ -1,4 +1,6 @@
-"""Saving and loading: `state_dict`, `load_state_dict` and the per-module steps that subclasses override."""
+"""Saving and loading: `state_dict`, `load_state_dict` and the per-module steps that subclasses
+override.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import rushlight as rl
+from rushlight import base as rl
 
 from ..parameter import Parameter
 from ._hooks import HookMethods
@@ -177,7 +179,13 @@ class StateMethods(HookMethods):
         """Loads the module's own entries and notes what is missing, left over or wrong."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(
-                state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
             )
         own = self._own_state()
         assign = local_metadata.get("assign_to_params_buffers", False)

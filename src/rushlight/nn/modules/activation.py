@@ -1,10 +1,10 @@
-"""Nonlinearities as modules. Each is one function of `nn.functional` with its settings remembered."""
+"""Nonlinearities as modules. Each is one function of `nn.functional` and its settings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .. import functional as F
 from .. import init
@@ -170,7 +170,7 @@ class CELU(_Settings):
 
 
 class GELU(Module):
-    """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` for the cheaper form."""
+    """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` is cheaper."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -202,9 +202,7 @@ class Hardtanh(_Settings):
 
     _shown = ("min_val", "max_val")
 
-    def __init__(
-        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-    ) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.min_val = min_val
         self.max_val = max_val
@@ -343,5 +341,7 @@ class Softmax2d(_Pointwise):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+            raise ValueError(
+                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
+            )
         return F.softmax(input, -3)

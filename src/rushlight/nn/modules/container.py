@@ -1,4 +1,6 @@
-"""Modules that hold modules or parameters: `Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`."""
+"""Modules that hold modules or parameters: `Sequential`, `ModuleList`, `ModuleDict`,
+`ParameterList`, `ParameterDict`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-import rushlight as rl
+from rushlight import base as rl
 
 from ..parameter import Parameter
 from .module import Module, _indented
@@ -181,7 +183,7 @@ class ModuleList(_Numbered):
         return self.extend(modules)
 
     def __repr__(self) -> str:
-        """As `Module`'s, but runs of modules that print alike become one line: `(0-2): 3 x ReLU()`."""
+        """Modules in a row that print alike become one line: `(0-2): 3 x ReLU()`."""
         runs: list[tuple[int, int, str]] = []
         for i, text in enumerate(repr(module) for module in self):
             if runs and runs[-1][2] == text:
@@ -198,7 +200,7 @@ class ModuleList(_Numbered):
 
 
 def _pairs(kind: str, method: str, items: Any) -> Iterator[tuple[Any, Any]]:
-    """Key and value of a mapping or of an iterable of pairs, with the errors that containers give."""
+    """Key and value of a mapping or of an iterable of pairs, with the errors containers give."""
     if not isinstance(items, Iterable):
         raise TypeError(
             f"{method}.update should be called with an "
@@ -273,7 +275,9 @@ class ModuleDict(Module):
 
 
 class _ParameterContainer(Module):
-    """What the parameter containers share: tensors become Parameters, other values are kept as they are."""
+    """What the parameter containers share: tensors become Parameters, other values are kept as they
+    are.
+    """
 
     def _put(self, name: str, value: Any) -> None:
         if isinstance(value, rl.Tensor) and not isinstance(value, Parameter):
@@ -397,7 +401,7 @@ class ParameterDict(_ParameterContainer):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or the default."""
-        return self[key] if key in self else default
+        return getattr(self, key) if key in self._keys else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a key, set to the default first where it is absent."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .. import functional as F
 from .. import init
@@ -20,7 +20,9 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """Settings, parameters and printing of every convolution; `weight` is (out, in / groups, *kernel)."""
+    """Settings, parameters and printing of every convolution; `weight` is (out, in / groups,
+    *kernel).
+    """
 
     _dims: int = 0
     _transposed: bool = False
@@ -117,7 +119,7 @@ class _ConvNd(Module):
 
 
 def _border(padding: Any, kernel_size: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
-    """What `F.pad` takes for this padding: before and after, from the last dimension to the first."""
+    """What `F.pad` takes for this padding: before and after, the last dimension first."""
     if not isinstance(padding, str):
         return tuple(n for n in reversed(padding) for _ in range(2))
     border: list[int] = []
@@ -162,7 +164,7 @@ class _Conv(_ConvNd):
         )
 
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
-        """The input with its border, where that is not of zeros, and the padding still to be done."""
+        """The input with its border, where that is not zeros, and the padding still to be done."""
         if self.padding_mode == "zeros":
             return input, self.padding
         border = self._reversed_padding_repeated_twice
@@ -206,7 +208,9 @@ class Conv3d(_Conv):
 
 
 class _ConvTranspose(_ConvNd):
-    """The transpose (gradient with respect to the input) of a convolution; `weight` is (in, out / groups, ...)."""
+    """The transpose (gradient with respect to the input) of a convolution; `weight` is (in, out /
+    groups, ...).
+    """
 
     _transposed = True
 
@@ -226,9 +230,7 @@ class _ConvTranspose(_ConvNd):
         dtype: Any = None,
     ) -> None:
         if padding_mode != "zeros":
-            raise ValueError(
-                f'Only "zeros" padding mode is supported for {type(self).__name__}'
-            )
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         n = self._dims
         super().__init__(
             in_channels,

@@ -1,4 +1,4 @@
-"""Losses as modules. Each is one function of `nn.functional` with its settings remembered."""
+"""Losses as modules. Each is one function of `nn.functional` and its settings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """What the two flags of old programs mean as `reduction`."""
-    if reduce is False:
-        reduction = "none"
-    else:
-        reduction = "sum" if size_average is False else "mean"
+    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{reduction}' instead.",
@@ -156,9 +153,7 @@ class BCELoss(_WeightedLoss):
     """Binary cross-entropy of probabilities."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):

@@ -1,7 +1,7 @@
 """`Module`: the base of every layer and network.
 
-Read first: the Note on mirrored registries in `_registry.py`. Saving and loading are in `_state.py`, hooks in `_hooks.py`,
-and what a call does when there are hooks in `_calling.py`.
+Read first: the Note on mirrored registries in `_registry.py`. Saving and loading are in
+`_state.py`, hooks in `_hooks.py`, and what a call does when there are hooks in `_calling.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
-import rushlight as rl
+from rushlight import base as rl
 
 from ..parameter import Buffer, Parameter
 from ._calling import GLOBAL, call_with_hooks, registered
@@ -157,7 +157,9 @@ class Module(StateMethods):
             self.register_buffer(name, value, persistent=False)
 
     def _forget(self, name: str, *registries: str) -> None:
-        """Drops a name from the instance and from the given registries, before it is registered anew."""
+        """Drops a name from the instance and from the given registries, before it is registered
+        anew.
+        """
         attributes = self.__dict__
         for registry in registries:
             attributes[registry].pop(name, None)
@@ -420,7 +422,9 @@ class Module(StateMethods):
         """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         non_blocking = kwargs.pop("non_blocking", False)
-        kwargs.pop("memory_format", None)  # one memory layout; the argument asks for no other values
+        kwargs.pop(
+            "memory_format", None
+        )  # one memory layout; the argument asks for no other values
         for arg in args:
             if isinstance(arg, rl.dtype):
                 dtype = arg
@@ -432,7 +436,9 @@ class Module(StateMethods):
                 device = arg
         if kwargs:
             unknown = next(iter(kwargs))
-            raise TypeError(f"to() received an invalid combination of arguments: unknown '{unknown}'")
+            raise TypeError(
+                f"to() received an invalid combination of arguments: unknown '{unknown}'"
+            )
         if device is not None:
             device = rl.device(device)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):

@@ -1,11 +1,13 @@
-"""Normalisation over features, without statistics of the batch: layer, group and root-mean-square norm."""
+"""Normalisation over features, without statistics of the batch: layer, group and root-mean-square
+norm.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .. import functional as F
 from .. import init
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class LayerNorm(Module):
-    """Normalises over the last dimensions, which must be `normalized_shape`, then scales and shifts."""
+    """Normalises over the last dimensions, which must be `normalized_shape`, then scales and
+    shifts.
+    """
 
     weight: Parameter | None
     bias: Parameter | None

@@ -1,7 +1,8 @@
 """Recurrent layers: `RNN`, `LSTM`, `GRU` and their cells, written in the library's own operations.
 
-The input's part of the gates is one matrix product over all steps; the loop does the hidden part. Packed sequences
-(of different lengths, longest first) run step by step on the sequences that are still going.
+The input's part of the gates is one matrix product over all steps; the loop does the hidden part.
+Packed sequences (of different lengths, longest first) run step by step on the sequences that are
+still going.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .. import functional as F
 from .. import init
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from rushlight import Tensor
 
-    # One step: the input's gates, the state (h,) or (h, c), and a direction's weights -> the new state.
+    # One step: the input's gates, the state (h,) or (h, c), and a direction's weights -> the new
+    # state.
     Step = Callable[[Tensor, tuple[Tensor, ...], "Weights"], tuple[Tensor, ...]]
 
 
@@ -79,7 +81,7 @@ _STEPS: dict[str, tuple[Step, int]] = {  # mode -> step, gates
 def _scan(
     step: Step, input: Tensor, state: tuple[Tensor, ...], w: Weights, reverse: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Runs (T, N, in) through one layer in one direction: outputs (T, N, out) and the last state."""
+    """Runs (T, N, in) through a layer in one direction: outputs (T, N, out) and the last state."""
     gates = F.linear(input, w.w_ih, w.b_ih).unbind(0)
     outputs = []
     for gate in reversed(gates) if reverse else gates:
@@ -122,7 +124,9 @@ def _scan_packed(
         state = step(gate, state, w)
         outputs.append(state[0])
     done.append(state)
-    return rl.cat(outputs), tuple(rl.cat(list(parts)) for parts in zip(*reversed(done), strict=True))
+    return rl.cat(outputs), tuple(
+        rl.cat(list(parts)) for parts in zip(*reversed(done), strict=True)
+    )
 
 
 class RNNBase(Module):
@@ -166,7 +170,9 @@ class RNNBase(Module):
         if num_layers <= 0:
             raise ValueError("num_layers must be greater than zero")
         if proj_size < 0:
-            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
         if proj_size >= hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
         if mode not in _STEPS:
@@ -282,7 +288,9 @@ class RNNBase(Module):
                     f"{kind}hx and cx should also be {want}-D but got "
                     f"({state[0].dim()}-D, {state[1].dim()}-D) tensors"
                 )
-            raise RuntimeError(f"{kind}hx should also be {want}-D but got {state[0].dim()}-D tensor")
+            raise RuntimeError(
+                f"{kind}hx should also be {want}-D but got {state[0].dim()}-D tensor"
+            )
         return state if batched else tuple(s.unsqueeze(1) for s in state)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
@@ -369,7 +377,8 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; input (T, N, in), output (T, N, hidden) and h_n.
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; input (T, N, in), output (T, N, hidden)
+    and h_n.
 
     Arguments: input_size, hidden_size, num_layers=1, nonlinearity="tanh", then as `RNNBase`.
     """
@@ -400,7 +409,9 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent unit: input (T, N, in), output (T, N, hidden) and h_n. Arguments as `RNNBase`."""
+    """Gated recurrent unit: input (T, N, in), output (T, N, hidden) and h_n. Arguments as
+    `RNNBase`.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -461,9 +472,7 @@ class RNNCellBase(Module):
         for i, s in enumerate(state):
             if s.dim() not in (1, 2):
                 place = f"hx[{i}]" if len(state) > 1 else "hidden"
-                raise ValueError(
-                    f"{name}: Expected {place} to be 1D or 2D, got {s.dim()}D instead"
-                )
+                raise ValueError(f"{name}: Expected {place} to be 1D or 2D, got {s.dim()}D instead")
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import rushlight as rl
+from rushlight import base as rl
 
 from .. import functional as F
 from .. import init

@@ -6,7 +6,7 @@ import types
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import rushlight as rl
+from rushlight import base as rl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales gradients in place so that their total norm is at most `max_norm`; returns the norm before."""
+    """Scales gradients in place so that their total norm is at most `max_norm`; returns the norm
+    before.
+    """
     if not isinstance(parameters, rl.Tensor):
         generator = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)

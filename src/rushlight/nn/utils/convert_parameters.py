@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import rushlight as rl
+from rushlight import base as rl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,11 +1,13 @@
-"""Sequences of different lengths: padded into one tensor, or packed without padding for the recurrent layers."""
+"""Sequences of different lengths: padded into one tensor, or packed without padding for the
+recurrent layers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import rushlight as rl
+from rushlight import base as rl
 
 if TYPE_CHECKING:
     from rushlight import Tensor
@@ -19,9 +21,11 @@ class _PackedFields(NamedTuple):
 
 
 class PackedSequence(_PackedFields):
-    """A batch of sequences step by step: `data` holds `batch_sizes[t]` rows for step t, longest sequence first.
+    """A batch of sequences step by step: `data` holds `batch_sizes[t]` rows for step t, longest
+    sequence first.
 
-    Made by `pack_padded_sequence` and `pack_sequence`; `sorted_indices` says how the batch was sorted for it.
+    Made by `pack_padded_sequence` and `pack_sequence`; `sorted_indices` says how the batch was
+    sorted for it.
     """
 
     __slots__ = ()
@@ -89,7 +93,8 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs a padded batch (T, N, ...), or (N, T, ...) with `batch_first`, of sequences of the given lengths.
+    """Packs a padded batch (T, N, ...), or (N, T, ...) with `batch_first`, of sequences of the
+    given lengths.
 
     The lengths must fall, unless `enforce_sorted` is False: then the batch is sorted here.
     """
@@ -143,7 +148,9 @@ def pad_packed_sequence(
     batch = sizes[0]
     rest = tuple(data.shape[1:])
     steps = [
-        rows if size == batch else rl.cat([rows, rows.new_full((batch - size, *rest), padding_value)])
+        rows
+        if size == batch
+        else rl.cat([rows, rows.new_full((batch - size, *rest), padding_value)])
         for rows, size in zip(data.split(sizes), sizes, strict=True)
     ]
     if length > len(sizes):
@@ -162,7 +169,9 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Stacks tensors (L_i, ...) into (max L, N, ...), filled up to the longest with `padding_value`."""
+    """Stacks tensors (L_i, ...) into (max L, N, ...), filled up to the longest with
+    `padding_value`.
+    """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "

@@ -1,0 +1,769 @@
+// Views of ndarrays under torch's rules for sizes and strides, and the gradients that views have. NumPy could make most of
+// these views, but not with torch's strides for sizes of 1 nor with its errors, and a call would cost five times as much.
+//
+// A view shares memory: `make_view` is the one place where one is made. A gradient of a view is either a view of the incoming
+// one (`spread`) or zeros with it written at the view's place (`*_backward`).
+#include "bindings/bindings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+namespace rushlight {
+
+const char* scalar_name(DType dtype);  // core/tensor.cpp: "Float", "Long", ... as torch's messages have it
+
+namespace {
+
+// Sizes and strides (in bytes) of a view under construction, and where it begins inside the array.
+struct Layout {
+  int ndim = 0;
+  npy_intp offset = 0;
+  npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+
+  Layout() = default;
+  explicit Layout(const Array& a) : ndim(a.ndim) {
+    std::copy(a.shape, a.shape + a.ndim, shape);
+    std::copy(a.strides, a.strides + a.ndim, strides);
+  }
+  void add(npy_intp size, npy_intp stride) {
+    shape[ndim] = size;
+    strides[ndim++] = stride;
+  }
+  void remove(int dim) {
+    std::copy(shape + dim + 1, shape + ndim, shape + dim);
+    std::copy(strides + dim + 1, strides + ndim, strides + dim);
+    --ndim;
+  }
+};
+
+PyObject* make_view(PyArrayObject* a, const Layout& l) {
+  PyArray_Descr* descr = PyArray_DESCR(a);
+  Py_INCREF(descr);
+  PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, l.ndim, l.shape, l.strides, PyArray_BYTES(a) + l.offset,
+                                        PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr);
+  if (!view) return nullptr;
+  Py_INCREF(a);
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), reinterpret_cast<PyObject*>(a)) < 0) {
+    Py_DECREF(view);
+    return nullptr;
+  }
+  return view;
+}
+PyObject* make_view(const Array& a, const Layout& l) { return make_view(a.array, l); }
+
+std::string text(const npy_intp* values, int n) {
+  std::string s = "[";
+  for (int i = 0; i < n; ++i) {
+    if (i) s += ", ";
+    s += std::to_string(values[i]);
+  }
+  return s + "]";
+}
+std::string shape_text(const Array& a) { return text(a.shape, a.ndim); }
+
+PyObject* fail(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  return nullptr;
+}
+
+bool index_argument(PyObject* o, npy_intp& out) {
+  out = PyNumber_AsSsize_t(o, PyExc_OverflowError);
+  return out != -1 || !PyErr_Occurred();
+}
+
+// A sequence of ints, or one int, of any values. 1 read, 0 it holds something else (no exception), -1 exception.
+int ints_of(PyObject* o, npy_intp* out, int& n) {
+  if (PyIndex_Check(o)) {
+    n = 1;
+    return index_argument(o, out[0]) ? 1 : -1;
+  }
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
+  const Py_ssize_t length = PySequence_Fast_GET_SIZE(o);
+  if (length > NPY_MAXDIMS) {
+    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", NPY_MAXDIMS, length);
+    return -1;
+  }
+  n = static_cast<int>(length);
+  for (int i = 0; i < n; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    if (!PyIndex_Check(item)) return 0;
+    if (!index_argument(item, out[i])) return -1;
+  }
+  return 1;
+}
+
+// The same, where anything else is a TypeError.
+bool sizes_argument(const char* function, const char* argument, PyObject* o, npy_intp* out, int& n) {
+  const int read = ints_of(o, out, n);
+  if (read == 0) {
+    PyObject* culprit = o;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+        culprit = PySequence_Fast_GET_ITEM(o, i);
+        if (!PyIndex_Check(culprit)) break;
+      }
+    }
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s",
+                 function, argument, Py_TYPE(culprit)->tp_name);
+  }
+  return read > 0;
+}
+
+npy_intp product(const npy_intp* sizes, int n) {
+  npy_intp p = 1;
+  for (int i = 0; i < n; ++i) {
+    if (sizes[i] == 0) return 0;
+  }
+  for (int i = 0; i < n; ++i) {
+    if (p > NPY_MAX_INTP / sizes[i]) return -1;
+    p *= sizes[i];
+  }
+  return p;
+}
+
+// Replaces a -1 among the sizes by what is missing to `count` elements; false with torch's error where that cannot be.
+bool infer_size(npy_intp* sizes, int n, npy_intp count) {
+  int unknown = -1;
+  npy_intp known[NPY_MAXDIMS];
+  int n_known = 0;
+  for (int i = 0; i < n; ++i) {
+    if (sizes[i] == -1) {
+      if (unknown >= 0) return fail(PyExc_RuntimeError, "only one dimension can be inferred");
+      unknown = i;
+    } else if (sizes[i] < 0) {
+      return fail(PyExc_RuntimeError, "invalid shape dimension " + std::to_string(sizes[i]) + " at index " + std::to_string(i) +
+                                          " of shape " + text(sizes, n));
+    } else {
+      known[n_known++] = sizes[i];
+    }
+  }
+  const npy_intp rest = product(known, n_known);
+  if (unknown >= 0 && rest == 0 && count == 0) {
+    return fail(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape " + text(sizes, n) +
+                                        " because the unspecified dimension size -1 can be any value and is ambiguous");
+  }
+  if (unknown >= 0 ? rest <= 0 || count % rest : rest != count) {
+    return fail(PyExc_RuntimeError, "shape '" + text(sizes, n) + "' is invalid for input of size " + std::to_string(count));
+  }
+  if (unknown >= 0) sizes[unknown] = count / rest;
+  return true;
+}
+
+// Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
+bool view_strides(const Array& a, Layout& l) {
+  const npy_intp item = PyArray_ITEMSIZE(a.array);
+  if (a.size() == 0 || a.ndim == 0) {
+    if (a.ndim == l.ndim && std::equal(a.shape, a.shape + a.ndim, l.shape)) {
+      std::copy(a.strides, a.strides + a.ndim, l.strides);
+      return true;
+    }
+    npy_intp step = item;
+    for (int i = l.ndim - 1; i >= 0; --i) {
+      l.strides[i] = step;
+      step *= std::max<npy_intp>(l.shape[i], 1);
+    }
+    return true;
+  }
+  // From the right: a run of old dimensions that walk memory as one takes new dimensions until both hold as many elements.
+  int to = l.ndim - 1;
+  for (int from = a.ndim - 1; from >= 0;) {
+    const npy_intp step = a.strides[from];
+    npy_intp run = a.shape[from--];
+    while (from >= 0 && (a.shape[from] == 1 || a.strides[from] == run * step)) run *= a.shape[from--];
+    npy_intp taken = 1;
+    for (; to >= 0 && (taken < run || l.shape[to] == 1); --to) {
+      l.strides[to] = taken * step;
+      taken *= l.shape[to];
+    }
+    if (taken != run) return false;
+  }
+  return true;
+}
+
+// (array, sizes)
+PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  Layout l;
+  if (!check_count("view", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  const int read = ints_of(args[1], l.shape, l.ndim);
+  if (read <= 0) return read ? nullptr : not_implemented();
+  if (!infer_size(l.shape, l.ndim, a.size())) return nullptr;
+  if (!view_strides(a, l)) {
+    return fail(PyExc_RuntimeError,
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                "contiguous subspaces). Use .reshape(...) instead. The tensor has shape " +
+                    shape_text(a) + "; the shape wanted is " + text(l.shape, l.ndim) + ".");
+  }
+  return make_view(a, l);
+}
+
+// (array, sizes) -> whether that shape is there as a view; the sizes must be possible.
+PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  Layout l;
+  if (!check_count("viewable", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
+  return PyBool_FromLong(view_strides(a, l));
+}
+
+// (array, sizes) -> a view where there is one, else a copy
+PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  Layout l;
+  if (!check_count("reshape", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
+  if (view_strides(a, l)) return make_view(a, l);
+  Ref copy = new_ref(a.dtype, l.ndim, l.shape);
+  if (!copy) return nullptr;
+  const Array c = view_of(array_of(copy));
+  Layout as_before;
+  as_before.ndim = a.ndim;
+  npy_intp step = PyArray_ITEMSIZE(a.array);
+  for (int i = a.ndim - 1; i >= 0; --i) {
+    as_before.shape[i] = a.shape[i];
+    as_before.strides[i] = step;
+    step *= a.shape[i];
+  }
+  Ref target(make_view(c, as_before));
+  if (!target || PyArray_CopyInto(array_of(target), a.array) < 0) return nullptr;
+  return copy.release();
+}
+
+// (array, dim0, dim1)
+PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("transpose", n, 3, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  const int d0 = dim_argument(args[1], a.ndim);
+  const int d1 = d0 < 0 ? -1 : dim_argument(args[2], a.ndim);
+  if (d1 < 0) return nullptr;
+  Layout l(a);
+  if (a.ndim) {
+    std::swap(l.shape[d0], l.shape[d1]);
+    std::swap(l.strides[d0], l.strides[d1]);
+  }
+  return make_view(a, l);
+}
+
+// (array)
+PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("t", n, 1, 1) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (a.ndim > 2) {
+    PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is %dD", a.ndim);
+    return nullptr;
+  }
+  Layout l(a);
+  if (a.ndim == 2) {
+    std::swap(l.shape[0], l.shape[1]);
+    std::swap(l.strides[0], l.strides[1]);
+  }
+  return make_view(a, l);
+}
+
+// Reads a permutation of the dimensions of `a`; false with an exception set.
+bool permutation(const Array& a, PyObject* o, int* order) {
+  npy_intp given[NPY_MAXDIMS];
+  int count;
+  if (!sizes_argument("permute", "dims", o, given, count)) return false;
+  if (count != a.ndim) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                 "ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+                 a.ndim, count);
+    return false;
+  }
+  uint64_t seen = 0;
+  for (int i = 0; i < count; ++i) {
+    order[i] = normal_dim(given[i], a.ndim);
+    if (order[i] < 0) return false;
+    if (seen >> order[i] & 1) return fail(PyExc_RuntimeError, "permute(): duplicate dims are not allowed.");
+    seen |= uint64_t{1} << order[i];
+  }
+  return true;
+}
+
+// (array, dims); inverse: the permutation that undoes dims
+template <bool Inverse>
+PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  int order[NPY_MAXDIMS];
+  if (!check_count("permute", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!permutation(a, args[1], order)) return nullptr;
+  Layout l;
+  l.ndim = a.ndim;
+  for (int i = 0; i < a.ndim; ++i) {
+    const int to = Inverse ? order[i] : i, from = Inverse ? i : order[i];
+    l.shape[to] = a.shape[from];
+    l.strides[to] = a.strides[from];
+  }
+  return make_view(a, l);
+}
+
+// (array, dim)
+PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("unsqueeze", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  const int dim = dim_argument(args[1], a.ndim + 1);
+  if (dim < 0) return nullptr;
+  if (a.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  const npy_intp stride = dim < a.ndim ? a.shape[dim] * a.strides[dim] : PyArray_ITEMSIZE(a.array);
+  Layout l;
+  for (int i = 0; i < dim; ++i) l.add(a.shape[i], a.strides[i]);
+  l.add(1, stride);
+  for (int i = dim; i < a.ndim; ++i) l.add(a.shape[i], a.strides[i]);
+  return make_view(a, l);
+}
+
+// (array, dim = None): dimensions of size 1 go, all or those named
+PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  uint64_t mask;
+  if (!check_count("squeeze", n, 1, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask)) return nullptr;
+  Layout l;
+  for (int i = 0; i < a.ndim; ++i) {
+    if (a.shape[i] != 1 || !(mask >> i & 1)) l.add(a.shape[i], a.strides[i]);
+  }
+  return make_view(a, l);
+}
+
+// (array, sizes, implicit = False): -1 keeps a size
+PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  Layout l;
+  if (!check_count("expand", n, 2, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!sizes_argument("expand", "size", args[1], l.shape, l.ndim)) return nullptr;
+  const int lead = l.ndim - a.ndim;
+  if (lead < 0) {
+    return fail(PyExc_RuntimeError, std::string("expand(torch.") + scalar_name(a.dtype) + "Tensor{" + shape_text(a) + "}, size=" +
+                                        text(l.shape, l.ndim) + "): the number of sizes provided (" + std::to_string(l.ndim) +
+                                        ") must be greater or equal to the number of dimensions in the tensor (" +
+                                        std::to_string(a.ndim) + ")");
+  }
+  for (int i = l.ndim - 1; i >= 0; --i) {
+    const npy_intp wanted = l.shape[i];
+    if (i < lead) {
+      if (wanted < 0) {
+        return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
+                                            ") isn't allowed in a leading, non-existing dimension " + std::to_string(i));
+      }
+      // As if the missing dimensions had size 1; where the new size is 1 too, the stride is that of a contiguous tensor.
+      const npy_intp stride = i + 1 < l.ndim ? l.shape[i + 1] * l.strides[i + 1] : PyArray_ITEMSIZE(a.array);
+      l.strides[i] = wanted == 1 ? stride : 0;
+      continue;
+    }
+    const npy_intp size = a.shape[i - lead], stride = a.strides[i - lead];
+    l.strides[i] = stride;
+    if (wanted == -1 || wanted == size) {
+      l.shape[i] = size;
+      continue;
+    }
+    if (size != 1 || wanted < 0) {
+      npy_intp target[NPY_MAXDIMS];
+      int count;
+      ints_of(args[1], target, count);
+      return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
+                                          ") must match the existing size (" + std::to_string(size) +
+                                          ") at non-singleton dimension " + std::to_string(i) + ".  Target sizes: " +
+                                          text(target, count) + ".  Tensor sizes: " + shape_text(a));
+    }
+    l.strides[i] = 0;
+  }
+  return make_view(a, l);
+}
+
+// What `select` shows of a layout whose dimension `dim` has more than `index` entries; false with an exception set.
+bool selected(Layout& l, int dim, npy_intp index) {
+  const npy_intp size = l.shape[dim];
+  if (index < -size || index >= size) {
+    PyErr_SetString(PyExc_IndexError, ("select(): index " + std::to_string(index) + " out of range for tensor of size " +
+                                       text(l.shape, l.ndim) + " at dimension " + std::to_string(dim))
+                                          .c_str());
+    return false;
+  }
+  l.offset += (index < 0 ? index + size : index) * l.strides[dim];
+  l.remove(dim);
+  return true;
+}
+
+// (array, dim, index)
+PyObject* select(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  npy_intp index;
+  if (!check_count("select", n, 3, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (a.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
+  const int dim = dim_argument(args[1], a.ndim);
+  if (dim < 0 || !index_argument(args[2], index)) return nullptr;
+  Layout l(a);
+  return selected(l, dim, index) ? make_view(a, l) : nullptr;
+}
+
+// Narrows dimension `dim` to [start, end) in steps, clamped as Python's slices; false with an exception set.
+bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_object) {
+  const npy_intp size = l.shape[dim];
+  npy_intp first = 0, last = size, step = 1;
+  // Far out of range means the end of the range, also beyond a machine word.
+  if (start != Py_None && (first = PyNumber_AsSsize_t(start, nullptr)) == -1 && PyErr_Occurred()) return false;
+  if (end != Py_None && (last = PyNumber_AsSsize_t(end, nullptr)) == -1 && PyErr_Occurred()) return false;
+  if (step_object != Py_None && !index_argument(step_object, step)) return false;
+  if (step <= 0) return fail(PyExc_RuntimeError, "slice step must be positive");
+  if (first < 0) first += size;
+  if (last < 0) last += size;
+  first = std::clamp<npy_intp>(first, 0, size);
+  last = std::clamp<npy_intp>(last, first, size);
+  l.offset += first * l.strides[dim];
+  l.shape[dim] = (last - first) / step + ((last - first) % step != 0);
+  l.strides[dim] *= step;
+  return true;
+}
+
+// (array, dim, start, end, step)
+PyObject* slice(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("slice", n, 5, 5) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (a.ndim == 0) return fail(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
+  const int dim = dim_argument(args[1], a.ndim);
+  if (dim < 0) return nullptr;
+  Layout l(a);
+  return sliced(l, dim, args[2], args[3], args[4]) ? make_view(a, l) : nullptr;
+}
+
+bool take_diagonal(Layout& l, PyObject* const* args) {
+  npy_intp offset;
+  if (!index_argument(args[0], offset)) return false;
+  const int d1 = dim_argument(args[1], l.ndim);
+  const int d2 = d1 < 0 ? -1 : dim_argument(args[2], l.ndim);
+  if (d2 < 0) return false;
+  if (d1 == d2) {
+    PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %zd, %zd", PyNumber_AsSsize_t(args[1], nullptr),
+                 PyNumber_AsSsize_t(args[2], nullptr));
+    return false;
+  }
+  const npy_intp rows = l.shape[d1], columns = l.shape[d2], stride = l.strides[d1] + l.strides[d2];
+  const npy_intp size = std::max<npy_intp>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
+  if (size) l.offset += offset >= 0 ? offset * l.strides[d2] : -offset * l.strides[d1];
+  l.remove(std::max(d1, d2));
+  l.remove(std::min(d1, d2));
+  l.add(size, stride);
+  return true;
+}
+
+// (array, offset, dim1, dim2)
+PyObject* diagonal(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("diagonal", n, 4, 4) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  Layout l(a);
+  return take_diagonal(l, args + 1) ? make_view(a, l) : nullptr;
+}
+
+// (array, dimension, size, step): windows along a dimension, as a new last dimension
+PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  npy_intp size, step;
+  if (!check_count("unfold", n, 4, 4) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  const int dim = dim_argument(args[1], a.ndim);
+  if (dim < 0 || !index_argument(args[2], size) || !index_argument(args[3], step)) return nullptr;
+  const npy_intp longest = a.ndim ? a.shape[dim] : 1;
+  const npy_intp stride = a.ndim ? a.strides[dim] : PyArray_ITEMSIZE(a.array);
+  if (size < 0) return fail(PyExc_RuntimeError, "size is " + std::to_string(size) + " but must be >= 0");
+  if (size > longest) {
+    return fail(PyExc_RuntimeError, "maximum size for tensor at dimension " + std::to_string(dim) + " is " +
+                                        std::to_string(longest) + " but size is " + std::to_string(size));
+  }
+  if (step <= 0) return fail(PyExc_RuntimeError, "step is " + std::to_string(step) + " but must be > 0");
+  if (a.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  Layout l(a);
+  if (a.ndim) {
+    l.shape[dim] = (longest - size) / step + 1;
+    l.strides[dim] = step * stride;
+  }
+  l.add(size, stride);
+  return make_view(a, l);
+}
+
+// The memory that an array's chain of bases owns, as [low, high).
+void storage_of(PyArrayObject* a, const char*& low, const char*& high) {
+  while (PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a))) a = reinterpret_cast<PyArrayObject*>(PyArray_BASE(a));
+  low = high = PyArray_BYTES(a);
+  if (PyArray_SIZE(a) == 0) return;
+  for (int i = 0; i < PyArray_NDIM(a); ++i) {
+    const npy_intp reach = PyArray_STRIDE(a, i) * (PyArray_DIM(a, i) - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  high += PyArray_ITEMSIZE(a);
+}
+
+// (array) -> how many elements of its storage come before the first
+PyObject* storage_offset(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("storage_offset", n, 1, 1) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  const char *low, *high;
+  storage_of(a.array, low, high);
+  return PyLong_FromSsize_t((a.data - low) / PyArray_ITEMSIZE(a.array));
+}
+
+// (array, sizes, strides, offset): any view of the storage; strides and offset in elements, from the array's first one
+PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  Layout l;
+  npy_intp strides[NPY_MAXDIMS], offset;
+  int n_strides;
+  if (!check_count("as_strided", n, 4, 5) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!sizes_argument("as_strided", "size", args[1], l.shape, l.ndim) ||
+      !sizes_argument("as_strided", "stride", args[2], strides, n_strides) || !index_argument(args[3], offset)) {
+    return nullptr;
+  }
+  if (n_strides != l.ndim) return fail(PyExc_RuntimeError, "mismatch in length of strides and shape");
+  const npy_intp item = PyArray_ITEMSIZE(a.array);
+  npy_intp reach = 0;
+  bool empty = false, overflow = false;
+  for (int i = 0; i < l.ndim; ++i) {
+    if (strides[i] < 0) {
+      return fail(PyExc_RuntimeError, "as_strided: Negative strides are not supported at the moment, got strides: " +
+                                          text(strides, n_strides));
+    }
+    if (l.shape[i] < 0) {
+      return fail(PyExc_RuntimeError, "Trying to create tensor with negative dimension " + std::to_string(l.shape[i]) + ": " +
+                                          text(l.shape, l.ndim));
+    }
+    empty |= l.shape[i] == 0;
+    if (l.shape[i] > 1 && strides[i] > NPY_MAX_INTP / 64 / l.shape[i] / item) overflow = true;
+    else reach += strides[i] * std::max<npy_intp>(l.shape[i] - 1, 0);
+    l.strides[i] = overflow ? 0 : strides[i] * item;
+  }
+  const char *low, *high;
+  storage_of(a.array, low, high);
+  const npy_intp before = (a.data - low) / item, size = high - low;
+  const npy_intp first = before + offset, needed = empty ? 0 : (first + reach + 1) * item;
+  if (first < 0 || (!empty && (overflow || offset > NPY_MAX_INTP / 64 / item || needed > size))) {
+    return fail(PyExc_RuntimeError, "setStorage: sizes " + text(l.shape, l.ndim) + ", strides " + text(strides, n_strides) +
+                                        ", storage offset " + std::to_string(first) + ", and itemsize " + std::to_string(item) +
+                                        " requiring a storage size of " + (overflow ? "more than memory" : std::to_string(needed)) +
+                                        " are out of bounds for storage of size " + std::to_string(size));
+  }
+  l.offset = empty ? 0 : offset * item;
+  return make_view(a, l);
+}
+
+// (array, split_size or sizes, dim) -> the pieces, in order
+PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("split", n, 3, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  const bool equal = PyIndex_Check(args[1]);
+  if (a.ndim == 0) {
+    return fail(PyExc_RuntimeError, std::string(equal ? "split" : "split_with_sizes") + " expects at least a 1-dimensional tensor");
+  }
+  npy_intp each = 0;
+  if (equal) {
+    if (!index_argument(args[1], each)) return nullptr;
+    if (each < 0) {
+      return fail(PyExc_RuntimeError, "split expects split_size be non-negative, but got split_size=" + std::to_string(each));
+    }
+  }
+  const int dim = dim_argument(args[2], a.ndim);
+  if (dim < 0) return nullptr;
+  const npy_intp total = a.shape[dim];
+  Py_ssize_t count;
+  if (equal) {
+    if (each == 0 && total) {
+      return fail(PyExc_RuntimeError,
+                  "split_size can only be 0 if dimension size is 0, but got dimension size of " + std::to_string(total));
+    }
+    count = each ? std::max<npy_intp>((total + each - 1) / each, 1) : 1;
+  } else {
+    if (!PyTuple_Check(args[1]) && !PyList_Check(args[1])) {
+      PyErr_Format(PyExc_TypeError, "split(): argument 'split_sizes' (position 1) must be tuple of ints, not %s",
+                   Py_TYPE(args[1])->tp_name);
+      return nullptr;
+    }
+    count = PySequence_Fast_GET_SIZE(args[1]);
+    std::string sizes = "[";
+    npy_intp sum = 0;
+    bool negative = false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      npy_intp size;
+      if (!index_argument(PySequence_Fast_GET_ITEM(args[1], i), size)) return nullptr;
+      if (i) sizes += ", ";
+      sizes += std::to_string(size);
+      negative |= size < 0;
+      sum = size > NPY_MAX_INTP - std::abs(sum) ? -1 : sum + size;
+    }
+    if (negative) {
+      return fail(PyExc_RuntimeError,
+                  "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=" + sizes + "]");
+    }
+    if (sum != total) {
+      return fail(PyExc_RuntimeError, "split_with_sizes expects split_sizes to sum exactly to " + std::to_string(total) +
+                                          " (input tensor's size at dimension " + std::to_string(dim) +
+                                          "), but got split_sizes=" + sizes + "]");
+    }
+  }
+  Ref pieces(PyTuple_New(count));
+  if (!pieces) return nullptr;
+  Layout l(a);
+  npy_intp at = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    npy_intp size = each;
+    if (equal) size = std::min(each, total - at);
+    else if (!index_argument(PySequence_Fast_GET_ITEM(args[1], i), size)) return nullptr;
+    l.shape[dim] = size;
+    l.offset = at * l.strides[dim];
+    PyObject* piece = make_view(a, l);
+    if (!piece) return nullptr;
+    PyTuple_SET_ITEM(pieces.get(), i, piece);
+    at += size;
+  }
+  return pieces.release();
+}
+
+// (array, dim) -> the slices along dim, without it
+PyObject* unbind(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array a;
+  if (!check_count("unbind", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (a.ndim == 0) return fail(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions");
+  const int dim = dim_argument(args[1], a.ndim);
+  if (dim < 0) return nullptr;
+  Ref pieces(PyTuple_New(a.shape[dim]));
+  if (!pieces) return nullptr;
+  Layout l(a);
+  l.remove(dim);
+  for (npy_intp i = 0; i < a.shape[dim]; ++i) {
+    l.offset = i * a.strides[dim];
+    PyObject* piece = make_view(a, l);
+    if (!piece) return nullptr;
+    PyTuple_SET_ITEM(pieces.get(), i, piece);
+  }
+  return pieces.release();
+}
+
+// ---- gradients of views
+
+// Zeros of the given shape with `g` written where `place` finds the view in them.
+template <class Place>
+PyObject* scattered(const Array& g, PyObject* shape, const Place& place) {
+  Layout l;
+  if (!sizes_argument("backward", "shape", shape, l.shape, l.ndim)) return nullptr;
+  Ref zeros = new_zeros(g.dtype, l.ndim, l.shape);
+  if (!zeros) return nullptr;
+  const Array z = view_of(array_of(zeros));
+  std::copy(z.strides, z.strides + z.ndim, l.strides);
+  if (!place(l)) return nullptr;
+  Ref target(make_view(z, l));
+  if (!target || PyArray_CopyInto(array_of(target), g.array) < 0) return nullptr;
+  return zeros.release();
+}
+
+// (g, shape, dim, index)
+PyObject* select_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array g;
+  if (!check_count("select_backward", n, 4, 4) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  return scattered(g, args[1], [args](Layout& l) {
+    npy_intp index;
+    const int dim = dim_argument(args[2], l.ndim);
+    return dim >= 0 && index_argument(args[3], index) && selected(l, dim, index);
+  });
+}
+
+// (g, shape, dim, start, end, step)
+PyObject* slice_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array g;
+  if (!check_count("slice_backward", n, 6, 6) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  return scattered(g, args[1], [args](Layout& l) {
+    const int dim = dim_argument(args[2], l.ndim);
+    return dim >= 0 && sliced(l, dim, args[3], args[4], args[5]);
+  });
+}
+
+// (g, shape, offset, dim1, dim2)
+PyObject* diagonal_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array g;
+  if (!check_count("diagonal_backward", n, 5, 5) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  return scattered(g, args[1], [args](Layout& l) { return take_diagonal(l, args + 2); });
+}
+
+// `g`, the gradient of a reduction over `dim` (None or (): all), as a view of the shape that was reduced.
+PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* keepdim, npy_intp* reduced) {
+  Layout l;
+  uint64_t mask;
+  bool keep;
+  if (!sizes_argument("spread", "shape", shape, l.shape, l.ndim) || !dims_argument(dim, l.ndim, mask) ||
+      !bool_argument(keepdim, keep)) {
+    return nullptr;
+  }
+  if (!mask) mask = l.ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << l.ndim) - 1;
+  int from = 0;
+  npy_intp count = 1;
+  for (int i = 0; i < l.ndim; ++i) {
+    const bool gone = mask >> i & 1;
+    const bool there = !gone || keep;
+    if (there && (from >= g.ndim || g.shape[from] != (gone ? 1 : l.shape[i]))) {
+      return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + text(l.shape, l.ndim));
+    }
+    l.strides[i] = gone ? 0 : g.strides[from];
+    if (gone) count *= l.shape[i];
+    from += there;
+  }
+  if (from != g.ndim) return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + text(l.shape, l.ndim));
+  if (reduced) *reduced = count;
+  return make_view(g, l);
+}
+
+// (g, shape, dim, keepdim)
+PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array g;
+  if (!check_count("spread", n, 4, 4) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  return spread_over(g, args[1], args[2], args[3], nullptr);
+}
+
+// (g, shape, dim, keepdim): spread(g / how many elements each mean has)
+PyObject* mean_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Array g;
+  if (!check_count("mean_backward", n, 4, 4) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!g.is_float()) return not_implemented();
+  Ref part(PyArray_NewCopy(g.array, NPY_CORDER));
+  if (!part) return nullptr;
+  npy_intp count;
+  Ref result(spread_over(view_of(array_of(part)), args[1], args[2], args[3], &count));
+  if (!result) return nullptr;
+  const npy_intp size = PyArray_SIZE(array_of(part));
+  if (g.dtype == DType::F32) {
+    float* p = static_cast<float*>(PyArray_DATA(array_of(part)));
+    for (npy_intp i = 0; i < size; ++i) p[i] /= static_cast<float>(count);
+  } else {
+    double* p = static_cast<double*>(PyArray_DATA(array_of(part)));
+    for (npy_intp i = 0; i < size; ++i) p[i] /= static_cast<double>(count);
+  }
+  return result.release();
+}
+
+}  // namespace
+
+PyMethodDef kViewMethods[] = {
+    fast_method("view", view, "view(a, sizes)"),
+    fast_method("viewable", viewable, "viewable(a, sizes): whether view() has strides for it"),
+    fast_method("reshape", reshape, "reshape(a, sizes): a view where there is one, else a copy"),
+    fast_method("transpose", transpose, "transpose(a, dim0, dim1)"),
+    fast_method("t", t, "t(a)"),
+    fast_method("permute", permute<false>, "permute(a, dims)"),
+    fast_method("permute_back", permute<true>, "permute_back(g, dims): undoes permute"),
+    fast_method("unsqueeze", unsqueeze, "unsqueeze(a, dim)"),
+    fast_method("squeeze", squeeze, "squeeze(a, dim=None)"),
+    fast_method("expand", expand, "expand(a, sizes)"),
+    fast_method("select", select, "select(a, dim, index)"),
+    fast_method("slice", slice, "slice(a, dim, start, end, step)"),
+    fast_method("diagonal", diagonal, "diagonal(a, offset, dim1, dim2)"),
+    fast_method("unfold", unfold, "unfold(a, dim, size, step)"),
+    fast_method("storage_offset", storage_offset, "storage_offset(a), in elements"),
+    fast_method("strided", strided, "strided(a, sizes, strides, offset): in elements from a's first"),
+    fast_method("split", split, "split(a, size_or_sizes, dim)"),
+    fast_method("unbind", unbind, "unbind(a, dim)"),
+    fast_method("select_backward", select_backward, "select_backward(g, shape, dim, index)"),
+    fast_method("slice_backward", slice_backward, "slice_backward(g, shape, dim, start, end, step)"),
+    fast_method("diagonal_backward", diagonal_backward, "diagonal_backward(g, shape, offset, dim1, dim2)"),
+    fast_method("spread", spread, "spread(g, shape, dim, keepdim): the gradient of a sum"),
+    fast_method("mean_backward", mean_backward, "mean_backward(g, shape, dim, keepdim)"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -1,0 +1,65 @@
+"""Automatic differentiation: backward and grad, modes, custom functions, the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from . import engine, function, grad_mode, graph
+from .engine import backward, grad
+from .function import Function
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "enable_grad",
+    "engine",
+    "function",
+    "grad",
+    "grad_mode",
+    "graph",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _core.Tensor)
+
+
+class _ExecutionEngine:
+    """The old name under which callbacks are queued."""
+
+    @staticmethod
+    def queue_callback(function: Any) -> None:
+        """Call `function` at the end of the running backward."""
+        _core.queue_callback(function)
+
+
+class Variable(metaclass=_VariableMeta):
+    """The old name of a tensor that takes part in autograd: gives back the tensor."""
+
+    _execution_engine = _ExecutionEngine
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        if data is None:
+            from ..ops import namespace
+
+            data = namespace("torch")["empty"](0)
+        result = data.detach()
+        if requires_grad:
+            result.requires_grad_()
+        return result

@@ -1,0 +1,271 @@
+"""backward() and grad(): what they accept, and the errors before the core's engine starts."""
+
+from __future__ import annotations
+
+import collections.abc
+import warnings
+from typing import Any
+
+from .. import _core
+
+__all__ = ["backward", "grad"]
+
+_Tensor = _core.Tensor
+_run = _core.run_backward
+
+_CREATE_GRAPH_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and "
+    "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
+    "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+    "your parameters to None after use to break the cycle and avoid the leak."
+)
+
+
+def _no_grad_root(index: int, root: Any) -> None:
+    raise RuntimeError(
+        f"element {index} of tensors does not require grad and does not have a grad_fn"
+    )
+
+
+_core.register(callbacks={"no_grad_root": _no_grad_root})
+
+
+def _as_gradient(output: Any, gradient: Any) -> Any:
+    """A root's gradient as a tensor that fits it; numbers, lists and arrays are accepted."""
+    if gradient is None:
+        return None
+    if not isinstance(gradient, _Tensor):
+        from ..ops import namespace
+
+        if isinstance(gradient, (str, bytes)) or not isinstance(output, _Tensor):
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+            )
+        gradient = namespace("torch")["as_tensor"](gradient, dtype=output.dtype)
+        if gradient.shape != output.shape and gradient.numel() == 1:
+            gradient = gradient.expand(output.shape)
+    return gradient
+
+
+def _check_gradient(index: int, output: Any, gradient: Any) -> None:
+    if gradient is None or not isinstance(output, _Tensor):
+        return
+    if gradient.shape != output.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
+            f"output[{index}] has a shape of {output.shape}."
+        )
+    if output.dtype.is_complex != gradient.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and "
+            f"output[{index}] has a dtype of {output.dtype}."
+        )
+
+
+def _gradients(outputs: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return (None,) * len(outputs)
+    if isinstance(given, _Tensor) or not isinstance(given, collections.abc.Sequence):
+        given = (given,)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    made = tuple(_as_gradient(o, g) for o, g in zip(outputs, given, strict=True))
+    for i, (o, g) in enumerate(zip(outputs, made, strict=True)):
+        _check_gradient(i, o, g)
+    return made
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, _Tensor) or (isinstance(value, tuple) and hasattr(value, "output_nr")):
+        return (value,)
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return tuple(value)
+
+
+def tensor_backward(
+    self: Any,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor to the `.grad` of the leaves it was computed from.
+
+    gradient: of this tensor's shape; may be left out for a scalar. retain_graph: keep the saved values for
+    another backward (default: create_graph). inputs: accumulate into these tensors only.
+
+    >>> import rushlight as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (x * x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    if inputs is not None or create_graph:
+        backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+        return
+    if gradient is not None:
+        gradient = _as_gradient(self, gradient)
+        _check_gradient(0, self, gradient)
+    _run((self,), (gradient,), bool(retain_graph), False, None)
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of several roots to the `.grad` of the leaves; see `Tensor.backward`."""
+    if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if inputs is not None:
+        inputs = _tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for i in inputs:
+            if isinstance(i, _Tensor) and not i.requires_grad:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    roots = _tuple(tensors)
+    gradients = _gradients(roots, grad_tensors)
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    if create_graph:
+        warnings.warn(_CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
+    found = _run(roots, gradients, retain, bool(create_graph), inputs)
+    if inputs is None:
+        return
+    for target, g in zip(inputs, found, strict=True):
+        if g is None:
+            continue
+        if not isinstance(target, _Tensor):
+            target = getattr(target.node, "variable", None)
+            if target is None:
+                continue
+        have = target._grad if target.is_leaf or target.retains_grad else None
+        if not target.is_leaf and not target.retains_grad:
+            target.retain_grad()
+        if have is None:
+            target._grad = g if create_graph else g.detach().clone()
+        elif create_graph:
+            target._grad = have + g
+        else:
+            with _no_grad():
+                have.add_(g)
+
+
+def _no_grad() -> Any:
+    from .grad_mode import no_grad
+
+    return no_grad()
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple (a dict for a dict of inputs).
+
+    Leaves' `.grad` stays as it is. allow_unused: give None for an input that was not used;
+    materialize_grads: zeros instead. is_grads_batched: the first dimension of grad_outputs is a batch.
+
+    >>> import rushlight as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.grad(x ** 3, x)
+    (tensor(12.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+            "gradient for other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if isinstance(inputs, collections.abc.Mapping) and type(inputs) is not dict:
+        raise TypeError(
+            f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. "
+            "Other Mapping types are not supported."
+        )
+    roots, wanted = _tuple(outputs), _tuple(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    if materialize_grads:
+        allow_unused = True
+        if any(not isinstance(i, _Tensor) for i in wanted):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
+    if is_grads_batched:
+        found = _batched(roots, wanted, grad_outputs, retain, create_graph)
+    else:
+        gradients = _gradients(roots, grad_outputs)
+        found = _run(roots, gradients, retain, bool(create_graph), wanted)
+    if any(f is None for f in found):
+        if materialize_grads:
+            from ..ops import namespace
+
+            zeros = namespace("torch")["zeros_like"]
+            found = tuple(
+                zeros(i) if f is None else f for f, i in zip(found, wanted, strict=True)
+            )
+        elif not allow_unused:
+            index = next(i for i, f in enumerate(found) if f is None)
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
+    if isinstance(inputs, dict):
+        return dict(zip(inputs, found, strict=True))
+    return found
+
+
+def _batched(
+    roots: tuple[Any, ...], wanted: tuple[Any, ...], given: Any, retain: bool, create_graph: bool
+) -> tuple[Any, ...]:
+    """One backward for each row of the batched gradients; results stacked."""
+    from ..ops import namespace
+
+    stack = namespace("torch")["stack"]
+    batches = _tuple(given)
+    for i, (root, g) in enumerate(zip(roots, batches, strict=True)):
+        if g is not None and g.shape[1:] != root.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
+                "the batch dimension. The sizes of the remaining dimensions are expected to match the "
+                "shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                f"{root.shape}. If you only want some tensors in `grad_output` to be considered "
+                "batched, consider using vmap."
+            )
+    n = next(g.shape[0] for g in batches if g is not None)
+    rows = []
+    for k in range(n):
+        gradients = tuple(None if g is None else g[k] for g in batches)
+        rows.append(_run(roots, gradients, retain or k + 1 < n, bool(create_graph), wanted))
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
+_Tensor.backward = tensor_backward

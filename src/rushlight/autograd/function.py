@@ -1,0 +1,375 @@
+"""Custom functions: a forward and a backward written by the user, one node in the graph.
+
+The context `ctx` that both receive *is* the node: `y.grad_fn is ctx`, and attributes set on it in forward
+are read there later.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+_Tensor = _core.Tensor
+_FUNCTION_VIEW = 32  # TensorFlag::kFunctionView
+
+
+class FunctionCtx:
+    """What `forward`, `setup_context` and `backward` may ask of `ctx`."""
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for backward; the last call counts."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, _Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(t).__name__}"
+                )
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, _Tensor):
+                raise TypeError(
+                    f"save_for_forward can only save tensors, but argument {i} is of type "
+                    f"{type(t).__name__}"
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs forward has changed in place."""
+        for t in tensors:
+            if not isinstance(t, _Tensor):
+                raise TypeError("mark_dirty can only accept variables, but argument ")
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which outputs have no gradient."""
+        for t in tensors:
+            if not isinstance(t, _Tensor):
+                raise TypeError("mark_non_differentiable only accepts variable arguments, but got ")
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients that nobody sent arrive as zeros (the default) or as None."""
+        self.materialize_grads = bool(value)
+
+
+class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
+    """The node of one call; each Function class gets a subclass named `<Function>Backward`."""
+
+    _forward_cls: Any = None
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    materialize_grads = True
+    needs_input_grad: tuple[bool, ...] = ()
+    _is_tensor: tuple[bool, ...] = ()
+    _accessed = False
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors given to `save_for_backward`."""
+        cls = self._forward_cls
+        if cls is not None and cls.clear_saved_tensors_on_access:
+            if self._accessed:
+                raise RuntimeError(
+                    "saved_tensors can only be accessed once when "
+                    "clear_saved_tensors_on_access=True is set on the autograd.Function. Either "
+                    "access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+                )
+            self._accessed = True
+            saved = self._unpack_saved()
+            self._release()
+            return saved  # type: ignore[no-any-return]
+        if "_finished" not in self.__dict__:
+            return self.to_save
+        return self._unpack_saved()  # type: ignore[no-any-return]
+
+    saved_variables = saved_tensors
+
+    def _release_saved(self) -> None:
+        self._release()
+
+    def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.materialize_grads and any(g is None for g in grads):
+            from ..ops import namespace
+
+            zeros = namespace("torch")["zeros"]
+            grads = tuple(
+                zeros(shape, dtype=dtype) if g is None else g
+                for g, (shape, dtype) in zip(grads, self._output_metas, strict=True)
+            )
+        cls = self._forward_cls
+        rule = cls.backward
+        if rule is Function.backward:
+            rule = cls.vjp
+        elif cls.vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        result = rule(self, *grads)
+        return self._checked(result if isinstance(result, tuple) else (result,))
+
+    def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
+        name, expected = type(self).__name__, len(self._is_tensor)
+        if len(result) > expected and all(r is None for r in result[expected:]):
+            result = result[:expected]
+        if len(result) != expected:
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients (expected {expected}, "
+                f"got {len(result)})"
+            )
+        kept = []
+        for i, (value, is_tensor) in enumerate(zip(result, self._is_tensor, strict=True)):
+            if not is_tensor:
+                if value is not None:
+                    raise RuntimeError(
+                        f"function {name} returned a gradient different than None at position "
+                        f"{i + 1}, but the corresponding forward input was not a Variable"
+                    )
+                continue
+            if value is not None and not isinstance(value, _Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
+            kept.append(value)
+        return tuple(kept)
+
+
+class _FunctionMeta(type):
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        cls._backward_cls = type(
+            name + "Backward",
+            (BackwardFunction,),
+            {"_forward_cls": cls, "__module__": "torch.autograd.function"},
+        )
+
+
+class Function(metaclass=_FunctionMeta):
+    """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
+
+    >>> import rushlight as torch
+    >>> class Exp(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (y,) = ctx.saved_tensors
+    ...         return g * y
+    >>> x = torch.tensor(0.0, requires_grad=True)
+    >>> Exp.apply(x).backward()
+    >>> x.grad
+    tensor(1.)
+    """
+
+    clear_saved_tensors_on_access = False
+    generate_vmap_rule = False
+    _backward_cls: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, "
+            "so you should invoke them on the class itself. Instantiating an autograd function will "
+            "raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method. "
+            "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; receives `ctx` first unless `setup_context` is overridden."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what backward needs, apart from forward."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """One gradient per input of forward, None where there is none."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
+        )
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name of `backward`."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The forward-mode derivative."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward "
+            "mode AD."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward and record the call."""
+        separate = cls.setup_context is not Function.setup_context
+        if kwargs:
+            args = _positional(cls.forward, args, kwargs, 0 if separate else 1)
+        ctx = cls._backward_cls()
+        is_tensor = tuple(isinstance(a, _Tensor) for a in args)
+        needs = tuple(
+            t and a.requires_grad for t, a in zip(is_tensor, args, strict=True)
+        )
+        ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
+        recording = _core.is_grad_enabled() and any(needs)
+        tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
+        if recording:
+            # Before forward: an input that forward overwrites keeps the edge it had.
+            ctx._set_edges(tensors)
+        before = _core.set_grad_enabled(False)
+        try:
+            if separate:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        finally:
+            _core.set_grad_enabled(before)
+        single = not isinstance(output, tuple)
+        outputs = _finish(ctx, (output,) if single else output, tensors, recording)
+        return outputs[0] if single else outputs
+
+
+def _positional(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], skip: int
+) -> tuple[Any, ...]:
+    import inspect
+
+    bound = inspect.signature(forward).bind(*(None,) * skip, *args, **kwargs)
+    bound.apply_defaults()
+    return bound.args[skip:]
+
+
+def _among(tensor: Any, tensors: Any) -> bool:
+    return any(t is tensor for t in tensors)
+
+
+def _finish(
+    ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
+) -> tuple[Any, ...]:
+    """Make the outputs the node's, and what was saved its saved values."""
+    dirty, cut = ctx.dirty_tensors, ctx.non_differentiable
+    for t in dirty:
+        if not _among(t, outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. "
+                "The inputs that are modified inplace must all be outputs of the Function."
+            )
+        if not _among(t, inputs):
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
+                "have been mutated should be passed to ctx.mark_dirty().",
+                UserWarning,
+                stacklevel=3,
+            )
+        if recording and t.is_leaf and t.requires_grad:
+            raise RuntimeError(
+                "a leaf Variable that requires grad has been used in an in-place operation."
+            )
+        t._bump_version()
+    results: list[Any] = []
+    for o in outputs:
+        if isinstance(o, _Tensor) and not _among(o, dirty):
+            if _among(o, inputs):
+                before = _core.set_grad_enabled(False)
+                try:
+                    o = _core.wrap_view(o._array.view(), o) if recording else o.view_as(o)
+                finally:
+                    _core.set_grad_enabled(before)
+                o._set_flag(8, False)  # made under no_grad by us, not by the user
+                o._set_flag(_FUNCTION_VIEW, True)
+            elif recording and (o._is_view() or o.grad_fn is not None):
+                o._set_flag(8, False)
+                o._set_flag(_FUNCTION_VIEW, True)
+        results.append(o)
+    saved = ctx.to_save
+    if recording:
+        attached = [
+            o if isinstance(o, _Tensor) and o.dtype.category >= 2 and not _among(o, cut) else None
+            for o in results
+        ]
+        numbers = tuple(
+            next((i for i, o in enumerate(attached) if o is t and t is not None), -1)
+            if not _among(t, inputs) or _among(t, dirty)
+            else -1
+            for t in saved
+        )
+        rebased = [i for i, o in enumerate(attached) if o is not None and _among(o, dirty)]
+        ctx._attach([None if i in rebased else o for i, o in enumerate(attached)], results)
+        for i in rebased:
+            _core.rebase(attached[i], ctx, i)
+        ctx._save(saved, numbers)
+        ctx._finished = True
+    ctx.to_save = () if recording else saved
+    ctx.dirty_tensors = ctx.non_differentiable = ()
+    return tuple(results)
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of `backward`: it cannot be differentiated again, and saying so is an error, not silence."""
+
+    @functools.wraps(function)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        grad_enabled = _core.is_grad_enabled()
+        before = _core.set_grad_enabled(False)
+        try:
+            result = function(ctx, *args)
+        finally:
+            _core.set_grad_enabled(before)
+        wanted = any(isinstance(a, _Tensor) and a.requires_grad for a in args)
+        if not grad_enabled or not wanted:
+            return result
+        values = result if isinstance(result, tuple) else (result,)
+        error = Error(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+        sources = [a for a in args if isinstance(a, _Tensor)]
+        error._set_edges(sources)
+        guarded = [v.detach() if isinstance(v, _Tensor) else v for v in values]
+        error._attach(guarded, guarded)
+        return tuple(guarded) if isinstance(result, tuple) else guarded[0]
+
+    return wrapper
+
+
+class Error(_core.FunctionNode):  # type: ignore[misc]
+    """A node that raises when a gradient reaches it."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    def _release_saved(self) -> None:
+        pass

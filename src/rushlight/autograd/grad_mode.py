@@ -1,0 +1,220 @@
+"""Whether this thread records a graph: no_grad, enable_grad, set_grad_enabled, inference_mode.
+
+All four are context managers and decorators (of functions, generators and coroutines). The state is the
+core's, one per thread; a generator's frames see the mode only while they run.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .. import _core
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_set = _core.set_grad_enabled
+_set_inference = _core.set_inference
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops on this thread are recorded."""
+    return _core.is_grad_enabled()  # type: ignore[no-any-return]
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return _core.is_inference()  # type: ignore[no-any-return]
+
+
+class _Mode:
+    """A mode as context manager and decorator; `clone` gives a fresh one for each call."""
+
+    def clone(self) -> _Mode:
+        return type(self)()
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError
+
+    def __call__(self, function: F) -> F:
+        if isinstance(function, type):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            function.__init__ = self(function.__init__)  # type: ignore[misc]
+            return function  # type: ignore[return-value]
+        # inspect is imported late: programs without decorators need not pay for it.
+        import inspect
+
+        if inspect.isgeneratorfunction(function):
+            return _wrap_generator(self, function)  # type: ignore[return-value]
+        if inspect.iscoroutinefunction(function):
+            return _wrap_coroutine(self, function)  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapper  # type: ignore[return-value]
+
+
+def _wrap_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        try:
+            with mode.clone():
+                response = generator.send(None)
+            while True:
+                try:
+                    request = yield response
+                except GeneratorExit:
+                    with mode.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    with mode.clone():
+                        response = generator.throw(error)
+                else:
+                    with mode.clone():
+                        response = generator.send(request)
+        except StopIteration as done:
+            return done.value
+
+    return wrapper
+
+
+class _Steps:
+    """Drives a coroutine so that the mode holds only while its own frames run."""
+
+    def __init__(self, mode: _Mode, coroutine: Any) -> None:
+        self.mode, self.coroutine = mode, coroutine
+
+    def __await__(self) -> Any:
+        coroutine = self.coroutine
+        try:
+            with self.mode.clone():
+                response = coroutine.send(None)
+            while True:
+                try:
+                    request = yield response
+                except GeneratorExit:
+                    with self.mode.clone():
+                        coroutine.close()
+                    raise
+                except BaseException as error:
+                    with self.mode.clone():
+                        response = coroutine.throw(error)
+                else:
+                    with self.mode.clone():
+                        response = coroutine.send(request)
+        except StopIteration as done:
+            return done.value
+
+
+def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return await _Steps(mode, function(*args, **kwargs))
+
+    return wrapper
+
+
+class no_grad(_Mode):
+    """Turn recording off: `with no_grad():`, `@no_grad()` or `@no_grad`.
+
+    >>> import rushlight as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    _on = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        mode = super().__new__(cls)
+        if function is None:
+            return mode
+        return mode(function)
+
+    def __enter__(self) -> None:
+        self._before = _set(self._on)
+
+    def __exit__(self, *exc: object) -> None:
+        _set(self._before)
+
+
+class enable_grad(no_grad):
+    """Turn recording on, inside `no_grad` too."""
+
+    _on = True
+
+
+class set_grad_enabled(_Mode):
+    """Set recording on or off: as a function at once, as a context manager until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._before = _set(mode)
+
+    def clone(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: F) -> F:
+        _set(self._before)  # decorating is not calling: the change must not leak
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        _set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        _set(self._before)
+
+    def __str__(self) -> str:
+        return f"{type(self).__module__}.set_grad_enabled(mode={self.mode})"
+
+    __repr__ = __str__
+
+
+class inference_mode(_Mode):
+    """Like `no_grad`, and results track neither versions nor views (`t.is_inference()`)."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def clone(self) -> inference_mode:
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        self._before = _set(not self.mode), _set_inference(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        grad, inference = self._before
+        _set(grad)
+        _set_inference(inference)

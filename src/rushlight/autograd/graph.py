@@ -1,0 +1,251 @@
+"""The graph as a program sees it: nodes, edges, and hooks on tensors and nodes.
+
+Note [Hooks]: the core keeps one pointer per node (and per leaf) and tests it once. It points to a
+`NodeHooks`, whose methods the engine calls in this order for one node:
+tensor hooks (`tensors_before`) -> prehooks (`node_before`) -> the rule -> posthooks (`node_after`);
+for a leaf: `leaf_before` -> accumulate -> `leaf_after`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .. import _core
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "get_gradient_edge",
+    "increment_version",
+]
+
+Node = _core.Node
+_Tensor = _core.Tensor
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient flows: output `output_nr` of `node`."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The edge a tensor's gradient flows along; of a leaf: its AccumulateGrad."""
+    edge = _core.gradient_edge(tensor)
+    if edge is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    return GradientEdge(*edge)
+
+
+def increment_version(tensor: Any) -> None:
+    """Count an in-place write that the library cannot see, of one tensor or several."""
+    for t in (tensor,) if isinstance(tensor, _Tensor) else tensor:
+        t._bump_version()
+
+
+class Handle:
+    """Removes the hook it was returned for; also a context manager."""
+
+    _next_id = 0
+    __slots__ = ("__weakref__", "_table", "id")
+
+    def __init__(self, table: dict[int, Any], hook: Any) -> None:
+        self.id = Handle._next_id
+        Handle._next_id += 1
+        self._table = table
+        table[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self._table.pop(self.id, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def _check_replacement(hook: Any, old: Any, new: Any) -> None:
+    if not isinstance(new, _Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if old is None:
+        return
+    if new.dtype is not old.dtype:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the type of value "
+            f"(was {old.type()} got {new.type()})"
+        )
+    if new.shape != old.shape:
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
+
+
+class NodeHooks:
+    """All hooks of one node, or of one leaf tensor."""
+
+    __slots__ = ("after_accumulate", "on_tensor", "post", "pre", "retained")
+
+    def __init__(self) -> None:
+        self.on_tensor: dict[int, dict[int, Any]] = {}
+        self.pre: dict[int, Any] = {}
+        self.post: dict[int, Any] = {}
+        self.after_accumulate: dict[int, Any] = {}
+        self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
+
+    def _tensor_hooks(self, nr: int, grad: Any) -> Any:
+        for hook in list(self.on_tensor.get(nr, {}).values()):
+            new = hook(grad)
+            if new is not None:
+                _check_replacement(hook, grad, new)
+                grad = new
+        return grad
+
+    def tensors_before(self, node: Any, grads: list[Any]) -> list[Any]:
+        for nr in sorted(self.on_tensor):
+            if nr < len(grads) and grads[nr] is not None:
+                grads[nr] = self._tensor_hooks(nr, grads[nr])
+        for nr, reference in list(self.retained.items()):
+            tensor = reference()
+            if tensor is not None and nr < len(grads) and grads[nr] is not None:
+                _accumulate_retained(tensor, grads[nr])
+        return grads
+
+    def node_before(self, node: Any, grads: list[Any]) -> list[Any]:
+        for hook in list(self.pre.values()):
+            new = hook(tuple(grads))
+            if new is not None:
+                new = new if isinstance(new, (tuple, list)) else (new,)
+                _check_count(hook, new, len(grads))
+                for old, value in zip(grads, new, strict=True):
+                    if value is not None:
+                        _check_replacement(hook, old, value)
+                grads = list(new)
+        return grads
+
+    def node_after(self, node: Any, grad_inputs: Any, grad_outputs: Any) -> tuple[Any, ...]:
+        for hook in list(self.post.values()):
+            new = hook(grad_inputs, grad_outputs)
+            if new is not None:
+                new = new if isinstance(new, (tuple, list)) else (new,)
+                _check_count(hook, new, len(grad_inputs))
+                for old, value in zip(grad_inputs, new, strict=True):
+                    if value is not None:
+                        _check_replacement(hook, old, value)
+                grad_inputs = tuple(new)
+        return tuple(grad_inputs)
+
+    def leaf_before(self, tensor: Any, grad: Any) -> Any:
+        return self._tensor_hooks(0, grad)
+
+    def leaf_after(self, tensor: Any) -> None:
+        for hook in list(self.after_accumulate.values()):
+            if hook(tensor) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def _check_count(hook: Any, got: Any, expected: int) -> None:
+    if len(got) != expected:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has returned an incorrect number of values "
+            f"(got {len(got)}, but expected {expected})"
+        )
+
+
+def _accumulate_retained(tensor: Any, grad: Any) -> None:
+    have = tensor._grad if tensor.retains_grad else None
+    if have is None:
+        tensor._grad = grad if _core.is_grad_enabled() else grad.detach().clone()
+    else:
+        tensor._grad = have + grad
+
+
+def _hooks_of(owner: Any) -> NodeHooks:
+    if owner._hooks is None:
+        owner._hooks = NodeHooks()
+    return owner._hooks  # type: ignore[no-any-return]
+
+
+def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+    """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "cannot register a hook on a tensor that doesn't require gradient"
+        )
+    owner, nr = (tensor, 0) if tensor.is_leaf else (tensor.grad_fn, tensor.output_nr)
+    return Handle(_hooks_of(owner).on_tensor.setdefault(nr, {}), hook)
+
+
+def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> Handle:
+    """Call `hook(tensor)` after a gradient was added to the `.grad` of a leaf."""
+    if not tensor.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if not tensor.is_leaf:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return Handle(_hooks_of(tensor).after_accumulate, hook)
+
+
+def retain_grad(tensor: Any) -> None:
+    """Fill `.grad` of a non-leaf too; no effect on leaves."""
+    import weakref
+
+    if not tensor.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if tensor.is_leaf or tensor.retains_grad:
+        return
+    tensor._set_flag(_RETAINS_GRAD, True)
+    _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
+
+
+_RETAINS_GRAD = 2
+
+
+def _register_hook(node: Any, hook: Callable[..., Any]) -> Handle:
+    """Call `hook(grad_inputs, grad_outputs)` after the node has run."""
+    return Handle(_hooks_of(node).post, hook)
+
+
+def _register_prehook(node: Any, hook: Callable[..., Any]) -> Handle:
+    """Call `hook(grad_outputs)` before the node runs."""
+    return Handle(_hooks_of(node).pre, hook)
+
+
+class InputMetadata(NamedTuple):
+    """Shape, dtype and device of a gradient that a node receives."""
+
+    shape: Any
+    dtype: Any
+    device: Any
+
+
+def _input_metadata(node: Any) -> tuple[InputMetadata, ...]:
+    from ..device import cpu
+
+    return tuple(InputMetadata(shape, dtype, cpu) for shape, dtype in node._output_metas)
+
+
+def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
+    """What `node(grad)` does: the node's rule, once."""
+    result = (
+        node._run_backward(grads)
+        if isinstance(node, _core.FunctionNode)
+        else _core.node_gradients(node, grads, _core.is_grad_enabled())
+    )
+    return result[0] if len(result) == 1 else result
+
+
+Node.register_hook = _register_hook
+Node.register_prehook = _register_prehook
+Node._input_metadata = property(_input_metadata)
+_core.register(callbacks={"call_node": _call_node})
+_Tensor.register_hook = register_tensor_hook
+_Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
+_Tensor.retain_grad = retain_grad

@@ -1,0 +1,111 @@
+"""torch's root namespace without the rooms built on it (nn, optim, utils, func, ...).
+
+Those rooms say `from rushlight import base as rl` and find every tensor function, dtype and mode here;
+`rushlight/__init__.py` gives the same names, and the rooms, to programs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import _core, dtypes, errors, size
+from ._version import __version__
+
+# The core makes shapes and element types of these; it must know them before any op is defined.
+_core.register(size=size.Size, dtypes=list(dtypes.ALL))
+
+from . import autograd, device, ops, printing, random, tensor  # noqa: E402
+
+Tensor = _core.Tensor
+Size = size.Size
+e, pi, inf, nan = math.e, math.pi, math.inf, math.nan
+newaxis = None
+OutOfMemoryError = errors.OutOfMemoryError
+_nn: Any = None
+
+
+class _Namespace:
+    """A namespace of the op table as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__ = ops.namespace(name)
+
+
+_nn = _Namespace("nn")
+
+
+def set_default_dtype(d: Any) -> None:
+    """Set the dtype that Python floats become."""
+    dtypes.set_default_dtype(d)
+    _core.set_default_dtype(d.code)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by a legacy tensor type (deprecated)."""
+    set_default_dtype(t.dtype if hasattr(t, "dtype") else tensor._TYPE_NAMES[t.rpartition(".")[2]])
+
+
+def set_num_threads(n: int) -> None:
+    """How many threads long kernels may use."""
+    if not isinstance(n, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    _core.set_num_threads(n)
+
+
+def get_num_threads() -> int:
+    """How many threads long kernels may use."""
+    return _core.get_num_threads()  # type: ignore[no-any-return]
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Accepted; there is one pool only."""
+
+
+def get_num_interop_threads() -> int:
+    """1: there is one pool only."""
+    return 1
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted: every kernel here is deterministic."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """True: every kernel here is deterministic."""
+    return True
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepted: products are computed in the tensors' own type."""
+
+
+def get_float32_matmul_precision() -> str:
+    """'highest': products are computed in the tensors' own type."""
+    return "highest"
+
+
+def set_printoptions(**options: Any) -> None:
+    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
+    printing.set_printoptions(**options)
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """Accepted: gives the model back as it is, or a decorator that does."""
+    return (lambda m: m) if model is None else model
+
+
+def _exports() -> dict[str, Any]:
+    names: dict[str, Any] = dict(ops.namespace("torch"))
+    names.update({n: getattr(dtypes, n) for n in dtypes.__all__ if n != "set_default_dtype"})
+    names.update({n: getattr(device, n) for n in device.__all__ if n not in ("resolve",)})
+    names.update({n: getattr(random, n) for n in random.__all__})
+    names.update(tensor.tensor_types())
+    for n in (
+        "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"
+    ).split():
+        names[n] = getattr(autograd, n)
+    return names
+
+
+globals().update(_exports())

@@ -1,0 +1,103 @@
+"""What the forward functions of several families ask of ndarrays: element types by torch's names, and half precision.
+
+NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and rounds the result. `widened`
+gives the array to compute with, `rounded` brings a result back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..dtypes import from_numpy_dtype
+
+__all__ = [
+    "Array",
+    "c_name",
+    "categories",
+    "common_type",
+    "default_float",
+    "dim_in",
+    "is_half",
+    "listed",
+    "rounded",
+    "scalar_name",
+    "times",
+    "widened",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+def is_half(a: Array) -> bool:
+    """Whether a is float16 or bfloat16."""
+    return a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+
+
+def widened(a: Array) -> Array:
+    """The array itself, or as float32 when it is of half precision."""
+    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+
+
+def rounded(result: Array, like: Array) -> Array:
+    """The result in the element type of `like`."""
+    return result if result.dtype == like.dtype else result.astype(like.dtype)
+
+
+def scalar_name(a: Array) -> str:
+    """'Float', 'Long', ... as torch's messages have it."""
+    return from_numpy_dtype(a.dtype).scalar_name
+
+
+def c_name(a: Array) -> str:
+    """'float', 'long int', ... as torch's messages have it."""
+    return from_numpy_dtype(a.dtype).c_name
+
+
+def categories(a: Array) -> int:
+    """0 bool, 1 integer, 2 floating point, 3 complex."""
+    return from_numpy_dtype(a.dtype).category
+
+
+def default_float() -> np.dtype[Any]:
+    """The element type that integers become where a float is wanted."""
+    from ..dtypes import get_default_dtype
+
+    return get_default_dtype().numpy
+
+
+def common_type(*arrays: Array) -> np.dtype[Any]:
+    """torch's promotion of the arrays' types; arrays without dimensions count less, as there."""
+    first = arrays[0].dtype
+    if all(a.dtype == first for a in arrays):
+        return first
+    return _core.result_type([_core.wrap(a) for a in arrays]).numpy  # type: ignore[no-any-return]
+
+
+def dim_in(dim: int, ndim: int) -> int:
+    """A dimension made non-negative; torch's IndexError where it does not exist."""
+    n = max(ndim, 1)
+    if not -n <= dim < n:
+        from ..errors import dim_out_of_range
+
+        dim_out_of_range(dim, ndim)
+    return dim % n
+
+
+def listed(shape: Sequence[int]) -> str:
+    """A shape as torch writes it in messages: [2, 3]."""
+    return "[" + ", ".join(str(int(s)) for s in shape) + "]"
+
+
+def times(shape: Sequence[int]) -> str:
+    """A shape as torch writes it for matrices: 2x3."""
+    return "x".join(str(int(s)) for s in shape)
+
+
+def refuse(op: str, a: Array, kinds: Callable[[Any], bool]) -> None:
+    """NotImplementedError, in torch's words, for an element type that `kinds` holds true for."""
+    if kinds(a.dtype):
+        raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name(a)}'")

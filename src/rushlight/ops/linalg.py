@@ -1,0 +1,843 @@
+"""Products of matrices and vectors.
+
+`matmul` is the product of everything: the others check their arguments and call its forward. Products of float32 and float64
+go to the native kernels (`_core.kernels`), which find BLAS; what those decline comes to `_product` below, the definition on
+NumPy, which is also the one place that says what does not fit. `linear` is what nn.Linear runs: one op with a fused gradient.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import (
+    Array,
+    c_name,
+    common_type,
+    dim_in,
+    listed,
+    rounded,
+    scalar_name,
+    times,
+    widened,
+)
+from ._kinds import bilinear, composite, general, variant
+from ._kinds import linear as linear_kind
+from ._op import namespace
+from ._samples import matrices
+
+_kernels = _core.kernels
+
+
+def _offer_blas() -> None:
+    """Tell the kernels where scipy-openblas32 keeps its library, without importing that package."""
+    spec = importlib.util.find_spec("scipy_openblas32")
+    if spec is None or spec.origin is None:
+        return
+    folder = os.path.join(os.path.dirname(spec.origin), "lib")
+    for name in ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll"):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            _kernels.set_blas_library(path)
+            return
+
+
+_offer_blas()
+
+# ---- what does not fit
+
+
+def _hint(a: Array, b: Array) -> str:
+    text = f"\nThe inner sizes are {a.shape[-1]} and {b.shape[-2] if b.ndim > 1 else b.shape[0]}."
+    if b.ndim > 1 and a.shape[-1] == b.shape[-1]:
+        text += " Did you mean `input @ other.mT`?"
+    elif a.ndim > 1 and b.ndim > 1 and a.shape[-2] == b.shape[-2]:
+        text += " Did you mean `input.mT @ other`?"
+    return text
+
+
+def _check_sizes(a: Array, b: Array) -> None:
+    """torch's errors for arrays that matmul cannot multiply."""
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(
+            "both arguments to matmul need to be at least 1D, "
+            f"but they are {a.ndim}D and {b.ndim}D"
+        )
+    if a.shape[-1] == b.shape[-2 if b.ndim > 1 else 0]:
+        return
+    if a.ndim == 1 and b.ndim == 1:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {listed(a.shape)} and src "
+            f"{listed(b.shape)} to have the same number of elements, but got {a.size} and "
+            f"{b.size} elements respectively"
+        )
+    rows = math.prod(a.shape[:-1])
+    if b.ndim == 1:
+        raise RuntimeError(
+            f"size mismatch, got input ({rows}), mat ({rows}x{a.shape[-1]}), vec ({b.shape[0]})"
+            + _hint(a, b)
+        )
+    if b.ndim > 2:
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{math.prod(b.shape[:-2])}, {a.shape[-1]}] but got: "
+            f"[{math.prod(b.shape[:-2])}, {b.shape[-2]}]." + _hint(a, b)
+        )
+    raise RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {times(b.shape)})"
+        + _hint(a, b)
+    )
+
+
+def _check_types(a: Array, b: Array) -> None:
+    if a.dtype != b.dtype:
+        if a.ndim == 1 and b.ndim == 1:
+            raise RuntimeError(
+                "dot : expected both vectors to have same dtype, "
+                f"but found {scalar_name(a)} and {scalar_name(b)}"
+            )
+        if b.ndim == 1:
+            vector, matrix = scalar_name(b), scalar_name(a)
+            raise RuntimeError(
+                "addmv input tensors must have the same dtype, "
+                f"but got {vector}, {matrix}, and {vector}"
+            )
+        if max(a.ndim, b.ndim) > 2 and b.ndim > 2:
+            raise RuntimeError(
+                f"expected scalar type {scalar_name(a)} but found {scalar_name(b)}"
+            )
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}"
+        )
+    if a.dtype == np.bool_:
+        name = "bmm"
+        if max(a.ndim, b.ndim) <= 2:
+            name = {2: "dot", 3: "addmv_impl_cpu"}.get(a.ndim + b.ndim, "addmm_impl_cpu_")
+            if a.ndim == 1 and b.ndim == 2:
+                name = "addmm_impl_cpu_"
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for 'Bool'\n"
+            "Convert to a number first: `a.float() @ b.float()`."
+        )
+
+
+def _product(a: Array, b: Array) -> Array:
+    """The matrix product as torch.matmul defines it, on NumPy."""
+    _check_sizes(a, b)
+    _check_types(a, b)
+    try:
+        result = np.matmul(widened(a), widened(b))
+    except ValueError:
+        # The leading dimensions do not broadcast.
+        lead_a, lead_b = a.shape[:-2], b.shape[:-2]
+        n = max(len(lead_a), len(lead_b))
+        padded = (1,) * (n - len(lead_a)) + lead_a, (1,) * (n - len(lead_b)) + lead_b
+        for i, (p, q) in enumerate(zip(*padded, strict=True)):
+            if p != q and 1 not in (p, q):
+                raise RuntimeError(
+                    f"The size of tensor a ({p}) must match the size of tensor b ({q}) at "
+                    f"non-singleton dimension {i}"
+                ) from None
+        raise
+    return rounded(np.asarray(result), a)
+
+
+def multiply(a: Array, b: Array) -> Any:
+    """The product of two ndarrays, by a kernel where there is one; for other families' forwards."""
+    result = _kernels.matmul(a, b)
+    return _product(a, b) if result is NotImplemented else result
+
+
+# ---- matmul and its special cases
+
+
+def _grad_left(g: Any, other: Any, input_shape: Any) -> Any:
+    """The gradient of the left factor; the engine sums over what was broadcast."""
+    if len(input_shape) > 1:
+        if other.ndim == 1:
+            return g.unsqueeze(-1) * other.conj()
+        return matmul(g, other.mH)
+    if other.ndim == 1:
+        return g * other.conj()
+    return matmul(g.unsqueeze(-2), other.mH).squeeze(-2)
+
+
+def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
+    if len(other_shape) == 1:
+        if input.ndim == 1:
+            return g * input.conj()
+        return matmul(input.mH, g.unsqueeze(-1)).squeeze(-1)
+    if input.ndim == 1:
+        return input.conj().unsqueeze(-1) * g.unsqueeze(-2)
+    if len(other_shape) == 2 and input.ndim > 2:
+        # One tall product instead of a stack of small ones that would be summed.
+        k, n = other_shape
+        return matmul(input.reshape(-1, k).mH, g.reshape(-1, n))
+    return matmul(input.mH, g)
+
+
+def _matmul_backward(g: Array, input: Array, other: Array, needs: Any) -> Any:
+    """Both gradients of a product of two matrices; an argument that no needed gradient reads may be None."""
+    if g.ndim != 2 or g.dtype.char not in "fd":
+        return NotImplemented
+    left, right = needs
+    if (left and (other is None or other.ndim != 2)) or (
+        right and (input is None or input.ndim != 2)
+    ):
+        return NotImplemented
+    return (
+        _kernels.matmul(g, other.T) if left else None,
+        _kernels.matmul(input.T, g) if right else None,
+    )
+
+
+matmul = bilinear(
+    "matmul(input, other)",
+    _product,
+    native=_kernels.matmul,
+    operator="matmul",
+    transpose={"input": _grad_left, "other": _grad_right},
+    backward=(_matmul_backward, "g input other needs"),
+    node="MmBackward0",
+    samples=matrices,
+    doc="The matrix product; stacks of matrices broadcast over their leading dimensions, vectors count as rows or columns.",
+)
+
+
+def _mm(a: Array, b: Array) -> Any:
+    if a.ndim != 2:
+        raise RuntimeError(f"self must be a matrix\nIt has the shape {listed(a.shape)}.")
+    if b.ndim != 2:
+        raise RuntimeError(f"mat2 must be a matrix\nIt has the shape {listed(b.shape)}.")
+    return multiply(a, b)
+
+
+mm = bilinear(
+    "mm(input, mat2)",
+    _mm,
+    transpose={
+        "input": lambda g, mat2: matmul(g, mat2.mH),
+        "mat2": lambda g, input: matmul(input.mH, g),
+    },
+    backward=(_matmul_backward, "g input mat2 needs"),
+    samples=lambda make: [(make(2, 3), make(3, 4)), (make(0, 3), make(3, 2))],
+    doc="The product of two matrices.",
+)
+
+
+def _bmm(a: Array, b: Array) -> Any:
+    if a.ndim != 3:
+        raise RuntimeError(f"batch1 must be a 3D tensor\nIt has the shape {listed(a.shape)}.")
+    if b.ndim != 3:
+        raise RuntimeError(f"batch2 must be a 3D tensor\nIt has the shape {listed(b.shape)}.")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]." + _hint(a, b)
+        )
+    return multiply(a, b)
+
+
+bmm = bilinear(
+    "bmm(input, mat2)",
+    _bmm,
+    transpose={
+        "input": lambda g, mat2: matmul(g, mat2.mH),
+        "mat2": lambda g, input: matmul(input.mH, g),
+    },
+    samples=lambda make: [(make(2, 3, 4), make(2, 4, 2))],
+    doc="The products of two stacks of matrices.",
+)
+
+
+def _mv(a: Array, b: Array) -> Any:
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}\n"
+            f"The shapes are {listed(a.shape)} and {listed(b.shape)}."
+        )
+    return multiply(a, b)
+
+
+mv = bilinear(
+    "mv(input, vec)",
+    _mv,
+    transpose={
+        "input": lambda g, vec: g.unsqueeze(-1) * vec.conj(),
+        "vec": lambda g, input: matmul(input.mH, g),
+    },
+    samples=lambda make: [(make(2, 3), make(3))],
+    doc="The product of a matrix and a vector.",
+)
+
+
+def _dot(a: Array, b: Array) -> Any:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors\n"
+            "For matrices use `matmul`."
+        )
+    return multiply(a, b)
+
+
+dot = bilinear(
+    "dot(input, tensor)",
+    _dot,
+    transpose={
+        "input": lambda g, tensor: g * tensor.conj(),
+        "tensor": lambda g, input: g * input.conj(),
+    },
+    samples=lambda make: [(make(3), make(3))],
+    doc="The product of two vectors, without conjugation.",
+)
+
+
+def _vdot(a: Array, b: Array) -> Any:
+    return _dot(a.conj() if a.dtype.kind == "c" else a, b)
+
+
+vdot = bilinear(
+    "vdot(input, other)",
+    _vdot,
+    transpose={
+        "input": lambda g, other: g.conj() * other,
+        "other": lambda g, input: g * input,
+    },
+    samples=lambda make: [(make(3), make(3))],
+    doc="The inner product of two vectors; the first is conjugated.",
+)
+
+
+@composite
+def inner(input: Any, other: Any) -> Any:
+    """The sums of products over the last dimensions of both tensors."""
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{listed(input.shape)} and {listed(other.shape)}"
+        )
+    if input.ndim == 1 and other.ndim == 1:
+        return dot(input, other)
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@composite
+def outer(input: Any, vec2: Any) -> Any:
+    """The matrix of all products of the elements of two vectors."""
+    if input.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
+    if vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.ndim}-D")
+    return input.view(-1, 1) * vec2
+
+
+@composite
+def ger(input: Any, vec2: Any) -> Any:
+    """Another name of `outer`."""
+    return outer(input, vec2)
+
+
+# ---- products with something added
+
+
+def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
+    if a.ndim > len(shape):
+        raise RuntimeError(
+            f"expand(torch.{scalar_name(a)}Tensor{{{listed(a.shape)}}}, size={listed(shape)}): the number of "
+            f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({a.ndim})"
+        )
+    for i in range(1, a.ndim + 1):
+        if a.shape[-i] not in (1, shape[-i]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[-i]}) must match the existing size ({a.shape[-i]}) at "
+                f"non-singleton dimension {len(shape) - i}.  Target sizes: {listed(shape)}.  "
+                f"Tensor sizes: {listed(a.shape)}"
+            )
+
+
+def _scaled(a: Any, by: Any) -> Any:
+    if by == 1:
+        return a
+    return a * (int(by) if a.dtype.kind in "biu" else a.dtype.type(by))
+
+
+def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
+    """beta * added + alpha * product; a beta of 0 ignores even NaN."""
+    _expand_check(added, product.shape)
+    wide, like = widened(np.asarray(product)), product
+    result = _scaled(wide, alpha)
+    if beta != 0:
+        result = result + _scaled(widened(added), beta)
+    return rounded(np.asarray(result), like)
+
+
+def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
+    for name, m in (("mat1", mat1), ("mat2", mat2)):
+        if m.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
+    if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input if input.dtype != mat2.dtype else mat1)} and {scalar_name(mat2)}"
+        )
+    _check_sizes(mat1, mat2)
+    _expand_check(input, (mat1.shape[0], mat2.shape[1]))
+    result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
+    if result is not NotImplemented:
+        return result
+    return _combine(input, _product(mat1, mat2), beta, alpha)
+
+
+def _times(x: Any, by: Any) -> Any:
+    return x if by == 1 else x * by
+
+
+def _conj(by: Any) -> Any:
+    return by.conjugate() if isinstance(by, complex) else by
+
+
+addmm = general(
+    "addmm(input, mat1, mat2, *, beta=1, alpha=1)",
+    _addmm,
+    vjp={
+        "input": lambda g, beta: _times(g, _conj(beta)),
+        "mat1": lambda g, mat2, alpha: _times(matmul(g, mat2.mH), _conj(alpha)),
+        "mat2": lambda g, mat1, alpha: _times(matmul(mat1.mH, g), _conj(alpha)),
+    },
+    in_place=True,
+    samples=lambda make: [
+        (make(2, 4), make(2, 3), make(3, 4)),
+        (make(4), make(2, 3), make(3, 4), {"beta": 0.5, "alpha": 2.0}),
+    ],
+    doc="beta * input + alpha * (mat1 @ mat2).",
+)
+
+
+def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
+    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
+        )
+    if mat.shape[1] != vec.shape[0] or (input.size != 1 and input.shape != mat.shape[:1]):
+        raise RuntimeError(
+            f"size mismatch, got input ({input.size}), mat ({times(mat.shape)}), vec ({vec.size})"
+        )
+    if not input.dtype == mat.dtype == vec.dtype:
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{scalar_name(input)}, {scalar_name(mat)}, and {scalar_name(vec)}"
+        )
+    return _combine(input, np.asarray(multiply(mat, vec)), beta, alpha)
+
+
+addmv = general(
+    "addmv(input, mat, vec, *, beta=1, alpha=1)",
+    _addmv,
+    vjp={
+        "input": lambda g, beta: _times(g, _conj(beta)),
+        "mat": lambda g, vec, alpha: _times(g.unsqueeze(-1) * vec.conj(), _conj(alpha)),
+        "vec": lambda g, mat, alpha: _times(matmul(mat.mH, g), _conj(alpha)),
+    },
+    in_place=True,
+    samples=lambda make: [(make(2), make(2, 3), make(3)), (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0})],
+    doc="beta * input + alpha * (mat @ vec).",
+)
+
+
+def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
+    for name, v in (("vec1", vec1), ("vec2", vec2)):
+        if v.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
+    result = np.asarray(np.multiply.outer(widened(vec1), widened(vec2)))
+    like = common_type(input, vec1, vec2)
+    return _combine(input, result.astype(like), beta, alpha).astype(like, copy=False)
+
+
+addr = general(
+    "addr(input, vec1, vec2, *, beta=1, alpha=1)",
+    _addr,
+    vjp={
+        "input": lambda g, beta: _times(g, _conj(beta)),
+        "vec1": lambda g, vec2, alpha: _times(matmul(g, vec2.conj()), _conj(alpha)),
+        "vec2": lambda g, vec1, alpha: _times(matmul(g.mT, vec1.conj()), _conj(alpha)),
+    },
+    in_place=True,
+    samples=lambda make: [(make(2, 3), make(2), make(3))],
+    doc="beta * input + alpha * outer(vec1, vec2).",
+)
+
+
+def _batched(batch1: Array, batch2: Array) -> Any:
+    if batch1.ndim != 3 or batch2.ndim != 3:
+        dim_in(2, min(batch1.ndim, batch2.ndim))
+    return _bmm(batch1, batch2)
+
+
+def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+    if batch1.ndim == 3 and batch2.ndim == 3:
+        _expand_check(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
+    return _combine(input, _batched(batch1, batch2), beta, alpha)
+
+
+baddbmm = general(
+    "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)",
+    _baddbmm,
+    vjp={
+        "input": lambda g, beta: _times(g, _conj(beta)),
+        "batch1": lambda g, batch2, alpha: _times(matmul(g, batch2.mH), _conj(alpha)),
+        "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
+    },
+    in_place=True,
+    samples=lambda make: [(make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
+    doc="beta * input + alpha * bmm(batch1, batch2).",
+)
+
+
+def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+    if batch1.ndim == 3 and batch2.ndim == 3:
+        _expand_check(input, (batch1.shape[1], batch2.shape[2]))
+    product = _batched(batch1, batch2)
+    return _combine(input, rounded(widened(product).sum(0), product), beta, alpha)
+
+
+addbmm = general(
+    "addbmm(input, batch1, batch2, *, beta=1, alpha=1)",
+    _addbmm,
+    vjp={
+        "input": lambda g, beta: _times(g, _conj(beta)),
+        "batch1": lambda g, batch2, alpha: _times(matmul(g, batch2.mH), _conj(alpha)),
+        "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
+    },
+    in_place=True,
+    samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
+    doc="beta * input + alpha * the sum of the products of a stack.",
+)
+
+# ---- linear: what a layer does
+
+
+def _linear(x: Array, w: Array, bias: Array | None) -> Any:
+    if x.ndim == 0 or w.ndim == 0:
+        raise RuntimeError(
+            "both arguments to linear need to be at least 1D, "
+            f"but they are {x.ndim}D and {w.ndim}D"
+        )
+    if bias is not None and w.ndim != 2:
+        raise RuntimeError(f"mat2 must be a matrix, got {w.ndim}-D tensor")
+    if bias is not None and not x.dtype == w.dtype == bias.dtype:
+        other = bias if bias.dtype != w.dtype else x
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {scalar_name(other)} and {scalar_name(w)}"
+        )
+    # The error speaks of the matrices that are multiplied: all rows of x, and w transposed.
+    rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 and w.ndim == 2 else x
+    if bias is not None and rows.shape[-1] == w.shape[1]:
+        _expand_check(bias, (rows.shape[0], w.shape[0]))
+    result = multiply(rows, w.T)
+    if bias is not None:
+        result = rounded(widened(result) + widened(bias), x)
+    return result if w.ndim != 2 else result.reshape(*x.shape[:-1], w.shape[0])
+
+
+def _linear_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
+    """The gradients of a layer in one call. What no needed gradient reads may be None."""
+    if g.dtype.char not in "fd":
+        return NotImplemented
+    need_x, need_w = needs[0], needs[1]
+    if x is not None and w is not None:
+        grads = _kernels.linear_backward(g, x, w, need_x, need_w, len(needs) > 2 and needs[2])
+        return grads if len(needs) > 2 or grads is NotImplemented else grads[:2]
+    n = g.shape[-1]
+    grads = (
+        _kernels.matmul(g, w) if need_x else None,
+        _kernels.matmul(g.reshape(-1, n).T, x.reshape(-1, x.shape[-1])) if need_w else None,
+    )
+    if len(needs) > 2:
+        grads += (_kernels.sum(g, tuple(range(g.ndim - 1))) if needs[2] else None,)
+    return NotImplemented if any(part is NotImplemented for part in grads) else grads
+
+
+def _weight_grad(g: Any, input: Any, weight_shape: Any) -> Any:
+    if len(weight_shape) == 1:
+        return g.unsqueeze(-1) * input.conj()
+    return matmul(g.reshape(-1, g.shape[-1]).mT, input.reshape(-1, input.shape[-1]).conj())
+
+
+def _input_grad(g: Any, weight: Any) -> Any:
+    if weight.ndim == 1:
+        return g.unsqueeze(-1) * weight.conj()
+    return matmul(g, weight.conj())
+
+
+def _layers(make: Any) -> Any:
+    return [(make(2, 3), make(4, 3)), (make(3), make(4, 3)), (make(2, 2, 3), make(4, 3))]
+
+
+linear = bilinear(
+    "linear(input, weight, bias: Tensor = None)",
+    _linear,
+    native=_kernels.linear,
+    transpose={"input": _input_grad, "weight": _weight_grad},
+    backward=(_linear_backward, "g input weight needs"),
+    node="MmBackward0",
+    where="nn",
+    method=False,
+    samples=_layers,
+    doc="input @ weight.T + bias, over any leading dimensions of input.",
+)
+_linear_bias = general(
+    "_linear_bias(input, weight, bias: Tensor = None)",
+    _linear,
+    native=_kernels.linear,
+    vjp={
+        "input": _input_grad,
+        "weight": _weight_grad,
+        "bias": lambda g: g.sum(tuple(range(g.ndim - 1))) if g.ndim > 1 else g,
+    },
+    backward=(_linear_backward, "g input weight needs"),
+    node="AddmmBackward0",
+    where="nn",
+    method=False,
+    samples=lambda make: [(*a, make(4)) for a in _layers(make)],
+    doc="`linear` with a bias.",
+)
+variant(linear, "bias", "given", _linear_bias)
+
+
+@composite(where="nn", method=False)
+def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
+    lead = input1.shape[:-1]
+    if input2.shape[:-1] != lead:
+        raise RuntimeError(
+            "bilinear(): input dimensions do not match: got "
+            f"{listed(input1.shape)} and {listed(input2.shape)}"
+        )
+    for i, x in ((1, input1), (2, input2)):
+        if x.shape[-1] != weight.shape[i]:
+            raise RuntimeError(
+                f"bilinear(): input{i} size does not match weight size: "
+                f"got {x.shape[-1]} but expected {weight.shape[i]}"
+            )
+    k, m, n = weight.shape
+    x = input1.reshape(-1, m)
+    y = input2.reshape(-1, n)
+    rows = matmul(x, weight.permute(1, 0, 2).reshape(m, k * n)).reshape(-1, k, n)
+    result = matmul(rows, y.unsqueeze(-1)).squeeze(-1)
+    if bias is not None:
+        result = result + bias
+    return result.reshape(*lead, k)
+
+
+namespace("nn")["bilinear"] = namespace("nn").pop("bilinear_form")
+namespace("torch")["bilinear"] = namespace("nn")["bilinear"]
+
+# ---- products of several tensors
+
+
+@composite(method=False)
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sums of products over several dimensions: the last `dims` of a with the first of b, or pairs of lists."""
+    if isinstance(dims, _core.Tensor):
+        dims = dims.tolist() if dims.ndim else int(dims)
+    if isinstance(dims, (tuple, list)):
+        dims_a, dims_b = dims
+        dims_a = [dims_a] if isinstance(dims_a, int) else list(dims_a)
+        dims_b = [dims_b] if isinstance(dims_b, int) else list(dims_b)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    if len(dims_a) != len(dims_b):
+        raise RuntimeError("both dimension lists should have same length")
+    for i, (p, q) in enumerate(zip(dims_a, dims_b, strict=True)):
+        size_a, size_b = a.shape[p], b.shape[q]
+        if size_a == size_b:
+            continue
+        if size_b == 1:
+            a = a.sum(p, keepdim=True)
+        elif size_a == 1:
+            b = b.sum(q, keepdim=True)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {size_a} in dim {dims_a[i]} "
+                f"and second has size {size_b} in dim {dims_b[i]}"
+            )
+    gone_a = [dim_in(d, a.ndim) for d in dims_a]
+    gone_b = [dim_in(d, b.ndim) for d in dims_b]
+    kept_a = [d for d in range(a.ndim) if d not in gone_a]
+    kept_b = [d for d in range(b.ndim) if d not in gone_b]
+    size = math.prod(a.shape[d] for d in gone_a)
+    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
+    rows = math.prod(a.shape[d] for d in kept_a)
+    columns = math.prod(b.shape[d] for d in kept_b)
+    left = a.permute(*kept_a, *gone_a).reshape(rows, size)
+    right = b.permute(*gone_b, *kept_b).reshape(size, columns)
+    return mm(left, right).reshape(shape)
+
+
+@composite
+def kron(input: Any, other: Any) -> Any:
+    """The Kronecker product: every element of input times all of other."""
+    n = max(input.ndim, other.ndim)
+    p = (1,) * (n - input.ndim) + tuple(input.shape)
+    q = (1,) * (n - other.ndim) + tuple(other.shape)
+    left = input.reshape([s for size in p for s in (size, 1)])
+    right = other.reshape([s for size in q for s in (1, size)])
+    return (left * right).reshape([s * t for s, t in zip(p, q, strict=True)])
+
+
+def _cross(a: Array, b: Array, dim: int) -> Array:
+    if a.ndim != b.ndim:
+        raise RuntimeError(
+            "linalg.cross: inputs must have the same number of dimensions.\n"
+            f"They are {a.ndim} and {b.ndim}."
+        )
+    dim = dim_in(dim, a.ndim)
+    if a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
+        )
+    kind = common_type(a, b)
+    x = np.moveaxis(widened(a), dim, 0)
+    y = np.moveaxis(widened(b), dim, 0)
+    parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
+    return np.ascontiguousarray(np.stack(parts, axis=dim).astype(kind, copy=False))
+
+
+linalg_cross = bilinear(
+    "_linalg_cross(input, other, *, dim=-1)",
+    _cross,
+    transpose={
+        "input": lambda g, other, dim: linalg_cross(other.conj(), g, dim=dim),
+        "other": lambda g, input, dim: linalg_cross(g, input.conj(), dim=dim),
+    },
+    node="LinalgCrossBackward0",
+    method=False,
+    samples=lambda make: [(make(2, 3), make(2, 3)), (make(3, 2), make(3, 1), {"dim": 0})],
+    doc="The vector product along a dimension of size 3.",
+)
+namespace("linalg")["cross"] = linalg_cross
+
+
+@composite
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The vector product along `dim`; without it, along the first dimension of size 3."""
+    if dim is None:
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), -1)
+        if dim < 0:
+            raise RuntimeError(
+                f"no dimension of size 3 in input\nIts shape is {listed(input.shape)}."
+            )
+    return linalg_cross(input, other, dim=dim)
+
+
+def _trace(a: Array) -> Any:
+    if a.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {a.ndim}")
+    if a.dtype == np.bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    total = widened(a).diagonal().sum(dtype=np.int64 if a.dtype.kind in "iu" else None)
+    return np.asarray(total) if a.dtype.kind in "iu" else rounded(np.asarray(total), a)
+
+
+def _times_identity(g: Array, shape: Any) -> Array:
+    out = np.zeros(shape, g.dtype)
+    np.fill_diagonal(out, g)
+    return out
+
+
+trace = linear_kind(
+    "trace(input)",
+    _trace,
+    transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
+    samples=lambda make: [(make(3, 3),), (make(2, 4),)],
+    doc="The sum of a matrix's diagonal.",
+)
+_trace_transpose = linear_kind(
+    "_trace_transpose(input, shape: plain)",
+    _times_identity,
+    transpose={"input": lambda g: trace(g)},
+    method=False,
+    samples=lambda make: [(make(), (2, 3))],
+    doc="The identity matrix of a shape, times a number.",
+)
+
+
+def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each run of a product of matrices so that it takes the fewest multiplications."""
+    n = len(sizes) - 1
+    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+    return split
+
+
+@composite(where="linalg", method=False)
+def multi_dot(tensors: Any) -> Any:
+    """The product of several matrices in the cheapest order; the first and the last may be vectors."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, last = tensors[0], tensors[-1]
+    for i, t in enumerate(tensors):
+        ends = i in (0, len(tensors) - 1)
+        if not (t.ndim == 2 or (ends and t.ndim == 1)):
+            where = f"tensor {i} must be 2D" if not ends else f"tensor {i} must be 1D or 2D"
+            raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
+    shapes = [tuple(t.shape) for t in tensors]
+    if first.ndim == 1:
+        tensors[0], shapes[0] = first.unsqueeze(0), (1, first.shape[0])
+    if last.ndim == 1:
+        tensors[-1], shapes[-1] = last.unsqueeze(-1), (last.shape[0], 1)
+    for i in range(len(tensors) - 1):
+        if shapes[i][1] != shapes[i + 1][0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(shapes[i])} and "
+                f"{listed(shapes[i + 1])} cannot be multiplied"
+            )
+    split = _best_order([s[0] for s in shapes] + [shapes[-1][1]])
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return tensors[i]
+        k = split[i, j]
+        return mm(product(i, k), product(k + 1, j))
+
+    result = product(0, len(tensors) - 1)
+    if last.ndim == 1:
+        result = result.squeeze(-1)
+    return result.squeeze(0) if first.ndim == 1 else result
+
+
+@composite(method=False)
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices in the cheapest order."""
+    if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
+        matrices = tuple(matrices[0])
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+
+
+@composite(where="linalg", method=False)
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """The inner products of vectors along a dimension; x is conjugated."""
+    return (x.conj() * y).sum(dim)
+
+
+# torch.linalg's names of the same functions.
+namespace("linalg")["matmul"] = matmul

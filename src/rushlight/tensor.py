@@ -1,0 +1,422 @@
+"""What Tensor has beside ops: text, conversions to Python, copies, pickling, devices."""
+
+from __future__ import annotations
+
+import copyreg
+from typing import Any
+
+import numpy as np
+
+from . import _core, device, dtypes, printing
+from ._missing import missing_attribute
+from .ops._op import namespace
+
+__all__ = ["tensor_types"]
+
+Tensor = _core.Tensor
+_wrap = _core.wrap
+
+_INVALID = 8  # TensorFlag::kNoGradView
+
+
+# ---- text
+
+
+def _suffixes(t: Any) -> list[str]:
+    if t.grad_fn is not None:
+        name = type(t.grad_fn).__name__
+        return [f"grad_fn=<{name}>"]
+    return ["requires_grad=True"] if t.requires_grad else []
+
+
+def text(self: Any) -> str:
+    """The tensor as PyTorch prints it."""
+    return printing.tensor_text(self._array, self.dtype, suffixes=_suffixes(self))
+
+
+def _format(self: Any, spec: str) -> str:
+    if self.dim() == 0 and type(self) is Tensor:
+        return printing.format_scalar(self._array, spec)
+    return object.__format__(self, spec)
+
+
+# ---- Python values
+
+
+def tolist(self: Any) -> Any:
+    """The elements as nested lists; the number itself for 0 dimensions."""
+    array = self._array
+    return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
+
+
+def _complex(self: Any) -> complex:
+    return complex(self.item())
+
+
+def _contains(self: Any, element: Any) -> bool:
+    if isinstance(element, Tensor) or isinstance(element, (int, float, complex, bool)):
+        return bool((self == element).any())
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
+
+
+def _reversed(self: Any) -> Any:
+    return self.flip(0) if self.dim() else self
+
+
+def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    if array.dtype == np.bool_:
+        return _wrap(np.array(array))
+    return _wrap(np.array(array))
+
+
+# ---- copies
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+            "at the moment.  If you were attempting to deepcopy a module, this may be because of a "
+            "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    import copy
+
+    result = _core.make_subclass(type(self), _wrap(self._array.copy(order="K")), self.requires_grad)
+    memo[id(self)] = result
+    if self.grad is not None:
+        result.grad = copy.deepcopy(self.grad, memo)
+    if self.__dict__:
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
+
+
+def _rebuild(cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any) -> Any:
+    result = _wrap(array.view(dtype.numpy) if dtype.name == "bfloat16" else array)
+    if cls is not Tensor or requires_grad:
+        result = _core.make_subclass(cls, result, requires_grad)
+    if state:
+        result.__dict__.update(state)
+    return result
+
+
+def _reduce_ex(self: Any, protocol: int) -> Any:
+    array = self._array
+    if self.dtype.name == "bfloat16":
+        array = array.view(np.uint16)
+    return _rebuild, (type(self), array, self.dtype, self.requires_grad, self.__dict__)
+
+
+# ---- device and type
+
+
+def _cpu(self: Any, memory_format: Any = None) -> Any:
+    """The tensor itself: everything lives in main memory."""
+    return self
+
+
+def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Refused: there is no CUDA device here."""
+    device.resolve("cuda")
+    raise AssertionError
+
+
+_TYPE_NAMES = {
+    "FloatTensor": dtypes.float32,
+    "DoubleTensor": dtypes.float64,
+    "HalfTensor": dtypes.float16,
+    "BFloat16Tensor": dtypes.bfloat16,
+    "LongTensor": dtypes.int64,
+    "IntTensor": dtypes.int32,
+    "ShortTensor": dtypes.int16,
+    "CharTensor": dtypes.int8,
+    "ByteTensor": dtypes.uint8,
+    "BoolTensor": dtypes.bool,
+    "ComplexFloatTensor": dtypes.complex64,
+    "ComplexDoubleTensor": dtypes.complex128,
+}
+
+
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the legacy tensor type, or the tensor converted to a type."""
+    if dtype is None:
+        return f"torch.{self.dtype.scalar_name}Tensor"
+    if isinstance(dtype, str):
+        short = dtype.rpartition(".")[2]
+        if short not in _TYPE_NAMES:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = _TYPE_NAMES[short]
+    elif isinstance(dtype, _TensorType):
+        dtype = dtype.dtype
+    return self.to(dtype)
+
+
+class _TensorType(type):
+    """The legacy constructors: torch.FloatTensor and its like."""
+
+    dtype: Any
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _legacy(cls.dtype, f"torch.{cls.__name__}", args, kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch.Tensor(...) and its kind: sizes make an unset tensor, data a copy."""
+    kwargs.pop("device", None)
+    from .ops.creation import allocate, array_of, shape_of
+
+    if kwargs:
+        raise TypeError(f"new() received an invalid combination of arguments: {sorted(kwargs)}")
+    if not args:
+        return _wrap(np.empty(0, dtype.numpy))
+    first = args[0]
+    from .size import Size
+
+    if len(args) == 1 and not isinstance(first, (int, np.integer, Size)):
+        if isinstance(first, Tensor):
+            if first.dtype is not dtype:
+                raise TypeError(
+                    f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})"
+                )
+            return first.detach()
+        if isinstance(first, float):
+            raise TypeError(
+                "new(): data must be a sequence (got float)"
+            )
+        return _wrap(array_of(first, dtype))
+    return _wrap(allocate(shape_of("new", args), dtype.numpy))
+
+
+def _legacy_name(dtype: Any) -> str:
+    return f"torch.{dtype.scalar_name}Tensor"
+
+
+def tensor_types() -> dict[str, Any]:
+    """The legacy type objects by name."""
+    types = {}
+    for name, dtype in _TYPE_NAMES.items():
+        types[name] = _TensorType(name, (), {"dtype": dtype, "__module__": "torch"})
+    return types
+
+
+def _tensor_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    if "requires_grad" in kwargs and cls is not Tensor:
+        wants = kwargs.pop("requires_grad")
+    else:
+        wants = False
+    made = _legacy(dtypes.get_default_dtype(), "torch.Tensor", args, kwargs)
+    return made if cls is Tensor and not wants else _core.make_subclass(cls, made, wants)
+
+
+def _new(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """A tensor of this one's dtype from sizes or data."""
+    return _legacy(self.dtype, "new", args, kwargs)
+
+
+@property  # type: ignore[misc]
+def _is_cuda(self: Any) -> bool:
+    """Whether the tensor lives on a GPU: never."""
+    return False
+
+
+def _as_subclass(self: Any, cls: Any) -> Any:
+    """The same storage as an instance of a subclass."""
+    return _core.make_subclass(cls, self, self.requires_grad and self.is_leaf)
+
+
+def _detach_(self: Any) -> Any:
+    """Cut the tensor off its history, in place."""
+    if self._is_view():
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using "
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
+            "gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+            "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+            "torch/optim/optimizer.py as the solution."
+        )
+    self._cut()
+    return self
+
+
+def _share_memory(self: Any) -> Any:
+    """Memory is not shared between processes here; gives back the tensor."""
+    return self
+
+
+def _set(self: Any, source: Any) -> Any:
+    """Take over another tensor's storage."""
+    self._array = source._array
+    return self
+
+
+def _apply(self: Any, function: Any) -> Any:
+    """Replace every element by function(element)."""
+    flat = [function(x) for x in self._array.ravel().tolist()]
+    self._array[...] = np.array(flat, self._array.dtype).reshape(self._array.shape)
+    self._bump_version()
+    return self
+
+
+def _map(self: Any, other: Any, function: Any) -> Any:
+    """Replace every element by function(element, other's element)."""
+    right = np.broadcast_to(other._array, self._array.shape).ravel().tolist()
+    flat = [function(a, b) for a, b in zip(self._array.ravel().tolist(), right, strict=True)]
+    self._array[...] = np.array(flat, self._array.dtype).reshape(self._array.shape)
+    self._bump_version()
+    return self
+
+
+class _Storage:
+    """The little of torch's storages that programs ask for."""
+
+    def __init__(self, tensor: Any) -> None:
+        array = tensor._array
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        self._root = array
+
+    def data_ptr(self) -> int:
+        return int(self._root.__array_interface__["data"][0])
+
+    def nbytes(self) -> int:
+        return int(self._root.nbytes)
+
+    def size(self) -> int:
+        return int(self._root.size)
+
+    __len__ = size
+
+    def tolist(self) -> list[Any]:
+        return self._root.ravel().tolist()  # type: ignore[no-any-return]
+
+
+def _getattr(self: Any, name: str) -> Any:
+    raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
+
+
+def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
+    return _core.make_subclass(cls, data, require_grad)
+
+
+_METHODS: dict[str, Any] = {
+    "__format__": _format,
+    "tolist": tolist,
+    "__complex__": _complex,
+    "__contains__": _contains,
+    "__reversed__": _reversed,
+    "__deepcopy__": _deepcopy,
+    "__reduce_ex__": _reduce_ex,
+    "__array_priority__": 1000,
+    "__array_wrap__": _array_wrap,
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "type": _type,
+    "new": _new,
+    "as_subclass": _as_subclass,
+    "detach_": _detach_,
+    "share_memory_": _share_memory,
+    "pin_memory": _share_memory,
+    "set_": _set,
+    "apply_": _apply,
+    "map_": _map,
+    "untyped_storage": _Storage,
+    "storage": _Storage,
+    "_typed_storage": _Storage,
+    "get_device": lambda self: -1,
+    "is_shared": lambda self: False,
+    "is_pinned": lambda self: False,
+    "is_floating_point": lambda self: self.dtype.is_floating_point,
+    "is_complex": lambda self: self.dtype.is_complex,
+    "is_signed": lambda self: self.dtype.is_signed,
+    "is_conj": lambda self: False,
+    "is_neg": lambda self: False,
+    "resolve_conj": lambda self: self,
+    "resolve_neg": lambda self: self,
+    "has_names": lambda self: False,
+    "_make_subclass": staticmethod(_make_subclass),
+    "device": property(lambda self: device.cpu, doc="Where the tensor lives."),
+    "layout": property(lambda self: device.strided, doc="How elements are laid out."),
+    "is_cuda": _is_cuda,
+    "is_cpu": property(lambda self: True),
+    "is_mps": _is_cuda,
+    "is_meta": _is_cuda,
+    "is_sparse": _is_cuda,
+    "is_sparse_csr": _is_cuda,
+    "is_quantized": _is_cuda,
+    "is_nested": _is_cuda,
+    "is_xpu": _is_cuda,
+    "is_mkldnn": _is_cuda,
+    "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes an element."),
+    "nbytes": property(lambda self: self._array.nbytes, doc="Bytes of all elements."),
+    "name": property(lambda self: None),
+    "names": property(lambda self: (None,) * self.dim()),
+    "volatile": property(lambda self: False),
+    "_backward_hooks": property(lambda self: None),
+    "__getattr__": _getattr,
+}
+
+for _name, _value in _METHODS.items():
+    setattr(Tensor, _name, _value)
+
+copyreg.pickle(dtypes.dtype, lambda d: (_dtype_by_name, (d.name,)))
+
+
+def _dtype_by_name(name: str) -> Any:
+    return dtypes._by_name(name)
+
+
+_core.register(callbacks={"repr": text, "tensor_new": _tensor_new})
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether a tensor's dtype is a real floating type."""
+    return bool(input.dtype.is_floating_point)
+
+
+def is_complex(input: Any) -> bool:
+    """Whether a tensor's dtype is complex."""
+    return bool(input.dtype.is_complex)
+
+
+def numel(input: Any) -> int:
+    """The number of elements."""
+    return int(input.numel())
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's type, with the module it lives in."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    cls = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(cls, "__module__", "") or ""
+    name = cls.__qualname__
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype of arithmetic between two tensors or numbers."""
+    return _core.result_type((tensor1, tensor2))
+
+
+namespace("torch").update(
+    is_tensor=is_tensor,
+    is_floating_point=is_floating_point,
+    is_complex=is_complex,
+    numel=numel,
+    typename=typename,
+    result_type=result_type,
+)

@@ -1,0 +1,259 @@
+"""`DataLoader`: batches of a dataset, in order or shuffled, made here or in worker processes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from rushlight import base as rl
+
+from .collate import default_collate, default_convert
+from .dataset import IterableDataset
+from .fetch import fetcher
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rushlight import Generator
+
+T_co = TypeVar("T_co", covariant=True)
+
+_FIXED = frozenset(
+    ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+)
+
+
+class _InfiniteConstantSampler(Sampler[None]):
+    """None for ever: what an iterable dataset is asked for."""
+
+    def __iter__(self) -> Iterator[None]:
+        while True:
+            yield None
+
+
+class DataLoader(Generic[T_co]):
+    """Iterates over batches of a dataset.
+
+    Args:
+        dataset: with `__getitem__` and `__len__`, or an `IterableDataset`.
+        batch_size: samples a batch; None yields single samples.
+        shuffle: a new random order in every pass.
+        sampler, batch_sampler: the order, instead of `shuffle`.
+        num_workers: processes that make batches ahead; 0 makes them here.
+        collate_fn: from a list of samples to a batch.
+        drop_last: leave out a last batch that is not full.
+        timeout: seconds to wait for a worker, 0 for ever.
+        worker_init_fn: called with the worker's number when it starts.
+        generator: where the order (and the workers' seeds) are drawn from.
+        prefetch_factor: batches made ahead by each worker.
+        persistent_workers: keep the workers from pass to pass.
+        in_order: yield batches in order even where a later one is ready first.
+    """
+
+    _initialized = False
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        if num_workers < 0:
+            raise ValueError(
+                "num_workers option should be non-negative; "
+                "use num_workers=0 to disable multiprocessing."
+            )
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing."
+                "let num_workers > 0 to enable multiprocessing, "
+                "otherwise set prefetch_factor to None."
+            )
+        if num_workers > 0 and prefetch_factor is None:
+            prefetch_factor = 2
+        if prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
+        if persistent_workers and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        if multiprocessing_context is not None and num_workers == 0:
+            raise ValueError(
+                "multiprocessing_context can only be used with "
+                "multi-process loading (num_workers > 0), but got "
+                f"num_workers={num_workers}"
+            )
+        self._iterable = isinstance(dataset, IterableDataset)
+        if self._iterable:
+            for name, value in (
+                ("shuffle", shuffle),
+                ("sampler", sampler),
+                ("batch_sampler", batch_sampler),
+            ):
+                if value is not None and value is not False:
+                    raise ValueError(
+                        "DataLoader with IterableDataset: expected unspecified "
+                        f"{name} option, but got {name}={value}"
+                    )
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive "
+                    "with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError(
+                "batch_size=None option disables auto-batching "
+                "and is mutually exclusive with drop_last"
+            )
+        if sampler is None:
+            if self._iterable:
+                sampler = _InfiniteConstantSampler()
+            elif shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
+            else:
+                sampler = SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.num_workers = num_workers
+        self.prefetch_factor = prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.generator = generator
+        self.persistent_workers = persistent_workers
+        self.in_order = in_order
+        if collate_fn is None:
+            collate_fn = default_collate if self._auto_collation else default_convert
+        self.collate_fn = collate_fn
+        self._reported_length: int | None = None
+        self._iterator: Any = None
+        self._initialized = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._initialized and name in _FIXED:
+            raise ValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized"
+            )
+        super().__setattr__(name, value)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __len__(self) -> int:
+        if not self._iterable:
+            return len(self._index_sampler)
+        length = self._reported_length = len(self.dataset)
+        if self.batch_size is not None:
+            full, rest = divmod(length, self.batch_size)
+            length = full + (1 if rest and not self.drop_last else 0)
+        return length
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.pin_memory and not rl.cuda.is_available():
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, "
+                "then device pinned memory won't be used.",
+                stacklevel=2,
+            )
+        if self.num_workers == 0:
+            return _LocalIterator(self)
+        from .worker import WorkerIterator  # multiprocessing is only imported where it is used
+
+        if not self.persistent_workers:
+            return WorkerIterator(self)
+        if self._iterator is None:
+            self._iterator = WorkerIterator(self)
+        else:
+            self._iterator.restart()
+        return self._iterator  # type: ignore[no-any-return]
+
+    def check_worker_number_rationality(self) -> None:
+        """Kept for programs that call it: any number of workers is taken as meant."""
+
+
+class LengthCheck:
+    """Warns where a stream yields more samples than its `__len__` told."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self.loader = loader
+        self.yielded = 0
+
+    def count(self) -> None:
+        """Notes one more item."""
+        self.yielded += 1
+        told = self.loader._reported_length
+        if told is None or self.yielded <= told:
+            return
+        text = (
+            f"Length of IterableDataset {self.loader.dataset} was reported to be {told}"
+            f"(when accessing len(dataloader)), but {self.yielded} samples have been fetched. "
+        )
+        if self.loader.num_workers > 0:
+            text += (
+                "For multiprocessing data-loading, this could be caused by not properly "
+                "configuring the IterableDataset replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
+                "for examples."
+            )
+        warnings.warn(text, stacklevel=3)
+
+
+class _LocalIterator:
+    """One pass over the batches, made in this process."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        if loader.timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._sampler = loader._index_sampler
+        self._places = iter(self._sampler)
+        # PyTorch draws the workers' seed in every pass, workers or not: so the streams agree.
+        self._base_seed = draw_seed(loader.generator)
+        self._fetch = fetcher(
+            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+        )
+        self._check = LengthCheck(loader) if loader._iterable else None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        batch = self._fetch(next(self._places))
+        if self._check is not None:
+            self._check.count()
+        return batch
+
+    def __len__(self) -> int:
+        return len(self._sampler)

@@ -1,0 +1,314 @@
+"""Loading in worker processes. `multiprocessing` is imported when the first worker is started.
+
+Tasks are numbered: (pass, number, indices) goes to a worker's own queue, (pass, number, batch)
+comes back on a shared one. Results of an earlier pass are dropped, so that a pass may be left
+half-way and persistent workers go on.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rushlight import base as rl
+
+from .fetch import fetcher
+from .sampler import draw_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_POLL_SECONDS = 5.0
+_STOP_SECONDS = 2.0
+
+
+class WorkerInfo:
+    """What `get_worker_info` tells inside a worker: its number, how many there are, its seed and
+    dataset.
+    """
+
+    __slots__ = ("dataset", "id", "num_workers", "seed")
+
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
+        self.id = id
+        self.num_workers = num_workers
+        self.seed = seed
+        self.dataset = dataset
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
+        return f"WorkerInfo({shown})"
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Inside a worker process, what it is; None in the main process."""
+    return _worker_info
+
+
+class _Failure:
+    """An exception on its way from a worker to the main process."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind = type(error)
+        self.text = f"Caught {self.kind.__name__} {where}.\nOriginal {traceback.format_exc()}"
+
+    def reraise(self) -> None:
+        """Raises an exception of the same type that carries the worker's traceback."""
+        if self.kind is KeyError:
+            raise KeyError(_Verbatim(self.text))
+        try:
+            error = self.kind(self.text)
+        except Exception:
+            raise RuntimeError(self.text) from None
+        raise error
+
+
+class _Verbatim(str):
+    """A message that KeyError prints as it is, not its repr."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _StreamEnd:
+    """A worker's stream has no more samples."""
+
+
+def _numpy_seed(base_seed: int, worker: int) -> Any:
+    """Seeds for NumPy's global generator, different in every worker and pass."""
+    low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
+    return np.random.SeedSequence([worker, low, high, 0]).generate_state(4)
+
+
+def _work(
+    worker: int,
+    workers: int,
+    base_seed: int,
+    dataset: Any,
+    options: tuple[Any, ...],
+    init_fn: Any,
+    tasks: Any,
+    results: Any,
+) -> None:
+    """The loop of a worker process."""
+    global _worker_info
+    seed = base_seed + worker
+    random.seed(seed)
+    rl.manual_seed(seed)
+    np.random.seed(_numpy_seed(base_seed, worker))
+    rl.set_num_threads(1)
+    _worker_info = WorkerInfo(worker, workers, seed, dataset)
+    where = f"in DataLoader worker process {worker}"
+    failure: _Failure | None = None
+    if init_fn is not None:
+        try:
+            init_fn(worker)
+        except Exception as error:
+            failure = _Failure(error, where)
+    fetch: Any = None
+    current = -1
+    try:
+        while (task := tasks.get()) is not None:
+            epoch, number, places = task
+            result: Any
+            if failure is not None:
+                result, failure = failure, None
+            else:
+                try:
+                    if epoch != current:
+                        fetch = fetcher(dataset, *options)
+                        current = epoch
+                    result = fetch(places)
+                except StopIteration:
+                    result = _StreamEnd()
+                except Exception as error:
+                    result = _Failure(error, where)
+            results.put((epoch, number, worker, result))
+    except KeyboardInterrupt:
+        pass  # the main process reports it
+
+
+class WorkerIterator:
+    """One pass over the batches, made by worker processes ahead of their use."""
+
+    def __init__(self, loader: Any) -> None:
+        import multiprocessing
+
+        from .dataloader import LengthCheck
+
+        context = loader.multiprocessing_context
+        if context is None or isinstance(context, str):
+            valid = multiprocessing.get_all_start_methods()
+            if context is not None and context not in valid:
+                raise ValueError(
+                    "multiprocessing_context option should specify a valid start method in "
+                    f"{valid!r}, but got multiprocessing_context={context!r}"
+                )
+            context = multiprocessing.get_context(context)
+        self._loader = loader
+        self._sampler = loader._index_sampler
+        self._check = LengthCheck(loader) if loader._iterable else None
+        self._places: Iterator[Any] = iter(self._sampler)
+        self._base_seed = draw_seed(loader.generator)
+        self._epoch = 0
+        self._process = os.getpid()
+        self._results = context.Queue()
+        self._tasks: list[Any] = []
+        self._workers: list[Any] = []
+        options = (loader._auto_collation, loader.collate_fn, loader.drop_last)
+        for worker in range(loader.num_workers):
+            tasks = context.Queue()
+            tasks.cancel_join_thread()
+            process = context.Process(
+                target=_work,
+                args=(
+                    worker,
+                    loader.num_workers,
+                    self._base_seed,
+                    loader.dataset,
+                    options,
+                    loader.worker_init_fn,
+                    tasks,
+                    self._results,
+                ),
+                daemon=True,
+            )
+            process.start()
+            self._tasks.append(tasks)
+            self._workers.append(process)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Sets up a pass and asks for the first batches."""
+        self._sent = 0  # tasks given out
+        self._given = 0  # number of the next batch to yield
+        self._ready: dict[int, Any] = {}
+        self._ended: set[int] = set()  # workers whose stream is at its end
+        self._exhausted = False
+        self._next_worker = 0
+        for _ in range(self._loader.prefetch_factor * len(self._workers)):
+            self._send()
+
+    def restart(self) -> None:
+        """Begins another pass with the same workers."""
+        self._epoch += 1
+        self._places = iter(self._sampler)
+        if self._check is not None:
+            self._check.yielded = 0
+        self._begin()
+
+    def __iter__(self) -> WorkerIterator:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def _send(self) -> None:
+        """Gives the next task to the next worker whose stream has not ended."""
+        if self._exhausted or len(self._ended) == len(self._workers):
+            return
+        while self._next_worker in self._ended:
+            self._next_worker = (self._next_worker + 1) % len(self._workers)
+        try:
+            places = next(self._places)
+        except StopIteration:
+            self._exhausted = True
+            return
+        self._tasks[self._next_worker].put((self._epoch, self._sent, places))
+        self._sent += 1
+        self._next_worker = (self._next_worker + 1) % len(self._workers)
+
+    def _receive(self) -> None:
+        """Waits for one result of this pass."""
+        timeout = self._loader.timeout
+        deadline = time.monotonic() + timeout if timeout > 0 else None
+        while True:
+            wait = _POLL_SECONDS
+            if deadline is not None:
+                wait = max(0.0, min(wait, deadline - time.monotonic()))
+            try:
+                epoch, number, worker, result = self._results.get(timeout=wait)
+            except queue.Empty:
+                self._check_alive()
+                if deadline is not None and time.monotonic() >= deadline:
+                    self._shutdown()
+                    raise RuntimeError(f"DataLoader timed out after {timeout} seconds") from None
+                continue
+            if epoch != self._epoch:
+                continue
+            if isinstance(result, _StreamEnd):
+                self._ended.add(worker)
+                if not self._loader.persistent_workers:
+                    self._tasks[worker].put(None)
+            self._ready[number] = result
+            return
+
+    def _check_alive(self) -> None:
+        dead = [
+            str(process.pid)
+            for i, process in enumerate(self._workers)
+            if i not in self._ended and not process.is_alive()
+        ]
+        if dead:
+            self._shutdown()
+            raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(dead)}) exited unexpectedly")
+
+    def __next__(self) -> Any:
+        while self._ready or self._given < self._sent:
+            if self._loader.in_order:
+                number = self._given
+                if number not in self._ready:
+                    self._receive()
+                    continue
+            else:
+                if not self._ready:
+                    self._receive()
+                number = next(iter(self._ready))
+            result = self._ready.pop(number)
+            self._given += 1
+            self._send()
+            if isinstance(result, _StreamEnd):
+                continue
+            if isinstance(result, _Failure):
+                result.reraise()
+            if self._check is not None:
+                self._check.count()
+            return result
+        if not self._loader.persistent_workers:
+            self._shutdown()
+        raise StopIteration
+
+    def _shutdown(self) -> None:
+        """Stops the workers; none is left behind."""
+        workers, self._workers = self._workers, []
+        for tasks in self._tasks:
+            tasks.put(None)
+        deadline = time.monotonic() + _STOP_SECONDS
+        for process in workers:
+            # A worker may wait for room in the pipe: keep it empty.
+            while process.is_alive() and time.monotonic() < deadline:
+                try:
+                    self._results.get(timeout=0.01)
+                except (queue.Empty, EOFError, OSError):
+                    process.join(0.01)
+            if process.is_alive():
+                process.terminate()
+            process.join()
+        for channel in [*self._tasks, self._results]:
+            channel.cancel_join_thread()
+            channel.close()
+        self._tasks = []
+
+    def __del__(self) -> None:
+        # A forked child has a copy of the iterator, but the workers are not its own.
+        if getattr(self, "_workers", None) and self._process == os.getpid():
+            self._shutdown()
