@@ -1,7 +1,7 @@
 // The generator as a Python object, and its samplers over ndarrays.
 //
-// A sampler fills the given array, in the order of its indices whatever its layout, and returns it. The GIL is held
-// throughout: it is what keeps two threads from drawing from one generator at the same time.
+// A sampler fills the given array in the order in which its elements lie in memory, as torch does, and returns it. The GIL is
+// held throughout: it is what keeps two threads from drawing from one generator at the same time.
 #include "bindings/bindings.h"
 
 #include <cmath>
@@ -95,7 +95,19 @@ PyObject* random_bits(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return g ? PyLong_FromUnsignedLongLong(g->next64()) : nullptr;
 }
 
-// Runs draw(data, n) over the elements of args[1] in order and returns the array; draw is false where there is no sampler.
+// The array with its dimensions ordered by falling stride: a new view.
+Ref in_memory_order(const Array& a) {
+  npy_intp order[NPY_MAXDIMS];
+  for (int i = 0; i < a.ndim; i++) {
+    int at = i;
+    for (; at > 0 && std::abs(a.strides[order[at - 1]]) < std::abs(a.strides[i]); at--) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  PyArray_Dims permutation{order, a.ndim};
+  return Ref(PyArray_Transpose(a.array, &permutation));
+}
+
+// Runs draw(dtype, data, n) over the elements of the array and returns it; draw is false where there is no sampler.
 template <class Draw>
 PyObject* filled(const char* name, PyObject* object, Draw draw) {
   Array a;
@@ -105,10 +117,11 @@ PyObject* filled(const char* name, PyObject* object, Draw draw) {
     return nullptr;
   }
   if (a.contiguous()) return draw(a.dtype, a.data, a.size()) ? Py_NewRef(object) : not_implemented();
-  Ref whole = new_ref(a.dtype, a.ndim, a.shape);
+  Ref ordered = in_memory_order(a);
+  Ref whole = ordered ? new_ref(a.dtype, a.ndim, PyArray_DIMS(array_of(ordered))) : Ref();
   if (!whole) return nullptr;
   if (!draw(a.dtype, PyArray_DATA(array_of(whole)), a.size())) return not_implemented();
-  return PyArray_CopyInto(a.array, array_of(whole)) < 0 ? nullptr : Py_NewRef(object);
+  return PyArray_CopyInto(array_of(ordered), array_of(whole)) < 0 ? nullptr : Py_NewRef(object);
 }
 
 // Samplers of two numbers: (generator, out, a, b).
@@ -129,6 +142,23 @@ PyObject* one_number(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Generator* g = generator_of(args[0]);
   if (!g || !double_argument(args[2], a)) return nullptr;
   return filled("the sampler", args[1], [&](DType t, void* p, npy_intp n) { return fill(*g, t, p, n, a); });
+}
+
+// (generator, out, mean, std). Arrays that are not contiguous are drawn element by element, as small ones are.
+PyObject* normal_(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  double mean, std;
+  if (!check_count("normal_", count, 4, 4)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g || !double_argument(args[2], mean) || !double_argument(args[3], std)) return nullptr;
+  if (!(std >= 0)) {
+    Ref value(PyFloat_FromDouble(std));
+    if (value) PyErr_Format(PyExc_RuntimeError, "normal expects std >= 0.0, but found std %R", value.get());
+    return nullptr;
+  }
+  Array a;
+  const bool blocks = as_array(args[1], a) && PyArray_IS_C_CONTIGUOUS(a.array);
+  return filled("normal_", args[1],
+                [&](DType t, void* p, npy_intp n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
 }
 
 // (generator, out, low, high): integers in [low, high)
@@ -279,7 +309,7 @@ PyMethodDef kRandomMethods[] = {
     fast_method("random_set_state", random_set_state, "random_set_state(generator, bytes)"),
     fast_method("random_bits64", random_bits, "random_bits64(generator): the next 64 bits as an int"),
     fast_method("uniform_", two_numbers<fill_uniform>, "uniform_(generator, out, low, high)"),
-    fast_method("normal_", two_numbers<fill_normal>, "normal_(generator, out, mean, std)"),
+    fast_method("normal_", normal_, "normal_(generator, out, mean, std)"),
     fast_method("cauchy_", two_numbers<fill_cauchy>, "cauchy_(generator, out, median, sigma)"),
     fast_method("log_normal_", two_numbers<fill_log_normal>, "log_normal_(generator, out, mean, std)"),
     fast_method("exponential_", one_number<fill_exponential>, "exponential_(generator, out, rate)"),

@@ -121,6 +121,7 @@ struct Saved {
   uint32_t expected;        // version at the time of saving
   Kind kind;
   uint8_t output_nr;
+  bool had_node;  // Input: was no leaf then, so it must not be one now
 };
 
 // Shape and dtype of one output of a node: what its incoming gradient is fitted to.
@@ -264,6 +265,12 @@ struct Op {
     uint32_t wanted_by;  // bit per param: saved when one of those wants a gradient
   };
   std::vector<Save> saves;
+  // The node's class where it depends on the dimensions of the first two arguments (matmul); types live for ever.
+  struct NodeName {
+    int8_t ndim_a, ndim_b;
+    PyTypeObject* type;
+  };
+  std::vector<NodeName> node_types;
   PyTypeObject* node_type;
   PyObject* result_type;               // namedtuple class of several outputs, or nullptr
   // Pointwise

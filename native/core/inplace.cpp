@@ -155,6 +155,14 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   return PyArray_CopyInto(self->array, from);
 }
 
+// A tensor that retains its gradient goes on doing so for its new value.
+int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
+  PyObject* f = callback("move_retained");
+  if (!f) return -1;
+  Ref done(PyObject_CallFunction(f, "OOI", as_object(self), old_node ? old_node : Py_None, old_nr));
+  return done ? 0 : -1;
+}
+
 // `self` as it was: a copy of the values with the history they had, for rules that need the overwritten argument.
 Tensor* keep_original(Tensor* self) {
   Tensor* t = wrap_array(as_array(PyArray_NewCopy(self->array, NPY_KEEPORDER)));
@@ -247,6 +255,8 @@ int check_in_place(Tensor* self, bool recording) {
 }
 
 int rebase_history(Tensor* self, Node* node, uint32_t nr) {
+  Ref before = Ref::borrow(as_object(self->grad_fn));
+  const uint32_t before_nr = self->output_nr;
   Py_INCREF(node);
   Node* old = self->grad_fn;
   self->grad_fn = node;
@@ -255,7 +265,7 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   self->flags &= ~kRequiresGrad;
   Py_XDECREF(old);
   Tensor* base = self->base;
-  if (!base) return 0;
+  if (!base) return self->flags & kRetainsGrad ? move_retained(self, before.get(), before_nr) : 0;
   Op* op = op_callback("view_scatter");
   Geometry g;
   if (!op || geometry_of(self, &g) < 0) return -1;
@@ -271,12 +281,14 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   base->output_nr = 0;
   base->flags &= ~kRequiresGrad;
   Py_XDECREF(old);
-  return remake_grad_fn(self);
+  if (remake_grad_fn(self) < 0) return -1;
+  return self->flags & kRetainsGrad ? move_retained(self, before.get(), before_nr) : 0;
 }
 
 PyObject* run_in_place(Op* op, PyObject** slots) {
   Op* real = choose_variant(op->base, slots);
   if (!real) return nullptr;
+  if (real == op) real = op->base;  // reached through `inplace=True`
   if (!is_tensor(slots[0])) {
     PyErr_Format(PyExc_TypeError, "%U(): argument 'self' (position 1) must be Tensor, not %s", op->name,
                  Py_TYPE(slots[0])->tp_name);

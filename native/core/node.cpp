@@ -103,6 +103,7 @@ int save_input(Saved* slot, PyObject* value) {
     }
     slot->kind = Saved::Input;
     slot->expected = version_of(t);
+    slot->had_node = t->grad_fn != nullptr;
   } else {
     slot->kind = Saved::Object;
   }
@@ -172,6 +173,12 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       const uint32_t now = version_of(t);
       if (now != slot->expected) {
         raise_modified(t->array, t->dtype, now, slot->expected, t->grad_fn, t->output_nr);
+        return nullptr;
+      }
+      if (slot->had_node && !t->grad_fn) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+                        "This is not supported, please use out-of-place `.detach()` instead");
         return nullptr;
       }
       return Py_NewRef(slot->value);

@@ -378,7 +378,14 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
 }
 
 PyObject* call_op(Op* op, PyObject* const* slots) {
-  if (!op->variants.empty() && !(op = choose_variant(op, slots))) return nullptr;
+  if (!op->variants.empty()) {
+    if (!(op = choose_variant(op, slots))) return nullptr;
+    if (op->in_place) {  // `inplace=True`
+      PyObject* bound[kMaxParams];
+      for (int i = 0; i < op->n_params; ++i) bound[i] = slots[i];
+      return run_in_place(op, bound);
+    }
+  }
   Seen seen;
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
@@ -426,7 +433,11 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
   for (uint8_t p : op->edge_params) {
     n_edges += p == op->list_param ? static_cast<int>(PySequence_Fast_GET_SIZE(slots[p])) : 1;
   }
-  Node* node = new_node(op->node_type, Node::OfOp, n_edges, static_cast<int>(op->saves.size()), n_outputs);
+  PyTypeObject* type = op->node_type;
+  for (const Op::NodeName& n : op->node_types) {
+    if (PyArray_NDIM(as_tensor(slots[0])->array) == n.ndim_a && PyArray_NDIM(as_tensor(slots[1])->array) == n.ndim_b) type = n.type;
+  }
+  Node* node = new_node(type, Node::OfOp, n_edges, static_cast<int>(op->saves.size()), n_outputs);
   if (!node) return nullptr;
   Py_INCREF(op);
   node->op = op;
@@ -549,6 +560,7 @@ void op_dealloc(PyObject* self) {
   op->edge_params.~vector();
   op->backward_sources.~vector();
   op->saves.~vector();
+  op->node_types.~vector();
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -657,6 +669,13 @@ void place(Op* op, Source* s, uint32_t wanted_by) {
   }
   s->slot = static_cast<int8_t>(op->saves.size());
   op->saves.push_back({*s, wanted_by});
+}
+
+bool is_kept(Op* op, const Source& s) {
+  for (const Op::Save& save : op->saves) {
+    if (save.source.kind == s.kind && save.source.index == s.index) return true;
+  }
+  return false;
 }
 
 Program* read_program(PyObject* spec) {
@@ -772,8 +791,14 @@ int fill_op(Op* op, PyObject* spec) {
     }
     for (Source& s : rule.sources) place(op, &s, wanted_by);
   }
-  for (int p = 0; p < op->n_params; ++p) {
-    if (op->rule_of[p] >= 0) op->edge_params.push_back(static_cast<uint8_t>(p));
+  if (PyObject* order = field(spec, "edges"); order && order != Py_None) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(order); ++i) {
+      op->edge_params.push_back(static_cast<uint8_t>(PyLong_AsLong(PyList_GET_ITEM(order, i))));
+    }
+  } else {
+    for (int p = 0; p < op->n_params; ++p) {
+      if (op->rule_of[p] >= 0) op->edge_params.push_back(static_cast<uint8_t>(p));
+    }
   }
   op->differentiable = !op->rules.empty();
   PyObject* fused = field(spec, "backward");
@@ -783,7 +808,8 @@ int fill_op(Op* op, PyObject* spec) {
     if (read_sources(sources, &op->backward_sources) < 0) return -1;
     uint32_t all = 0;
     for (uint8_t p : op->edge_params) all |= 1u << p;
-    for (Source& s : op->backward_sources) place(op, &s, all);
+    // What a rule already keeps is kept when that rule needs it; the kernel gets None otherwise.
+    for (Source& s : op->backward_sources) place(op, &s, is_kept(op, s) ? 0 : all);
     op->backward = Py_NewRef(function);
   }
   PyObject* node = field(spec, "node");
@@ -791,6 +817,16 @@ int fill_op(Op* op, PyObject* spec) {
     op->node_type = node_type(PyUnicode_AsUTF8(node));
     if (!op->node_type) return -1;
     Py_INCREF(op->node_type);
+  }
+  if (PyObject* nodes = field(spec, "nodes"); nodes && nodes != Py_None) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); ++i) {
+      int a, b;
+      const char* name;
+      if (!PyArg_ParseTuple(PyList_GET_ITEM(nodes, i), "iis", &a, &b, &name)) return -1;
+      PyTypeObject* type = node_type(name);
+      if (!type) return -1;
+      op->node_types.push_back({static_cast<int8_t>(a), static_cast<int8_t>(b), type});
+    }
   }
   op->opcode = -1;
   PyObject* kernel = field(spec, "kernel");
@@ -829,6 +865,7 @@ Op* allocate_op() {
   new (&op->edge_params) std::vector<uint8_t>();
   new (&op->backward_sources) std::vector<Source>();
   new (&op->saves) std::vector<Op::Save>();
+  new (&op->node_types) std::vector<Op::NodeName>();
   op->vectorcall = op_vectorcall;
   op->list_param = -1;
   op->opcode = -1;

@@ -229,8 +229,8 @@ void fill_normal_small_type(Generator& g, T* out, ptrdiff_t n, float mean, float
 
 }  // namespace
 
-bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std) {
-  if (n < kVectorNormal)
+bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std, bool blocks) {
+  if (n < kVectorNormal || !blocks)
     return with_float_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return std::fma(g.normal_double(), std, mean); }); });
   const float m = static_cast<float>(mean), s = static_cast<float>(std);
   switch (dtype) {

@@ -57,7 +57,8 @@ class Generator {
 // before anything is drawn. ---
 
 bool fill_uniform(Generator& g, DType dtype, void* out, ptrdiff_t n, double from, double to);
-bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std);
+// From sixteen on in groups of sixteen if `blocks`, otherwise one by one: two different streams.
+bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std, bool blocks);
 // base + a draw modulo range; range 0 means 2^64, the draw itself.
 bool fill_integers(Generator& g, DType dtype, void* out, ptrdiff_t n, uint64_t range, int64_t base);
 // The whole range of integers that the element type represents exactly, from 0.

@@ -208,6 +208,15 @@ def retain_grad(tensor: Any) -> None:
 _RETAINS_GRAD = 2
 
 
+def _move_retained(tensor: Any, old_node: Any, old_nr: int) -> None:
+    """Keep retaining the gradient of a tensor that was written in place: of its new value only."""
+    import weakref
+
+    if old_node is not None and old_node._hooks is not None:
+        old_node._hooks.retained.pop(old_nr, None)
+    _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
+
+
 def _register_hook(node: Any, hook: Callable[..., Any]) -> Handle:
     """Call `hook(grad_inputs, grad_outputs)` after the node has run."""
     return Handle(_hooks_of(node).post, hook)
@@ -245,7 +254,7 @@ def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
 Node.register_hook = _register_hook
 Node.register_prehook = _register_prehook
 Node._input_metadata = property(_input_metadata)
-_core.register(callbacks={"call_node": _call_node})
+_core.register(callbacks={"call_node": _call_node, "move_retained": _move_retained})
 _Tensor.register_hook = register_tensor_hook
 _Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
 _Tensor.retain_grad = retain_grad

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from . import _op
+from . import _op, _portable
 from ._op import OPS, Entry, Rule, define, sources
 from ._trace import Untraceable, trace, trace_partial
 
@@ -164,7 +164,7 @@ def pointwise(
         signature,
         None,
         rules,
-        portable=portable,
+        portable=_portable.widened(portable) if portable is not None else None,
         compiler=_compile,
         result=_RESULTS[dtype],
         kernel=kernel,

@@ -186,6 +186,8 @@ def define(
     backward: tuple[Any, str] | None = None,
     compiler: Any = None,
     node: str | None = None,
+    nodes: list[tuple[int, int, str]] | None = None,
+    edges: str | None = None,
     doc: str = "",
     samples: Any = None,
     view: bool = False,

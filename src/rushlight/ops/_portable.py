@@ -1,0 +1,56 @@
+"""What portable definitions share: halves are computed in float32, and NumPy's warnings stay silent as torch is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._op import namespace
+
+__all__ = ["alias", "is_float", "is_half", "widened"]
+
+
+def is_half(array: Any) -> bool:
+    """Whether the elements are float16 or bfloat16 (which NumPy counts among the void types)."""
+    return isinstance(array, np.ndarray) and array.dtype.itemsize == 2 and array.dtype.kind in "fV"
+
+
+def is_float(array: Any) -> bool:
+    """Whether the elements are real floating-point numbers."""
+    return array.dtype.kind == "f" or is_half(array)
+
+
+def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
+    """`definition` with half-precision arrays passed as float32 and its float32 result rounded back."""
+
+    def portable(*args: Any) -> Any:
+        half = None
+        for a in args:
+            if is_half(a):
+                half = a.dtype
+                break
+        with np.errstate(all="ignore"):
+            if half is None:
+                return definition(*args)
+            wide = [
+                a.astype(np.float32) if is_half(a) else a
+                for a in args
+            ]
+            result = definition(*wide)
+            return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
+
+    return portable
+
+
+def alias(name: str, function: Any, *, method: bool = True, where: str = "torch") -> None:
+    """Another public name of an op, with its in-place form where it has one."""
+    namespace(where)[name] = function
+    if not method:
+        return
+    setattr(_core.Tensor, name, function)
+    form = getattr(_core.Tensor, f"{function.__name__}_", None)
+    if form is not None:
+        setattr(_core.Tensor, f"{name}_", form)

@@ -1,0 +1,272 @@
+"""Comparisons, predicates, logic and bits: what gives bools or works on integers. None has a derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._kinds import composite, pointwise
+from ._portable import alias, is_float
+from ._samples import one, pair, scalars_too
+
+# ---- comparisons
+
+
+def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str) -> Any:
+    return pointwise(
+        f"{name}(input, other)",
+        operator=operator,
+        dtype="bool",
+        portable=portable,
+        refuses={"complex": f"{name}_cpu"} if ordered else {},
+        samples=scalars_too,
+        doc=doc,
+    )
+
+
+eq = _comparison("eq", "eq", np.equal, False, "Whether equal, element by element.")
+ne = _comparison("ne", "ne", np.not_equal, False, "Whether different, element by element.")
+lt = _comparison("lt", "lt", np.less, True, "input < other.")
+le = _comparison("le", "le", np.less_equal, True, "input <= other.")
+gt = _comparison("gt", "gt", np.greater, True, "input > other.")
+ge = _comparison("ge", "ge", np.greater_equal, True, "input >= other.")
+
+alias("not_equal", ne)
+alias("less", lt)
+alias("less_equal", le)
+alias("greater", gt)
+alias("greater_equal", ge)
+
+# ---- predicates
+
+
+def _none(a: Any) -> Any:
+    return np.zeros(a.shape, np.bool_)
+
+
+isnan = pointwise(
+    "isnan(input)",
+    dtype="bool",
+    portable=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
+    in_place=False,
+    samples=one,
+    doc="Whether not a number.",
+)
+isinf = pointwise(
+    "isinf(input)",
+    dtype="bool",
+    portable=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
+    in_place=False,
+    samples=one,
+    doc="Whether infinite.",
+)
+isfinite = pointwise(
+    "isfinite(input)",
+    dtype="bool",
+    portable=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
+    in_place=False,
+    samples=one,
+    doc="Whether neither infinite nor NaN.",
+)
+isposinf = pointwise(
+    "isposinf(input)",
+    dtype="bool",
+    forward=lambda input: input == float("inf"),
+    portable=lambda a: a == np.inf,
+    refuses={"complex": (RuntimeError, "isposinf does not support complex inputs.")},
+    portable_for="bool int",
+    in_place=False,
+    samples=one,
+    doc="Whether +inf.",
+)
+isneginf = pointwise(
+    "isneginf(input)",
+    dtype="bool",
+    forward=lambda input: input == -float("inf"),
+    portable=lambda a: a == -np.inf,
+    refuses={"complex": (RuntimeError, "isneginf does not support complex inputs.")},
+    portable_for="bool int",
+    in_place=False,
+    samples=one,
+    doc="Whether -inf.",
+)
+isreal = pointwise(
+    "isreal(input)",
+    dtype="bool",
+    portable=np.isreal,
+    in_place=False,
+    samples=one,
+    doc="Whether the imaginary part is 0.",
+)
+signbit = pointwise(
+    "signbit(input)",
+    dtype="bool",
+    portable=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
+    refuses={"complex": "signbit is not implemented for complex tensors."},
+    in_place=False,
+    samples=one,
+    doc="Whether the sign is minus, of -0.0 too.",
+)
+
+# ---- logic
+
+logical_not = pointwise(
+    "logical_not(input)",
+    dtype="bool",
+    portable=np.logical_not,
+    samples=one,
+    doc="Whether zero.",
+)
+logical_and = pointwise(
+    "logical_and(input, other)",
+    dtype="bool",
+    portable=np.logical_and,
+    samples=pair,
+    doc="Whether both are nonzero.",
+)
+logical_or = pointwise(
+    "logical_or(input, other)",
+    dtype="bool",
+    portable=np.logical_or,
+    samples=pair,
+    doc="Whether one is nonzero.",
+)
+logical_xor = pointwise(
+    "logical_xor(input, other)",
+    dtype="bool",
+    portable=np.logical_xor,
+    samples=pair,
+    doc="Whether exactly one is nonzero.",
+)
+
+# ---- bits
+
+
+def _integers(make: Any) -> Any:
+    return [(make(2, 3, kind="int"), make(2, 3, kind="int")), (make(3, kind="int"), 2)]
+
+
+bitwise_not = pointwise(
+    "bitwise_not(input)",
+    operator="invert",
+    portable=np.bitwise_not,
+    portable_for="bool",
+    refuses={"float complex": "bitwise_not_cpu"},
+    samples=lambda make: [(make(2, 3, kind="int"),)],
+    doc="Every bit turned over; of bools, not.",
+)
+bitwise_and = pointwise(
+    "bitwise_and(input: Operand, other)",
+    operator="and",
+    reflected="rand",
+    portable=np.bitwise_and,
+    refuses={"float complex": "bitwise_and_cpu"},
+    samples=_integers,
+    doc="The bits set in both.",
+)
+bitwise_or = pointwise(
+    "bitwise_or(input: Operand, other)",
+    operator="or",
+    reflected="ror",
+    portable=np.bitwise_or,
+    refuses={"float complex": "bitwise_or_cpu"},
+    samples=_integers,
+    doc="The bits set in either.",
+)
+bitwise_xor = pointwise(
+    "bitwise_xor(input: Operand, other)",
+    operator="xor",
+    reflected="rxor",
+    portable=np.bitwise_xor,
+    refuses={"float complex": "bitwise_xor_cpu"},
+    samples=_integers,
+    doc="The bits set in exactly one.",
+)
+bitwise_left_shift = pointwise(
+    "bitwise_left_shift(input: Operand, other)",
+    operator="lshift",
+    kernel="left_shift",
+    portable=np.left_shift,
+    refuses={"bool float complex": "lshift_cpu"},
+    samples=lambda make: [(make(2, 3, kind="int"), 2)],
+    doc="input * 2**other; by more than the width, 0.",
+)
+bitwise_right_shift = pointwise(
+    "bitwise_right_shift(input: Operand, other)",
+    operator="rshift",
+    kernel="right_shift",
+    portable=np.right_shift,
+    refuses={"bool float complex": "rshift_cpu"},
+    samples=lambda make: [(make(2, 3, kind="int"), 2)],
+    doc="input divided by 2**other, rounded down.",
+)
+_core.set_operator("rlshift", lambda self, other: bitwise_left_shift(other, self))
+_core.set_operator("rrshift", lambda self, other: bitwise_right_shift(other, self))
+
+
+# ---- whole tensors
+
+
+@composite
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Whether |input - other| <= atol + rtol * |other|, element by element."""
+    if input.dtype != other.dtype:
+        a, b = (str(t.dtype).rpartition(".")[2].capitalize() for t in (input, other))
+        raise RuntimeError(f"{a} did not match {b}")
+    if rtol < 0:
+        raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
+    if atol < 0:
+        raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
+    return _core.wrap(_close(input._array, other._array, rtol, atol, equal_nan))
+
+
+def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if is_float(a) and a.dtype.itemsize == 2:
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    with np.errstate(all="ignore"):
+        close = np.equal(a, b)
+        if equal_nan and a.dtype.kind in "fc":
+            close = close | (np.isnan(a) & np.isnan(b))
+        if rtol == 0 and atol == 0:
+            return np.asarray(close)
+        if a.dtype.kind in "bui":
+            a, b = a.astype(np.float64), b.astype(np.float64)
+        allowed = atol + np.abs(rtol * b)
+        difference = np.abs(a - b)
+        return np.asarray(close | (np.isfinite(difference) & (difference <= allowed)))
+
+
+@composite
+def allclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, see `isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+@composite
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    for at, value in (("input", input), ("other", other)):
+        if not isinstance(value, _core.Tensor):
+            place = 1 if at == "input" else 2
+            raise TypeError(
+                f"equal(): argument '{at}' (position {place}) must be Tensor, not {type(value).__name__}"
+            )
+    if input.shape != other.shape:
+        return False
+    return bool(eq(input, other)._array.all())
+
+
+@composite
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element is not zero."""
+    array = input._array
+    if array.size != 1:
+        what = "with no values" if array.size == 0 else "with more than one value"
+        raise RuntimeError(f"Boolean value of Tensor {what} is ambiguous")
+    return bool(array.reshape(()))

@@ -1,0 +1,999 @@
+"""Losses of torch.nn.functional.
+
+A public loss is a small Python function that checks its arguments as torch does and calls an op (`_mse_loss`, ...) or writes the
+loss in terms of other functions. `nll_loss` picks elements, so it is linear, and the pair `_nll_loss`, `_nll_transpose` is
+closed under differentiation.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import Array, common_type, listed, rounded, scalar_name, widened
+from ._kinds import composite, general, linear
+from .softmax import log_softmax
+
+_kernels = _core.kernels
+_REDUCTIONS = ("mean", "sum", "none")
+
+# ---- reductions
+
+
+def _how(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction that the two deprecated arguments mean."""
+    if size_average is None and reduce is None:
+        return reduction
+    average = True if size_average is None else size_average
+    how = ("mean" if average else "sum") if reduce is None or reduce else "none"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{how}' instead.",
+        stacklevel=3,
+    )
+    return how
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in _REDUCTIONS:
+        raise ValueError(
+            f"{reduction} is not a valid value for reduction\nUse 'mean', 'sum' or 'none'."
+        )
+
+
+def _reduced(loss: Array, reduction: str, dtype: Any) -> Array:
+    """Reduce an array of losses and bring it to an element type."""
+    if reduction == "mean":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            loss = np.divide(loss.sum(), loss.dtype.type(loss.size))
+    elif reduction == "sum":
+        loss = loss.sum()
+    return np.asarray(loss).astype(dtype, copy=False)
+
+
+def _reduce(loss: Any, reduction: str) -> Any:
+    """The same for a tensor."""
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    _check_reduction(reduction)
+    return loss
+
+
+def _share(g: Any, reduction: str, n: int) -> Any:
+    """The gradient that each of n losses gets."""
+    return g * (1.0 / n) if reduction == "mean" and n else g
+
+
+def _warn_of_sizes(input: Any, target: Any) -> None:
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+        "This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size.",
+        stacklevel=3,
+    )
+
+
+def _broadcast(a: Array, b: Array) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        n = max(a.ndim, b.ndim)
+        p = (1,) * (n - a.ndim) + a.shape
+        q = (1,) * (n - b.ndim) + b.shape
+        for i in range(n - 1, -1, -1):
+            if p[i] != q[i] and 1 not in (p[i], q[i]):
+                raise RuntimeError(
+                    f"The size of tensor a ({p[i]}) must match the size of tensor b ({q[i]}) at "
+                    f"non-singleton dimension {i}\nThe shapes are {listed(a.shape)} and {listed(b.shape)}."
+                ) from None
+        raise
+
+
+def _operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
+    """Two arrays in their common type (widened), and that type; `name` is what torch calls its kernel."""
+    dtype = common_type(a, b)
+    if dtype.kind in "biu":
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{scalar_name(np.empty(0, dtype))}'"
+        )
+    _broadcast(a, b)
+    return widened(a.astype(dtype, copy=False)), widened(b.astype(dtype, copy=False)), dtype
+
+
+# ---- mean squared error and its relatives
+
+
+def _pair(make: Any) -> Any:
+    return [
+        (make(2, 3), make(2, 3), "mean"),
+        (make(2, 3), make(2, 3), "sum"),
+        (make(2, 3), make(2, 3), "none"),
+    ]
+
+
+def _mse(input: Array, target: Array, reduction: str) -> Any:
+    x, y, dtype = _operands(input, target, "mse_cpu")
+    d = x - y
+    return _reduced(d * d, reduction, dtype)
+
+
+def _mse_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any) -> Any:
+    d = input - target
+    d = d * (g * (2.0 / d.numel() if reduction == "mean" and d.numel() else 2.0))
+    return (d if needs[0] else None), (-d if needs[1] else None)
+
+
+_mse_loss = general(
+    "_mse_loss(input, target, reduction: plain)",
+    _mse,
+    vjp={"input, target": _mse_vjp},
+    method=False,
+    samples=_pair,
+    doc="(input - target) ** 2, reduced.",
+)
+
+
+@composite(where="nn", method=False)
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of (input - target) ** 2."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    if reduction != "mean" or reduce is not None or size_average is not None:
+        reduction = _how(size_average, reduce, reduction)
+        _check_reduction(reduction)
+    if weight is None:
+        return _mse_loss(input, target, reduction)
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    squares = (input - target) ** 2 * weight
+    if reduction == "mean":
+        return squares.sum() / weight.sum()
+    return _reduce(squares, reduction)
+
+
+@composite(where="nn", method=False)
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of |input - target|."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    loss = (input - target).abs()
+    if weight is None:
+        return _reduce(loss, reduction)
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.sum()
+    return _reduce(loss * weight, reduction)
+
+
+def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Any:
+    x, y, dtype = _operands(input, target, "smooth_l1_cpu")
+    d = np.abs(x - y)
+    half = d.dtype.type(0.5)
+    return _reduced(np.where(d < beta, half * d * d / d.dtype.type(beta), d - half * d.dtype.type(beta)), reduction, dtype)
+
+
+def _clamped_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float) -> Any:
+    d = input - target
+    d = d.clamp(-limit, limit) * _share(g, reduction, d.numel())
+    if scale != 1:
+        d = d * scale
+    return (d if needs[0] else None), (-d if needs[1] else None)
+
+
+_smooth_l1_loss = general(
+    "_smooth_l1_loss(input, target, reduction: plain, beta: plain)",
+    _smooth_l1,
+    vjp={
+        "input, target": lambda g, input, target, reduction, beta, needs: _clamped_vjp(
+            g, input, target, reduction, needs, beta, 1.0 / beta
+        )
+    },
+    node="SmoothL1LossBackward0",
+    method=False,
+    samples=lambda make: [(*a, 0.7) for a in _pair(make)],
+    doc="Squared below beta, absolute above.",
+)
+
+
+@composite(where="nn", method=False)
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """Half the square of the difference over beta where it is below beta, else |difference| - beta / 2."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if beta < 0:
+        raise RuntimeError(
+            f"smooth_l1_loss does not support negative values for beta.\nbeta is {beta}."
+        )
+    if beta == 0:
+        return _reduce((input - target).abs(), reduction)
+    return _smooth_l1_loss(input, target, reduction, float(beta))
+
+
+def _huber(input: Array, target: Array, reduction: str, delta: float) -> Any:
+    x, y, dtype = _operands(input, target, "huber_cpu")
+    d = np.abs(x - y)
+    half, limit = d.dtype.type(0.5), d.dtype.type(delta)
+    return _reduced(np.where(d <= delta, half * d * d, limit * (d - half * limit)), reduction, dtype)
+
+
+_huber_loss = general(
+    "_huber_loss(input, target, reduction: plain, delta: plain)",
+    _huber,
+    vjp={
+        "input, target": lambda g, input, target, reduction, delta, needs: _clamped_vjp(
+            g, input, target, reduction, needs, delta, 1.0
+        )
+    },
+    method=False,
+    samples=lambda make: [(*a, 0.7) for a in _pair(make)],
+    doc="Squared below delta, absolute above.",
+)
+
+
+@composite(where="nn", method=False)
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """Half the squared difference where it is at most delta, else delta * (|difference| - delta / 2)."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    _check_reduction(reduction)
+    if delta <= 0:
+        raise RuntimeError(
+            f"huber_loss does not support non-positive values for delta.\ndelta is {delta}."
+        )
+    if weight is None:
+        return _huber_loss(input, target, reduction, float(delta))
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    loss = _huber_loss(input, target, "none", float(delta)) * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()
+    return _reduce(loss, reduction)
+
+
+# ---- classes
+
+
+def _check_classes(x: Array, target: Array, weight: Array | None) -> None:
+    if target.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {scalar_name(target)}\n"
+            "Class indices are integers: use `target.long()`, or give class probabilities of the input's shape."
+        )
+    n_classes = x.shape[0 if x.ndim == 1 else 1]
+    if x.ndim > 2:
+        wanted = (x.shape[0], *x.shape[2:])
+        if target.shape != wanted:
+            raise RuntimeError(f"Expected target size {listed(wanted)}, got {listed(target.shape)}")
+    elif target.ndim > 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported\n"
+            f"The input has the shape {listed(x.shape)}, the target {listed(target.shape)}."
+        )
+    if weight is not None:
+        if weight.shape != (n_classes,):
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {n_classes} classes or no classes "
+                f"but got weight tensor of shape: {listed(weight.shape)}"
+            )
+        if weight.dtype != x.dtype:
+            raise RuntimeError(
+                f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}"
+            )
+
+
+def _places(target: Array, n_classes: int, ignore_index: int) -> tuple[Array, Array | None]:
+    """Indices that are safe to take, and which targets are ignored (None where none is)."""
+    t = target.astype(np.int64, copy=False)
+    if t.size and (t.min() < 0 or t.max() >= n_classes or 0 <= ignore_index < n_classes):
+        ignored = t == ignore_index
+        t = np.where(ignored, 0, t)
+        outside = t[(t < 0) | (t >= n_classes)]
+        if outside.size:
+            raise IndexError(
+                f"Target {outside.flat[0]} is out of bounds.\nThe input has {n_classes} classes, "
+                f"so targets run from 0 to {n_classes - 1}"
+                + (f"; {ignore_index} is ignored." if ignore_index < 0 else ".")
+            )
+        if ignored.any():
+            return t, ignored
+    return t, None
+
+
+def _class_weights(t: Array, ignored: Array | None, weight: Array | None, dtype: Any) -> Array | None:
+    """The weight of each target; None where all are 1."""
+    if weight is not None:
+        w = widened(weight)[t]
+        return w if ignored is None else np.where(ignored, 0, w).astype(w.dtype)
+    return None if ignored is None else np.where(ignored, 0, 1).astype(dtype)
+
+
+def _nll(
+    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
+) -> Any:
+    _check_classes(input, target, weight)
+    dim = 0 if input.ndim == 1 else 1
+    t, ignored = _places(target, input.shape[dim], ignore_index)
+    x = widened(input)
+    picked = -np.take_along_axis(x, np.expand_dims(t, dim), dim).squeeze(dim)
+    w = _class_weights(t, ignored, weight, x.dtype)
+    if w is not None:
+        picked = np.where(w == 0, picked.dtype.type(0), picked * w)
+    if reduction == "none":
+        return rounded(picked, input)
+    total = picked.sum()
+    if reduction == "mean":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            total = np.divide(total, x.dtype.type(t.size) if w is None else w.sum())
+    return rounded(np.asarray(total), input)
+
+
+def _nll_gradient(
+    g: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: str,
+    ignore_index: int,
+    shape: Any,
+) -> Any:
+    dim = 0 if len(shape) == 1 else 1
+    t, ignored = _places(target, shape[dim], ignore_index)
+    wide = widened(g)
+    w = _class_weights(t, ignored, weight, wide.dtype)
+    each = -wide if w is None else -wide * w
+    if reduction == "mean":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            each = each / (wide.dtype.type(t.size) if w is None else w.sum())
+    if ignored is not None:
+        each = np.where(ignored, 0, each)
+    out = np.zeros(shape, wide.dtype)
+    each = np.broadcast_to(each, t.shape)
+    np.put_along_axis(out, np.expand_dims(t, dim), np.expand_dims(each, dim), dim)
+    return rounded(out, g)
+
+
+def _nll_samples(make: Any) -> Any:
+    t = make(3, kind="int", low=0, high=4)
+    return [(make(3, 4), t, None, how, -100) for how in _REDUCTIONS]
+
+
+def _nll_op(name: str, node: str) -> Any:
+    op = linear(
+        f"{name}(input, target, weight: Tensor, reduction: plain, ignore_index: plain)".replace(
+            "weight: Tensor", "weight: Tensor = None"
+        ).replace("reduction: plain, ignore_index: plain", "reduction='mean', ignore_index=-100"),
+        _nll,
+        transpose={
+            "input": lambda g, target, weight, reduction, ignore_index, input_shape: _nll_transpose(
+                g, target, weight, reduction, ignore_index, input_shape
+            )
+        },
+        node=node,
+        method=False,
+        samples=_nll_samples,
+        doc="The negatives of the elements that the target picks, reduced.",
+    )
+    return op
+
+
+_nll_loss = _nll_op("_nll_loss", "NllLossBackward0")
+_nll_loss2d = _nll_op("_nll_loss2d", "NllLoss2DBackward0")
+_nll_transpose = linear(
+    "_nll_transpose(input, target, weight: Tensor = None, reduction='mean', ignore_index=-100, shape=())",
+    _nll_gradient,
+    transpose={
+        "input": lambda g, target, weight, reduction, ignore_index: _nll_loss(
+            g, target, weight, reduction, ignore_index
+        )
+    },
+    node="NllLossBackwardBackward0",
+    method=False,
+    doc="Where each class would be picked, the gradient of nll_loss.",
+)
+
+
+@composite(where="nn", method=False)
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean of -input[i, target[i]]: the negative log likelihood of logarithms of probabilities."""
+    if reduction != "mean" or reduce is not None or size_average is not None:
+        reduction = _how(size_average, reduce, reduction)
+        _check_reduction(reduction)
+    if input.ndim == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if input.ndim > 1 and target.ndim > 0 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    op = _nll_loss if input.ndim <= 2 else _nll_loss2d
+    return op(input, target, weight, reduction, ignore_index)
+
+
+def _probabilities_loss(
+    input: Any, target: Any, weight: Any, reduction: str, smoothing: float
+) -> Any:
+    dim = 0 if input.ndim == 1 else 1
+    n_classes = input.shape[dim]
+    if not target.is_floating_point():
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, "
+            f"got {target.dtype.scalar_name}\nFor class indices the target has no dimension of classes."
+        )
+    logs = log_softmax(input, dim)
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / n_classes
+    product = logs * target
+    if weight is not None:
+        product = product * weight.reshape([-1 if i == dim else 1 for i in range(input.ndim)])
+    if reduction == "mean":
+        return -product.sum() / max(input.numel() // n_classes, 1)
+    if reduction == "sum":
+        return -product.sum()
+    return -product.sum(dim)
+
+
+def _smoothed_loss(
+    input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
+) -> Any:
+    dim = 0 if input.ndim == 1 else 1
+    logs = log_softmax(input, dim)
+    picked = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    spread = logs
+    if weight is not None:
+        spread = spread * weight.reshape([-1 if i == dim else 1 for i in range(input.ndim)])
+    spread = -spread.sum(dim)
+    ignored = target == ignore_index
+    spread = spread.masked_fill(ignored, 0.0)
+    if reduction == "sum":
+        spread = spread.sum()
+    elif reduction == "mean":
+        if weight is not None:
+            weights = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)
+            spread = spread.sum() / weights.sum()
+        else:
+            spread = spread.sum() / (~ignored).sum()
+    return picked * (1 - smoothing) + spread * (smoothing / input.shape[dim])
+
+
+@composite(where="nn", method=False)
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """The negative log likelihood of logits; the target holds class indices, or probabilities of the input's shape."""
+    if reduction != "mean" or reduce is not None or size_average is not None:
+        reduction = _how(size_average, reduce, reduction)
+        _check_reduction(reduction)
+    ndim = input.ndim
+    if target.ndim == ndim and (target.shape == input.shape or ndim == 0):
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise RuntimeError(
+                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+            )
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _probabilities_loss(input, target, weight, reduction, label_smoothing)
+    if label_smoothing:
+        if not 0.0 < label_smoothing <= 1.0:
+            raise RuntimeError(
+                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+            )
+        return _smoothed_loss(input, target, weight, reduction, ignore_index, label_smoothing)
+    if ndim > 1 and target.ndim > 0 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    op = _nll_loss if ndim <= 2 else _nll_loss2d
+    return op(log_softmax(input, 0 if ndim == 1 else 1), target, weight, reduction, ignore_index)
+
+
+# ---- two classes
+
+
+def _check_probabilities(a: Array, name: str) -> None:
+    if a.size and not (a.min() >= 0 and a.max() <= 1):
+        raise RuntimeError(
+            f"all elements of {name} should be between 0 and 1\nThey run from {a.min():g} to {a.max():g}."
+            + (" For logits use binary_cross_entropy_with_logits." if name == "input" else "")
+        )
+
+
+def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Any:
+    for other in (target, weight):
+        if other is not None and other.dtype != input.dtype:
+            raise RuntimeError(
+                f"Found dtype {scalar_name(other)} but expected {scalar_name(input)}"
+            )
+    x, t = widened(input), widened(target)
+    _check_probabilities(x, "input")
+    _check_probabilities(t, "target")
+    floor = x.dtype.type(-100)
+    with np.errstate(divide="ignore"):
+        loss = (t - 1) * np.maximum(np.log1p(-x), floor) - t * np.maximum(np.log(x), floor)
+    if weight is not None:
+        loss = loss * widened(weight)
+    return _reduced(loss, reduction, input.dtype)
+
+
+def _weighted(g: Any, weight: Any, reduction: str, n: int) -> Any:
+    g = _share(g, reduction, n)
+    return g if weight is None else g * weight
+
+
+_binary_cross_entropy = general(
+    "_binary_cross_entropy(input, target, weight: Tensor = None, reduction='mean')",
+    _bce,
+    vjp={
+        "input": lambda g, input, target, weight, reduction: (
+            _weighted(g, weight, reduction, input.numel())
+            * ((input - target) / ((1 - input) * input).clamp_min(1e-12))
+        ),
+        "target": lambda g, input, weight, reduction: (
+            _weighted(g, weight, reduction, input.numel())
+            * ((-input).log1p().clamp_min(-100.0) - input.log().clamp_min(-100.0))
+        ),
+    },
+    method=False,
+    samples=lambda make: [
+        (make(2, 3, low=0.1, high=0.9), make(2, 3, low=0.1, high=0.9), None, how)
+        for how in _REDUCTIONS
+    ],
+    doc="The cross-entropy of probabilities.",
+)
+
+
+@composite(where="nn", method=False)
+def binary_cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
+            "is deprecated. Please ensure they have the same size."
+        )
+    if weight is not None and weight.shape != input.shape:
+        weight = weight.expand(input.shape)
+    return _binary_cross_entropy(input, target, weight, reduction)
+
+
+def _bce_logits(
+    input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Any:
+    dtype = common_type(input, target)
+    if target.dtype.kind in "biu":
+        raise RuntimeError(
+            f"result type {scalar_name(np.empty(0, dtype))} can't be cast to the desired output type "
+            f"{scalar_name(target)}\nThe target holds probabilities: use `target.float()`."
+        )
+    x, t = widened(input.astype(dtype, copy=False)), widened(target.astype(dtype, copy=False))
+    # log(1 + exp(-x)), from the side that does not overflow.
+    soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
+    if pos_weight is not None:
+        _broadcast(pos_weight, t)
+        loss = (1 - t) * x + ((widened(pos_weight) - 1) * t + 1) * soft
+    else:
+        loss = (1 - t) * x + soft
+    if weight is not None:
+        _broadcast(loss, weight)
+        loss = loss * widened(weight)
+    return _reduced(loss, reduction, dtype)
+
+
+def _bce_logits_input(
+    g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
+) -> Any:
+    probability = input.sigmoid()
+    if pos_weight is None:
+        slope = probability - target
+    else:
+        positive = pos_weight * target
+        slope = (positive + 1 - target) * probability - positive
+    return _weighted(g, weight, reduction, input.numel()) * slope
+
+
+def _log_sigmoid(x: Any) -> Any:
+    return -((-x.abs()).exp().log1p() + (-x).clamp_min(0))
+
+
+def _bce_logits_target(
+    g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str
+) -> Any:
+    if pos_weight is None:
+        slope = -input
+    else:
+        slope = _log_sigmoid(-input) - pos_weight * _log_sigmoid(input)
+    return _weighted(g, weight, reduction, input.numel()) * slope
+
+
+_binary_cross_entropy_with_logits = general(
+    "_binary_cross_entropy_with_logits(input, target, weight: Tensor = None, pos_weight: Tensor = None, reduction='mean')",
+    _bce_logits,
+    vjp={"input": _bce_logits_input, "target": _bce_logits_target},
+    method=False,
+    samples=lambda make: [
+        (make(2, 3), make(2, 3, low=0.1, high=0.9), None, None, how) for how in _REDUCTIONS
+    ],
+    doc="The cross-entropy of logits.",
+)
+
+
+@composite(where="nn", method=False)
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """`binary_cross_entropy` of sigmoid(input), exact for large input; pos_weight weighs the positive targets."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Target size ({target.size()}) must be the same as input size ({input.size()})"
+        )
+    return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
+
+
+# ---- distances between distributions and between embeddings
+
+
+@composite(where="nn", method=False)
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """The Kullback-Leibler divergence target * (log(target) - input); input holds logarithms."""
+    if size_average is not None or reduce is not None:
+        reduction = _how(size_average, reduce, reduction)
+    elif reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
+    return _reduce(loss, reduction)
+
+
+@composite(where="nn", method=False)
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """input where the target is 1, max(0, margin - input) where it is -1."""
+    reduction = _how(size_average, reduce, reduction)
+    far = (margin - input).clamp_min(0).masked_fill(target == 1, 0.0)
+    near = input.masked_fill(target == -1, 0.0)
+    return _reduce(far + near, reduction)
+
+
+@composite(where="nn", method=False)
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, -target * (input1 - input2) + margin)."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+@composite(where="nn", method=False)
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if target.ndim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    eps = 1e-12
+    product = (input1 * input2).sum(-1)
+    sizes = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
+    cosine = product / sizes.sqrt()
+    near = (1 - cosine).masked_fill(target != 1, 0.0)
+    far = (cosine - margin).clamp_min(0).masked_fill(target != -1, 0.0)
+    return _reduce(near + far, reduction)
+
+
+@composite(where="nn", method=False)
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    from .norms import pairwise_distance
+
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return _reduce((margin + near - far).clamp_min(0), reduction)
+
+
+@composite(where="nn", method=False)
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """`triplet_margin_loss` with a distance of the caller's."""
+    from .norms import pairwise_distance
+
+    distance = distance_function or pairwise_distance
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return _reduce((margin + near - far).clamp_min(0), reduction)
+
+
+# ---- margins of several classes
+
+
+def _soft_margin(input: Array, target: Array, reduction: str) -> Any:
+    x, y, dtype = _operands(input, target, "soft_margin_loss")
+    z = -y * x
+    return _reduced(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
+
+
+_soft_margin_loss = general(
+    "_soft_margin_loss(input, target, reduction: plain)",
+    _soft_margin,
+    vjp={
+        "input": lambda g, input, target, reduction: (
+            _share(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())
+        )
+    },
+    method=False,
+    samples=_pair,
+    doc="log(1 + exp(-target * input)).",
+)
+
+
+@composite(where="nn", method=False)
+def soft_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """log(1 + exp(-target * input)); targets are 1 and -1."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    return _soft_margin_loss(input, target, reduction)
+
+
+@composite(where="nn", method=False)
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the number of classes."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    x = input.unsqueeze(0) if input.ndim < 2 else input
+    t = target.reshape(-1, 1)
+    excess = (margin - x.gather(1, t) + x).clamp_min(0)
+    if p == 2:
+        excess = excess * excess
+    if weight is not None:
+        excess = excess * weight[t]
+    excess = excess.scatter(1, t, 0.0)
+    loss = excess.sum(1) / x.shape[1]
+    return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
+
+
+@composite(where="nn", method=False)
+def multilabel_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]), over the number of classes."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    x = input.unsqueeze(0) if input.ndim < 2 else input
+    t = target.unsqueeze(0) if target.ndim < 2 else target
+    labels = (t >= 0).cumprod(1).bool()  # those before the first -1
+    safe = t.masked_fill(~labels, 0)
+    is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
+    picked = x.gather(1, safe)
+    excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).clamp_min(0)
+    kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
+    loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
+    return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
+
+
+@composite(where="nn", method=False)
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over the classes of the cross-entropy of each, as of a logit."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduce(loss.sum(-1) / input.shape[-1], reduction)
+
+
+# ---- likelihoods
+
+
+@composite(where="nn", method=False)
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
+    reduction = _how(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0.0)
+    return _reduce(loss, reduction)
+
+
+@composite(where="nn", method=False)
+def gaussian_nll_loss(
+    input: Any,
+    target: Any,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of a normal distribution of mean input and variance var."""
+    if not isinstance(var, _core.Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = input.detach() * 0 + var
+    elif bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
+            raise ValueError("var is of incorrect size")
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
+    # The floor under the variance has no gradient of its own.
+    floored = var + (var.detach().clamp_min(eps) - var.detach())
+    loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduce(loss, reduction)
+
+
+__all__ = [name for name in globals() if name.endswith("_loss") and name[0] != "_"]
+__all__ += ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div"]

@@ -1,0 +1,217 @@
+"""softmax and its relatives: exponentials normalised along a dimension."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import Array, default_float, dim_in, refuse, rounded, widened
+from ._kinds import composite, general, variant
+from ._op import namespace
+from ._samples import Make, Samples
+
+_kernels = _core.kernels
+
+
+def _is_exact(dtype: Any) -> bool:
+    return dtype.kind in "biu"
+
+
+def _shifted(a: Array, dim: int) -> Array:
+    """a less its largest element along dim, where that is finite: exponentials then do not overflow."""
+    if a.shape[dim] == 0:
+        return a
+    top = a.max(dim, keepdims=True)
+    return a - np.where(np.isfinite(top), top, 0)
+
+
+def _softmax(a: Array, dim: int, dtype: Any = None) -> Any:
+    result = _kernels.softmax(a, dim)
+    if result is not NotImplemented:
+        return result
+    refuse("softmax_lastdim_kernel_impl", a, _is_exact)
+    if a.ndim == 0:
+        dim_in(dim, 0)
+        return rounded(np.where(np.isfinite(a), np.ones_like(a), a.dtype.type(np.nan)), a)
+    dim = dim_in(dim, a.ndim)
+    with np.errstate(all="ignore"):
+        top = np.exp(_shifted(widened(a), dim))
+        return rounded(top / top.sum(dim, keepdims=True), a)
+
+
+def _log_softmax(a: Array, dim: int, dtype: Any = None) -> Any:
+    result = _kernels.log_softmax(a, dim)
+    if result is not NotImplemented:
+        return result
+    refuse("log_softmax_lastdim_kernel_impl", a, _is_exact)
+    if a.ndim == 0:
+        dim_in(dim, 0)
+        return rounded(np.where(np.isfinite(a), np.zeros_like(a), a.dtype.type(np.nan)), a)
+    dim = dim_in(dim, a.ndim)
+    with np.errstate(all="ignore"):
+        low = _shifted(widened(a), dim)
+        return rounded(low - np.log(np.exp(low).sum(dim, keepdims=True)), a)
+
+
+def _along(make: Make) -> Samples:
+    return [(make(2, 3), 1), (make(2, 3), 0), (make(2, 3, 2), 1), (make(4), -1), (make(), 0)]
+
+
+softmax = general(
+    "softmax(input, dim: plain, dtype=None)",
+    _softmax,
+    vjp={
+        "input": lambda g, out, dim: out * (g - (g * out).sum(dim, keepdim=True)),
+    },
+    backward=(_kernels.softmax_backward, "g out dim"),
+    samples=_along,
+    doc="exp(input), divided by its sum along dim.",
+)
+log_softmax = general(
+    "log_softmax(input, dim: plain, dtype=None)",
+    _log_softmax,
+    vjp={"input": lambda g, out, dim: g - out.exp() * g.sum(dim, keepdim=True)},
+    backward=(_kernels.log_softmax_backward, "g out dim"),
+    samples=_along,
+    doc="The logarithm of softmax, exact where softmax is small.",
+)
+
+
+def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Any:
+    if a.dtype.kind in "biu":
+        a = a.astype(default_float())
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if a.size:
+        result = _kernels.logsumexp(a, dims, keepdim)
+        if result is not NotImplemented:
+            return result
+    dims = tuple(sorted({dim_in(d, a.ndim) for d in dims})) if a.ndim else ()
+    x = widened(a)
+    with np.errstate(all="ignore"):
+        if a.size:
+            top = x.real.max(dims, keepdims=True)
+            top = np.where(np.isfinite(top), top, 0)
+            total = np.log(np.exp(x - top).sum(dims, keepdims=True)) + top
+        else:
+            total = np.log(x.sum(dims, keepdims=True))
+    if not keepdim:
+        total = total.squeeze(dims)
+    return rounded(np.asarray(total), a)
+
+
+def _kept(t: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
+    """A reduced tensor with the reduced dimensions back, of size 1."""
+    if keepdim or not input_shape:
+        return t
+    n = len(input_shape)
+    dims = {d % n for d in ((dim,) if isinstance(dim, int) else dim)}
+    return t.reshape([1 if i in dims else s for i, s in enumerate(input_shape)])
+
+
+logsumexp = general(
+    "logsumexp(input, dim: plain, keepdim=False)",
+    _logsumexp,
+    vjp={
+        "input": lambda g, input, out, dim, keepdim, input_shape: (
+            _kept(g, dim, keepdim, input_shape)
+            * (input - _finite(_kept(out, dim, keepdim, input_shape))).exp()
+        )
+    },
+    samples=lambda make: [
+        (make(2, 3), 1),
+        (make(2, 3), 0, True),
+        (make(2, 3, 2), (0, 2)),
+        (make(3), -1),
+    ],
+    doc="The logarithm of the sum of exponentials along dim.",
+)
+
+
+def _finite(out: Any) -> Any:
+    # exp(-inf - -inf) would be nan where every element is -inf; the gradient there is 0.
+    return out.masked_fill(out == float("-inf"), 0.0)
+
+
+# ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
+
+for _op, _forward in ((softmax, _softmax), (log_softmax, _log_softmax)):
+    _name = _op.__name__
+
+    def _converted(a: Array, dim: int, dtype: Any, _forward: Any = _forward) -> Any:
+        return _forward(a.astype(dtype.numpy), dim)
+
+    _rule = (
+        (lambda g, out, dim: out * (g - (g * out).sum(dim, keepdim=True)))
+        if _op is softmax
+        else (lambda g, out, dim: g - out.exp() * g.sum(dim, keepdim=True))
+    )
+    variant(
+        _op,
+        "dtype",
+        "given",
+        general(
+            f"_{_name}_as(input, dim: plain, dtype=None)",
+            _converted,
+            vjp={"input": _rule},
+            node="SoftmaxBackward0" if _op is softmax else "LogSoftmaxBackward0",
+            method=False,
+            doc=f"`{_name}` of the tensor converted to a dtype.",
+        ),
+    )
+
+# ---- torch.nn.functional's forms
+
+_nn = namespace("nn")
+namespace("special").update(softmax=softmax, log_softmax=log_softmax, logsumexp=logsumexp)
+
+
+def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. "
+        "Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def _functional(op: Any, name: str, doc: str) -> None:
+    def function(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        if dim is None:
+            dim = _implicit_dim(name, input.ndim, _stacklevel)
+        return op(input, dim) if dtype is None else op(input, dim, dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    _nn[name] = function
+
+
+_functional(softmax, "softmax", softmax.__doc__)
+_functional(log_softmax, "log_softmax", log_softmax.__doc__)
+
+
+@composite(where="nn", method=False)
+def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """softmax of the negative."""
+    if dim is None:
+        dim = _implicit_dim("softmin", input.ndim, _stacklevel)
+    return softmax(-input, dim) if dtype is None else softmax(-input, dim, dtype)
+
+
+@composite(where="nn", method=False)
+def gumbel_softmax(
+    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Any:
+    """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's gradient."""
+    noise = -(logits.detach().clone().exponential_().log())
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.argmax(dim, keepdim=True)
+    one = (soft * 0).detach().scatter(dim, index, 1.0)
+    return one - soft.detach() + soft
+
+
+__all__ = ["gumbel_softmax", "log_softmax", "logsumexp", "softmax", "softmin"]
