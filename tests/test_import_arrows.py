@@ -1,6 +1,6 @@
 """The rooms of the package and the arrows between them, held by reading every source file.
 
-    errors, dtypes, device <- backends <- core <- ops <- autograd <- nn, optim, func
+    errors, dtypes, device <- backends <- core <- ops <- autograd <- base <- nn, optim, func
         <- facades, explain, cli
 
 A module may import from its own room and from rooms further left, never from one to the right, and
@@ -20,13 +20,14 @@ SOURCE = ROOT / "src" / "rushlight"
 # The rooms from left to right, those within a line too; a module belongs to the longest prefix of
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
-    *("_version", "_missing", "errors", "dtypes", "device", "size", "utils.hooks"),
+    *("_version", "_missing", "errors", "dtypes", "device", "size", "return_types", "utils.hooks"),
     "backends",
     *("_core", "core", "printing"),
     "ops",
-    "autograd",
+    *("tensor", "random", "autograd"),
+    "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("linalg", "fft", "special", "random", "serialization", "utils", "distributions", "testing"),
+    *("linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
     *("torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]

@@ -137,7 +137,8 @@ PyObject* make_kernels_module() {
                                    "kernel for its arguments.",
                                    -1, nullptr, nullptr, nullptr, nullptr, nullptr};
   PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods,      kNormMethods,   kMatmulMethods,
-                                  kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods, kJoinMethods};
+                                  kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods,
+                                  kJoinMethods,      kIndexingMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
   for (PyMethodDef* table : kTables)

@@ -23,6 +23,7 @@ extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of 
 extern PyMethodDef kViewMethods[];       // views.cpp: view, transpose, expand, select, ... and their gradients
 extern PyMethodDef kJoinMethods[];       // joins.cpp: cat, stack, clone
 extern PyMethodDef kRandomMethods[];     // random.cpp: the Mersenne Twister generator and its samplers
+extern PyMethodDef kIndexingMethods[];   // indexing.cpp: get, put and add by index, gather, scatter
 
 // The module of all of them; a new reference, nullptr with an exception set on failure.
 PyObject* make_kernels_module();

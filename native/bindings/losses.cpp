@@ -1,5 +1,283 @@
-// Being written.
+// Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error.
+//
+// reduction: 0 none, 1 mean, 2 sum. A target equal to ignore_index counts for nothing; the mean divides by the total weight
+// of the others.
 #include "bindings/bindings.h"
+
 namespace rushlight {
-PyMethodDef kLossMethods[] = {{nullptr, nullptr, 0, nullptr}};
+namespace {
+
+enum Reduction { kNone = 0, kMean = 1, kSum = 2 };
+
+struct Problem {
+  Array scores;  // (batch, classes): logits or log-probabilities
+  Ref target_owner, weight_owner;
+  const int64_t* target = nullptr;
+  const void* weight = nullptr;
+  npy_intp batch = 0, classes = 0;
+  int64_t ignore = -100;
+  npy_intp reduction = kMean;
+};
+
+// Reads (scores, target, weight or None, ignore_index, reduction). False with an exception, or without: no kernel.
+bool read(const char* name, PyObject* const* args, Problem& p) {
+  Array target, weight;
+  if (!as_array(args[0], p.scores) || !p.scores.is_float() || p.scores.ndim != 2) return false;
+  if (!as_array(args[1], target) || target.dtype != DType::I64 || target.ndim != 1) return false;
+  p.batch = p.scores.shape[0];
+  p.classes = p.scores.shape[1];
+  npy_intp ignore;
+  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction)) return false;
+  p.ignore = ignore;
+  if (p.reduction < kNone || p.reduction > kSum) {
+    PyErr_Format(PyExc_ValueError, "%zd is not a valid value for reduction", p.reduction);
+    return false;
+  }
+  if (target.shape[0] != p.batch) {
+    PyErr_Format(PyExc_ValueError, "Expected input batch_size (%zd) to match target batch_size (%zd).", p.batch,
+                 target.shape[0]);
+    return false;
+  }
+  if (args[2] != Py_None) {
+    if (!as_array(args[2], weight) || weight.dtype != p.scores.dtype) return false;
+    if (weight.ndim != 1 || weight.shape[0] != p.classes) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
+                   "elements", name, p.classes, weight.size());
+      return false;
+    }
+    p.weight_owner = contiguous(weight.array);
+    if (!p.weight_owner) return false;
+    p.weight = PyArray_DATA(array_of(p.weight_owner));
+  }
+  p.target_owner = contiguous(target.array);
+  if (!p.target_owner) return false;
+  p.target = static_cast<const int64_t*>(PyArray_DATA(array_of(p.target_owner)));
+  for (npy_intp i = 0; i < p.batch; i++)
+    if (p.target[i] != p.ignore && (p.target[i] < 0 || p.target[i] >= p.classes)) {
+      PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(p.target[i]));
+      return false;
+    }
+  return true;
 }
+
+PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
+
+// The weight that the mean divides by: of every target, or with smoothing of the targets all the same.
+template <class T>
+double total_weight(const Problem& p) {
+  const T* w = static_cast<const T*>(p.weight);
+  double total = 0;
+  for (npy_intp i = 0; i < p.batch; i++)
+    if (p.target[i] != p.ignore) total += w ? w[p.target[i]] : 1;
+  return total;
+}
+
+// The loss of log-probabilities: (1 - s) * -w[t] lp[t] + s / classes * -sum over classes of w lp.
+template <class T>
+void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
+  const T* w = static_cast<const T*>(p.weight);
+  double sum = 0;
+  for (npy_intp i = 0; i < p.batch; i++, log_p += p.classes) {
+    const int64_t t = p.target[i];
+    double loss = 0;
+    if (t != p.ignore) {
+      loss = -static_cast<double>(log_p[t]) * (w ? w[t] : 1);
+      if (smoothing > 0) {
+        double smooth = 0;
+        for (npy_intp c = 0; c < p.classes; c++) smooth -= static_cast<double>(log_p[c]) * (w ? w[c] : 1);
+        loss = (1 - smoothing) * loss + smoothing / static_cast<double>(p.classes) * smooth;
+      }
+    }
+    if (p.reduction == kNone) out[i] = static_cast<T>(loss);
+    sum += loss;
+  }
+  if (p.reduction == kSum) *out = static_cast<T>(sum);
+  if (p.reduction == kMean) *out = static_cast<T>(sum / total_weight<T>(p));
+}
+
+Ref loss_array(const Problem& p) {
+  return p.reduction == kNone ? new_ref(p.scores.dtype, 1, &p.batch) : new_ref(p.scores.dtype, 0, nullptr);
+}
+
+void run_forward(const Problem& p, const void* log_p, double smoothing, const Ref& loss) {
+  void* out = PyArray_DATA(array_of(loss));
+  if (p.scores.dtype == DType::F32) forward(p, static_cast<const float*>(log_p), smoothing, static_cast<float*>(out));
+  else forward(p, static_cast<const double*>(log_p), smoothing, static_cast<double*>(out));
+}
+
+// (logits, target, weight or None, ignore_index, reduction, label_smoothing) -> (loss, log_probabilities)
+PyObject* cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Problem p;
+  double smoothing;
+  if (!check_count("cross_entropy", count, 6, 6)) return nullptr;
+  if (!read("cross_entropy", args, p)) return refused();
+  if (!double_argument(args[5], smoothing)) return nullptr;
+  if (!(smoothing >= 0 && smoothing <= 1)) {
+    PyErr_Format(PyExc_RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: %R", args[5]);
+    return nullptr;
+  }
+  Ref in = contiguous(p.scores.array), log_p = in ? new_ref(p.scores.dtype, 2, p.scores.shape) : Ref();
+  Ref loss = log_p ? loss_array(p) : Ref();
+  if (!loss) return nullptr;
+  const npy_intp size = p.batch * p.classes;
+  {
+    ReleaseGil release(size * item_size(p.scores.dtype) > kReleaseGilBytes);
+    const char* x = PyArray_BYTES(array_of(in));
+    char* y = PyArray_BYTES(array_of(log_p));
+    const ptrdiff_t row = p.classes * item_size(p.scores.dtype);
+    parallel(p.batch, (1 << 15) / (p.classes + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      dense_kernels().softmax(true, p.scores.dtype, x + begin * row, end - begin, p.classes, 1, y + begin * row);
+    });
+    run_forward(p, y, smoothing, loss);
+  }
+  return PyTuple_Pack(2, loss.get(), log_p.get());
+}
+
+// (log_probabilities, target, weight or None, ignore_index, reduction) -> the loss
+PyObject* nll_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Problem p;
+  if (!check_count("nll_loss", count, 5, 5)) return nullptr;
+  if (!read("nll_loss", args, p)) return refused();
+  Ref in = contiguous(p.scores.array), loss = in ? loss_array(p) : Ref();
+  if (!loss) return nullptr;
+  run_forward(p, PyArray_DATA(array_of(in)), 0, loss);
+  return loss.release();
+}
+
+// With a = g * (1 - s) * w[t] and b = g * s / classes: the gradient of the log-probabilities is -(a at t) - b w; through
+// log_softmax it becomes softmax * (a + b * sum(w)) minus the same.
+template <class T>
+void backward(const Problem& p, const T* g, double smoothing, bool through_softmax, T* out) {
+  const T* w = static_cast<const T*>(p.weight);
+  double all = static_cast<double>(p.classes);
+  if (w) {
+    all = 0;
+    for (npy_intp c = 0; c < p.classes; c++) all += w[c];
+  }
+  const double divisor = p.reduction == kMean ? total_weight<T>(p) : 1;
+  const double spread = smoothing / static_cast<double>(p.classes);
+  for (npy_intp i = 0; i < p.batch; i++, out += p.classes) {
+    const int64_t t = p.target[i];
+    const double scale = static_cast<double>(p.reduction == kNone ? g[i] : *g) / divisor;
+    const bool counts = t != p.ignore;
+    const T a = counts ? static_cast<T>(scale * (1 - smoothing) * (w ? w[t] : 1)) : T(0);
+    const T b = counts ? static_cast<T>(scale * spread) : T(0);
+    if (through_softmax) {  // out holds the softmax
+      const T factor = counts ? static_cast<T>(a + static_cast<double>(b) * all) : T(0);
+      for (npy_intp c = 0; c < p.classes; c++) out[c] = counts ? out[c] * factor : T(0);
+    } else {
+      for (npy_intp c = 0; c < p.classes; c++) out[c] = 0;
+    }
+    if (!counts) continue;
+    if (b != T(0))
+      for (npy_intp c = 0; c < p.classes; c++) out[c] -= b * (w ? w[c] : T(1));
+    out[t] -= a;
+  }
+}
+
+PyObject* loss_backward(const char* name, PyObject* const* args, bool through_softmax, double smoothing) {
+  Array g;
+  Problem p;
+  if (!as_array(args[0], g) || !g.is_float()) return not_implemented();
+  if (!read(name, args + 1, p)) return refused();
+  if (g.dtype != p.scores.dtype) return not_implemented();
+  if (p.reduction == kNone ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1) {
+    PyErr_Format(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
+    return nullptr;
+  }
+  Ref gc = contiguous(g.array), in = gc ? contiguous(p.scores.array) : Ref();
+  Ref out = in ? new_ref(g.dtype, 2, p.scores.shape) : Ref();
+  if (!out) return nullptr;
+  const void* gp = PyArray_DATA(array_of(gc));
+  void* to = PyArray_DATA(array_of(out));
+  ReleaseGil release(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes);
+  if (through_softmax) dense_kernels().exp(g.dtype, PyArray_DATA(array_of(in)), p.batch * p.classes, to);
+  if (g.dtype == DType::F32)
+    backward(p, static_cast<const float*>(gp), smoothing, through_softmax, static_cast<float*>(to));
+  else
+    backward(p, static_cast<const double*>(gp), smoothing, through_softmax, static_cast<double*>(to));
+  return out.release();
+}
+
+// (g, log_probabilities, target, weight or None, ignore_index, reduction, label_smoothing) -> the gradient of the logits
+PyObject* cross_entropy_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  double smoothing;
+  if (!check_count("cross_entropy_backward", count, 7, 7) || !double_argument(args[6], smoothing)) return nullptr;
+  return loss_backward("cross_entropy_backward", args, true, smoothing);
+}
+
+// (g, log_probabilities, target, weight or None, ignore_index, reduction) -> the gradient of the log-probabilities
+PyObject* nll_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("nll_loss_backward", count, 6, 6)) return nullptr;
+  return loss_backward("nll_loss_backward", args, false, 0);
+}
+
+bool pair(PyObject* const* args, Array& x, Array& y) {
+  return as_array(args[0], x) && as_array(args[1], y) && x.is_float() && x.dtype == y.dtype &&
+         PyArray_SAMESHAPE(x.array, y.array);
+}
+
+// (x, y) -> the mean of (x - y)^2
+PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array x, y;
+  if (!check_count("mse_loss", count, 2, 2)) return nullptr;
+  if (!pair(args, x, y)) return not_implemented();
+  Ref xc = contiguous(x.array), yc = xc ? contiguous(y.array) : Ref();
+  Ref loss = yc ? new_ref(x.dtype, 0, nullptr) : Ref();
+  if (!loss) return nullptr;
+  const npy_intp n = x.size();
+  double sum;
+  {
+    ReleaseGil release(n * item_size(x.dtype) > kReleaseGilBytes);
+    sum = dense_kernels().squared_difference(x.dtype, PyArray_DATA(array_of(xc)), PyArray_DATA(array_of(yc)), n);
+  }
+  if (x.dtype == DType::F32)
+    *static_cast<float*>(PyArray_DATA(array_of(loss))) = static_cast<float>(sum) / static_cast<float>(n);
+  else
+    *static_cast<double*>(PyArray_DATA(array_of(loss))) = sum / static_cast<double>(n);
+  return loss.release();
+}
+
+// (g 0-d, x, y) -> the gradient of x: 2 g / n * (x - y); that of y is its negative
+PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array g, x, y;
+  if (!check_count("mse_loss_backward", count, 3, 3)) return nullptr;
+  if (!pair(args + 1, x, y) || !as_array(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
+  Ref gc = contiguous(g.array), xc = gc ? contiguous(x.array) : Ref(), yc = xc ? contiguous(y.array) : Ref();
+  Ref out = yc ? new_ref(x.dtype, x.ndim, x.shape) : Ref();
+  if (!out) return nullptr;
+  const void* gp = PyArray_DATA(array_of(gc));
+  const double scale = x.dtype == DType::F32 ? *static_cast<const float*>(gp) : *static_cast<const double*>(gp);
+  const npy_intp n = x.size();
+  const ptrdiff_t item = item_size(x.dtype);
+  const char* a = PyArray_BYTES(array_of(xc));
+  const char* b = PyArray_BYTES(array_of(yc));
+  char* to = PyArray_BYTES(array_of(out));
+  if (n == 0) return out.release();
+  ReleaseGil release(n * item > kReleaseGilBytes);
+  parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
+    const ptrdiff_t at = begin * item;
+    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
+  });
+  return out.release();
+}
+
+}  // namespace
+
+PyMethodDef kLossMethods[] = {
+    fast_method("cross_entropy", cross_entropy,
+                "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
+                "log_probabilities); reduction 0 none, 1 mean, 2 sum"),
+    fast_method("cross_entropy_backward", cross_entropy_backward,
+                "cross_entropy_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction, "
+                "label_smoothing)"),
+    fast_method("nll_loss", nll_loss, "nll_loss(log_probabilities, target, weight_or_None, ignore_index, reduction)"),
+    fast_method("nll_loss_backward", nll_loss_backward,
+                "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
+    fast_method("mse_loss", mse_loss, "mse_loss(x, y): the mean"),
+    fast_method("mse_loss_backward", mse_loss_backward, "mse_loss_backward(g, x, y): the gradient of x"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -95,8 +95,8 @@ PyObject* random_bits(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return g ? PyLong_FromUnsignedLongLong(g->next64()) : nullptr;
 }
 
-// The array with its dimensions ordered by falling stride: a new view.
-Ref in_memory_order(const Array& a) {
+// The array `view`, of the shape of a, with the dimensions ordered by falling stride of a: a new view.
+Ref in_memory_order(const Array& a, PyArrayObject* view) {
   npy_intp order[NPY_MAXDIMS];
   for (int i = 0; i < a.ndim; i++) {
     int at = i;
@@ -104,7 +104,7 @@ Ref in_memory_order(const Array& a) {
     order[at] = i;
   }
   PyArray_Dims permutation{order, a.ndim};
-  return Ref(PyArray_Transpose(a.array, &permutation));
+  return Ref(PyArray_Transpose(view, &permutation));
 }
 
 // Runs draw(dtype, data, n) over the elements of the array and returns it; draw is false where there is no sampler.
@@ -117,7 +117,7 @@ PyObject* filled(const char* name, PyObject* object, Draw draw) {
     return nullptr;
   }
   if (a.contiguous()) return draw(a.dtype, a.data, a.size()) ? Py_NewRef(object) : not_implemented();
-  Ref ordered = in_memory_order(a);
+  Ref ordered = in_memory_order(a, a.array);
   Ref whole = ordered ? new_ref(a.dtype, a.ndim, PyArray_DIMS(array_of(ordered))) : Ref();
   if (!whole) return nullptr;
   if (!draw(a.dtype, PyArray_DATA(array_of(whole)), a.size())) return not_implemented();
@@ -210,7 +210,8 @@ PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array out, p;
   if (!as_array(args[1], out) || !as_array(args[2], p) || !p.is_float()) return not_implemented();
   if (!PyArray_SAMESHAPE(out.array, p.array)) return not_implemented();
-  Ref each = contiguous(p.array);
+  Ref ordered = out.contiguous() ? Ref::borrow(args[2]) : in_memory_order(out, p.array);
+  Ref each = ordered ? contiguous(array_of(ordered)) : Ref();
   if (!each) return nullptr;
   const auto inside = [&](auto zero) {
     using T = decltype(zero);

@@ -91,6 +91,7 @@ struct ThreadState {
   bool inference = false;
   bool forward_grad_enabled = true;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
+  PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
   int64_t task = -1;                 // the running backward, or -1
 };
 extern thread_local ThreadState tls;
@@ -184,6 +185,8 @@ inline int current_grad_fn(Tensor* t, Node** grad_fn) {
 }
 int save_input(Saved* slot, PyObject* value);
 int save_output(Saved* slot, Tensor* out, int nr);
+// Runs pack hooks over a value that was saved without any. -1 with an exception.
+int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph);
 void release_saved(Node* node);
@@ -241,12 +244,14 @@ struct Op {
   PyObject* name;
   PyObject* forward;      // callable over ndarrays and plain values (Composite: over tensors)
   PyObject* portable;     // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
+  PyObject* writer;       // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
   PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
   PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
   PyObject* dict;
   Kind kind;
   bool view;              // the result shows its first argument's storage
   bool in_place;          // writes its first argument
+  bool lends;             // the result may share memory with an argument that nobody else sees
   bool takes_out;         // has an out= form
   bool differentiable;
   bool multi_view;
@@ -304,6 +309,7 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
 PyObject* run_forward(Op* op, PyObject* const* slots);
+PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots);  // ndarrays in the place of tensors
 Op* op_callback(const char* name);  // a registered Op, borrowed
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
@@ -335,6 +341,7 @@ struct Registry {
   PyObject* callbacks = nullptr;  // dict name -> callable
 };
 extern Registry registry;
+extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force
 PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
 
 int init_tensor(PyObject* module);
@@ -342,5 +349,8 @@ int init_node(PyObject* module);
 int init_op(PyObject* module);
 extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
+extern PyMethodDef kSubscriptMethods[];
+PyObject* tensor_subscript(PyObject* self, PyObject* key);              // subscript.cpp
+int tensor_assign(PyObject* self, PyObject* key, PyObject* value);
 
 }  // namespace rushlight

@@ -33,6 +33,8 @@ struct ByNumber {
 };
 
 thread_local std::vector<Ref>* final_callbacks = nullptr;
+class Backward;
+thread_local Backward* running = nullptr;
 
 class Backward {
  public:
@@ -41,6 +43,8 @@ class Backward {
     inline_state_ = claimed_by.compare_exchange_strong(nobody, id_);
     saved_task_ = tls.task;
     saved_callbacks_ = final_callbacks;
+    outer_ = running;
+    running = this;
     tls.task = static_cast<int64_t>(id_);
     final_callbacks = &callbacks_;
   }
@@ -60,6 +64,7 @@ class Backward {
     for (Node* r : roots_) Py_XDECREF(r);
     tls.task = saved_task_;
     final_callbacks = saved_callbacks_;
+    running = outer_;
     if (inline_state_) claimed_by = 0;
   }
 
@@ -106,6 +111,13 @@ class Backward {
       if (!done) return -1;
     }
     return 0;
+  }
+
+  // Whether this backward reaches the node and gives it gradients.
+  bool will_run(Node* n) {
+    if (!inline_state_ && !table_.count(n)) return false;
+    const BackwardState& s = state(n);
+    return s.task == id_ && (!restricted_ || s.needed || s.captured);
   }
 
   PyObject* take_captured() {
@@ -481,6 +493,7 @@ class Backward {
   bool inline_state_, restricted_ = false;
   int64_t saved_task_;
   std::vector<Ref>* saved_callbacks_;
+  Backward* outer_;
   uint64_t steps_ = 0;
   std::vector<Node*> roots_, visited_;
   std::vector<Edge> root_edges_;
@@ -598,6 +611,14 @@ PyObject* queue_callback(PyObject*, PyObject* f) {
   Py_RETURN_NONE;
 }
 
+PyObject* will_run(PyObject*, PyObject* o) {
+  if (!is_node(o)) {
+    PyErr_SetString(PyExc_TypeError, "expected a node");
+    return nullptr;
+  }
+  return PyBool_FromLong(running && running->will_run(reinterpret_cast<Node*>(o)));
+}
+
 PyObject* current_task(PyObject*, PyObject*) { return PyLong_FromLongLong(tls.task); }
 PyObject* current_node(PyObject*, PyObject*) { return Py_NewRef(tls.current_node ? tls.current_node : Py_None); }
 
@@ -639,6 +660,7 @@ PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
 PyMethodDef kEngineMethods[] = {
     {"run_backward", fast(run_backward), METH_FASTCALL, "Walks the graph backwards from the roots."},
     {"queue_callback", queue_callback, METH_O, "Calls a function when the running backward ends."},
+    {"will_run", will_run, METH_O, "Whether the running backward reaches a node."},
     {"current_task", current_task, METH_NOARGS, "The number of the running backward, or -1."},
     {"current_node", current_node, METH_NOARGS, "The node that is being run, or None."},
     {"node_gradients", node_gradients, METH_VARARGS, "Runs one node's rule."},

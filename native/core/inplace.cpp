@@ -11,9 +11,10 @@ namespace rushlight {
 
 namespace {
 
-// The view's place inside its root: sizes, strides and offset in elements.
+// The view's place inside its root: sizes, strides and offset in elements; and the root's own strides, None where it is
+// contiguous (gradients of the root may lie in memory otherwise).
 struct Geometry {
-  Ref size, stride, offset;
+  Ref size, stride, offset, layout;
 };
 
 int geometry_of(Tensor* view, Geometry* g) {
@@ -25,7 +26,14 @@ int geometry_of(Tensor* view, Geometry* g) {
   g->size = Ref(shape_tuple(ndim, PyArray_DIMS(a)));
   g->stride = Ref(shape_tuple(ndim, strides));
   g->offset = Ref(PyLong_FromSsize_t((PyArray_BYTES(a) - PyArray_BYTES(view->base->array)) / item));
-  return g->size && g->stride && g->offset ? 0 : -1;
+  PyArrayObject* root = view->base->array;
+  if (PyArray_IS_C_CONTIGUOUS(root)) {
+    g->layout = Ref::borrow(Py_None);
+  } else {
+    for (int i = 0; i < PyArray_NDIM(root); ++i) strides[i] = PyArray_STRIDE(root, i) / item;
+    g->layout = Ref(shape_tuple(PyArray_NDIM(root), strides));
+  }
+  return g->size && g->stride && g->offset && g->layout ? 0 : -1;
 }
 
 // Makes `view`'s grad_fn a strided view of its root as that is now.
@@ -33,7 +41,7 @@ int remake_grad_fn(Tensor* view) {
   Op* op = op_callback("strided_view");
   Geometry g;
   if (!op || geometry_of(view, &g) < 0) return -1;
-  PyObject* slots[] = {as_object(view->base), g.size.get(), g.stride.get(), g.offset.get()};
+  PyObject* slots[] = {as_object(view->base), g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
   Node* node = make_op_node(op, slots, nullptr, 1);
   if (!node) return -1;
   if (set_output_meta(node, 0, view) < 0) {
@@ -135,6 +143,10 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
 }
 
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
+  if (op->writer) {
+    Ref done(run_on_arrays(op, op->writer, slots));
+    return done ? 0 : -1;
+  }
   Ref value(run_forward(op, slots));
   if (!value) return -1;
   Ref array(PyArray_FROM_O(value.get()));
@@ -194,6 +206,8 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
   return 0;
 }
 
+std::atomic<bool> watching_writes{false};
+
 int check_in_place(Tensor* self, bool recording) {
   if ((self->flags & kInference) && !tls.inference) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -211,6 +225,11 @@ int check_in_place(Tensor* self, bool recording) {
   if (!PyArray_ISWRITEABLE(self->array)) {
     PyErr_SetString(PyExc_RuntimeError, "cannot write in place: the memory of this tensor is read-only. Please clone() it first.");
     return -1;
+  }
+  if (watching_writes) {
+    PyObject* f = callback("before_write");
+    Ref done(f ? PyObject_CallOneArg(f, as_object(self)) : nullptr);
+    if (!done) return -1;
   }
   if (!recording) return 0;
   if (self->base) {
@@ -269,7 +288,7 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   Op* op = op_callback("view_scatter");
   Geometry g;
   if (!op || geometry_of(self, &g) < 0) return -1;
-  PyObject* slots[] = {as_object(base), as_object(self), g.size.get(), g.stride.get(), g.offset.get()};
+  PyObject* slots[] = {as_object(base), as_object(self), g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
   Node* scatter = make_op_node(op, slots, nullptr, 1);
   if (!scatter) return -1;
   if (set_output_meta(scatter, 0, base) < 0) {

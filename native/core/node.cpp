@@ -88,6 +88,105 @@ int set_output_meta(Node* node, int nr, const Tensor* t) {
 
 // ---------------------------------------------------------------- saved values
 
+namespace {
+
+// Note [Packed values]: under saved-tensor hooks a slot holds (packed object, unpack hook, node, output number, requires_grad):
+// what unpack needs to give the tensor its place in the graph back. `node` is the maker, or a leaf's AccumulateGrad; it is None
+// for a result of the node that saves, which must not refer to itself.
+int pack(Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
+  Edge e{nullptr, 0};
+  if (!is_output && gradient_edge(t, &e) < 0) return -1;
+  Ref node(as_object(e.node));
+  Py_INCREF(t->array);
+  Tensor* detached = wrap_array(t->array, t->dtype);
+  if (!detached) return -1;
+  Ref argument(as_object(detached));
+  VersionCounter* v = shared_version(t);
+  if (!v) return -1;
+  hold(v);
+  detached->version = v;
+  const uint32_t before = v->value;
+  Ref packed;
+  {
+    // Hooks that save while they pack would pack again: they run without hooks.
+    PyObject* outer = tls.saved_hooks;
+    tls.saved_hooks = nullptr;
+    packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
+    tls.saved_hooks = outer;
+  }
+  if (!packed) return -1;
+  if (v->value != before) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                    "need to perform in-place operations on the input to a pack hook.");
+    return -1;
+  }
+  slot->value = Py_BuildValue("(OOOII)", packed.get(), PyTuple_GET_ITEM(hooks, 1), e.node ? as_object(e.node) : Py_None,
+                              is_output ? slot->output_nr : e.nr, is_output ? 1u : 0u);
+  if (!slot->value) return -1;
+  slot->kind = Saved::Packed;
+  return 0;
+}
+
+PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
+  PyObject *packed, *hook, *maker;
+  unsigned nr, is_output;
+  if (!PyArg_ParseTuple(slot->value, "OOOII", &packed, &hook, &maker, &nr, &is_output)) return nullptr;
+  Ref value;
+  {
+    GradMode off(false);
+    value = Ref(PyObject_CallOneArg(hook, packed));
+  }
+  if (!value) return nullptr;
+  if (!is_tensor(value.get())) {
+    PyErr_Format(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+                 Py_TYPE(value.get())->tp_name);
+    return nullptr;
+  }
+  Tensor* source = as_tensor(value.get());
+  Py_INCREF(source->array);
+  Tensor* t = wrap_array(source->array, source->dtype);
+  if (!t) return nullptr;
+  VersionCounter* v = shared_version(source);
+  if (!v) {
+    Py_DECREF(t);
+    return nullptr;
+  }
+  hold(v);
+  t->version = v;
+  Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
+  if (origin && origin->kind == Node::Accumulate && origin->variable == source) {
+    Py_DECREF(t);
+    return value.release();
+  }
+  Py_XINCREF(origin);
+  t->grad_fn = origin;
+  t->output_nr = nr;
+  return as_object(t);
+}
+
+}  // namespace
+
+int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
+  if (slot->kind != Saved::Input && slot->kind != Saved::Output) {
+    PyErr_SetString(PyExc_RuntimeError, slot->kind == Saved::Packed
+                                            ? "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                                              "only one pair of hooks is allowed at a time."
+                                            : "Calling register_hooks on a saved tensor with value None is forbidden");
+    return -1;
+  }
+  Ref value(unpack(node, slot, false));
+  if (!value) return -1;
+  Saved fresh{};
+  fresh.output_nr = slot->output_nr;
+  if (pack(&fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
+  Py_XDECREF(slot->value);
+  drop(slot->version);
+  *slot = fresh;
+  return 0;
+}
+
 int save_input(Saved* slot, PyObject* value) {
   Py_INCREF(value);
   slot->value = value;
@@ -101,6 +200,11 @@ int save_input(Saved* slot, PyObject* value) {
                       "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
       return -1;
     }
+    if (tls.saved_hooks) {
+      slot->value = nullptr;
+      Py_DECREF(value);
+      return pack(slot, t, tls.saved_hooks, false);
+    }
     slot->kind = Saved::Input;
     slot->expected = version_of(t);
     slot->had_node = t->grad_fn != nullptr;
@@ -111,6 +215,8 @@ int save_input(Saved* slot, PyObject* value) {
 }
 
 int save_output(Saved* slot, Tensor* out, int nr) {
+  slot->output_nr = static_cast<uint8_t>(nr);
+  if (tls.saved_hooks) return pack(slot, out, tls.saved_hooks, true);
   VersionCounter* v = shared_version(out);
   if (!v) return -1;
   hold(v);
@@ -119,7 +225,6 @@ int save_output(Saved* slot, Tensor* out, int nr) {
   Py_INCREF(out->array);
   slot->value = as_object(out->array);
   slot->kind = Saved::Output;
-  slot->output_nr = static_cast<uint8_t>(nr);
   return 0;
 }
 
@@ -201,12 +306,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       }
       return as_object(t);
     }
-    case Saved::Packed: {
-      PyObject* f = callback("unpack_saved");
-      if (!f) return nullptr;
-      PyObject* args[] = {slot->value, as_object(node)};
-      return PyObject_Vectorcall(f, args, 2, nullptr);
-    }
+    case Saved::Packed: return unpack_packed(node, slot, for_graph);
   }
   return nullptr;
 }
@@ -387,6 +487,13 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
       if (saved_name_matches(n->op, n->op->saves[i], text + 7)) return unpack(n, &n->saved[i], true);
     }
   }
+  if (n->op && !strncmp(text, "_raw_saved_", 11)) {
+    for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
+      if (!saved_name_matches(n->op, n->op->saves[i], text + 11)) continue;
+      PyObject* f = callback("raw_saved");
+      return f ? PyObject_CallFunction(f, "On", self, static_cast<Py_ssize_t>(i)) : nullptr;
+    }
+  }
   if (n->kind == Node::Accumulate && !strcmp(text, "variable")) {
     return Py_NewRef(n->variable ? as_object(n->variable) : Py_None);
   }
@@ -521,6 +628,54 @@ PyObject* node_unpack_saved(PyObject* self, PyObject*) {
   return tuple.release();
 }
 
+// saved_index(name): which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
+PyObject* node_saved_index(PyObject* self, PyObject* name) {
+  Node* n = reinterpret_cast<Node*>(self);
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return nullptr;
+  if (n->op) {
+    for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
+      if (saved_name_matches(n->op, n->op->saves[i], text)) return PyLong_FromSize_t(i);
+    }
+  }
+  return PyLong_FromLong(-1);
+}
+
+bool saved_slot(Node* n, long i, Saved** slot) {
+  if (i < 0 || i >= n->n_saved) {
+    PyErr_SetString(PyExc_IndexError, "the node has no such saved value");
+    return false;
+  }
+  *slot = &n->saved[i];
+  return true;
+}
+
+PyObject* node_unpack_one(PyObject* self, PyObject* index) {
+  Node* n = reinterpret_cast<Node*>(self);
+  const long i = PyLong_AsLong(index);
+  Saved* slot;
+  if ((i == -1 && PyErr_Occurred()) || !saved_slot(n, i, &slot)) return nullptr;
+  return unpack(n, slot, true);
+}
+
+PyObject* node_pack_one(PyObject* self, PyObject* args) {
+  Node* n = reinterpret_cast<Node*>(self);
+  long i;
+  PyObject* hooks;
+  Saved* slot;
+  if (!PyArg_ParseTuple(args, "lO!", &i, &PyTuple_Type, &hooks) || !saved_slot(n, i, &slot)) return nullptr;
+  if (PyTuple_GET_SIZE(hooks) != 2) {
+    PyErr_SetString(PyExc_TypeError, "hooks are a (pack, unpack) pair");
+    return nullptr;
+  }
+  if (n->released) {
+    PyErr_SetString(PyExc_RuntimeError, kFreed);
+    return nullptr;
+  }
+  if (pack_saved(n, slot, hooks) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* node_release(PyObject* self, PyObject*) {
   release_saved(reinterpret_cast<Node*>(self));
   Py_RETURN_NONE;
@@ -553,6 +708,9 @@ PyMethodDef kMethods[] = {
     {"_attach", node_attach, METH_VARARGS, "Makes tensors the outputs of this node (Function nodes)."},
     {"_save", node_save, METH_VARARGS, "Keeps values for backward (Function nodes)."},
     {"_unpack_saved", node_unpack_saved, METH_NOARGS, "The values kept for backward (Function nodes)."},
+    {"_saved_index", node_saved_index, METH_O, "Which saved value a name means."},
+    {"_unpack_one", node_unpack_one, METH_O, "One saved value."},
+    {"_pack_one", node_pack_one, METH_VARARGS, "Runs (pack, unpack) hooks over one saved value."},
     {"_release", node_release, METH_NOARGS, "Frees the saved values."},
     {"__dir__", node_dir, METH_NOARGS, "Attribute names, saved values included."},
     {nullptr, nullptr, 0, nullptr},
@@ -583,17 +741,16 @@ PyTypeObject* node_type(const char* name) {
   Ref bases(PyTuple_Pack(1, as_object(NodeType)));
   if (!bases) return nullptr;
   // The spec's name is kept by the type before 3.12: it must outlive it.
-  char* kept = static_cast<char*>(PyMem_Malloc(strlen(name) + 1));
+  const std::string full = std::string("builtins.") + name;
+  char* kept = static_cast<char*>(PyMem_Malloc(full.size() + 1));
   if (!kept) {
     PyErr_NoMemory();
     return nullptr;
   }
-  strcpy(kept, name);
+  strcpy(kept, full.c_str());
   spec.name = kept;
   Ref type(PyType_FromSpecWithBases(&spec, bases.get()));
   if (!type) return nullptr;
-  Ref module(PyUnicode_FromString("builtins"));
-  if (!module || PyObject_SetAttrString(type.get(), "__module__", module.get()) < 0) return nullptr;
   if (PyDict_SetItemString(node_types, name, type.get()) < 0) return nullptr;
   return reinterpret_cast<PyTypeObject*>(type.get());  // the dictionary keeps it
 }

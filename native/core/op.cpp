@@ -157,8 +157,7 @@ Op* op_callback(const char* name) {
   return reinterpret_cast<Op*>(o);
 }
 
-// The result of anything but a pointwise op: an ndarray, or a tuple of them.
-PyObject* run_forward(Op* op, PyObject* const* slots) {
+PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
   Ref lists[2];
@@ -180,10 +179,15 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
       args[i] = o;
     }
   }
-  PyObject* result = PyObject_Vectorcall(op->forward, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+}
+
+// The result of anything but a pointwise op: an ndarray, or a tuple of them.
+PyObject* run_forward(Op* op, PyObject* const* slots) {
+  PyObject* result = run_on_arrays(op, op->forward, slots);
   if (result == Py_NotImplemented && op->portable) {
     Py_DECREF(result);
-    result = PyObject_Vectorcall(op->portable, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    result = run_on_arrays(op, op->portable, slots);
   }
   return result;
 }
@@ -216,7 +220,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   for (uint8_t i : op->tensor_params) {
     shared |= slots[i] && is_tensor(slots[i]) && as_object(as_tensor(slots[i])->array) == as_object(array);
   }
-  if (shared) {
+  if (shared && !op->lends) {
     // An op that is no view owns its result.
     PyArrayObject* copy = as_array(PyArray_NewCopy(array, NPY_KEEPORDER));
     Py_DECREF(array);
@@ -544,6 +548,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->name);
   Py_XDECREF(op->forward);
   Py_XDECREF(op->portable);
+  Py_XDECREF(op->writer);
   Py_XDECREF(op->compiler);
   Py_XDECREF(op->backward);
   Py_XDECREF(op->refusals);
@@ -570,6 +575,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(op->forward);
   Py_VISIT(op->portable);
+  Py_VISIT(op->writer);
   Py_VISIT(op->compiler);
   Py_VISIT(op->backward);
   Py_VISIT(op->dict);
@@ -728,9 +734,11 @@ int fill_op(Op* op, PyObject* spec) {
   op->kind = static_cast<Op::Kind>(number_of(spec, "kind", 0));
   op->forward = callable_of(spec, "forward");
   op->portable = callable_of(spec, "portable");
+  op->writer = callable_of(spec, "write");
   op->compiler = callable_of(spec, "compiler");
   op->result_type = callable_of(spec, "result_type");
   op->view = flag_of(spec, "view");
+  op->lends = flag_of(spec, "lends");
   op->multi_view = flag_of(spec, "multi_view");
   op->first_only = flag_of(spec, "first_only");
   op->takes_out = flag_of(spec, "takes_out");

@@ -863,17 +863,6 @@ PyObject* call_callback(const char* name, PyObject* a, PyObject* b = nullptr, Py
   return PyObject_Vectorcall(f, args, c ? 3 : b ? 2 : 1, nullptr);
 }
 
-PyObject* tensor_subscript(PyObject* self, PyObject* key) { return call_callback("getitem", self, key); }
-
-int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
-  if (!value) {
-    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
-    return -1;
-  }
-  Ref r(call_callback("setitem", self, key, value));
-  return r ? 0 : -1;
-}
-
 PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
   Ref key(PyLong_FromSsize_t(i));
   return key ? tensor_subscript(self, key.get()) : nullptr;

@@ -59,6 +59,8 @@ struct DenseKernels {
   void (*softmax)(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
   void (*softmax_backward)(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n,
                            ptrdiff_t inner, void* out);
+  // out = e^x over n elements.
+  void (*exp)(DType dtype, const void* x, ptrdiff_t n, void* out);
   // out[i] = log of the sum of e^x over row i.
   void (*logsumexp_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out);
 

@@ -263,7 +263,7 @@ def test_softmax_of_special_values(dtype, n):
     low = np.full((1, n), -np.inf, dtype)
     assert np.isnan(kernels.softmax(low, 1)).all() and np.isnan(kernels.log_softmax(low, 1)).all()
     low[0, -1] = -1e30
-    np.testing.assert_array_equal(kernels.softmax(low, 1)[0], np.arange(n) == n - 1)
+    np.testing.assert_array_equal(kernels.softmax(low, 1)[0], (np.arange(n) == n - 1).astype(dtype))
     rising = np.linspace(-300, 300, n, dtype=dtype)[None]
     close(kernels.softmax(rising, 1).sum(1), [1.0], scale=10)
 
@@ -321,7 +321,7 @@ def test_matmul_errors():
     with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: Float != Double"):
         kernels.matmul(a, a.T.astype(np.float64))
     with pytest.raises(RuntimeError, match="both arguments to matmul need to be at least 1D, but they are 0D and 2D"):
-        kernels.matmul(np.float32(1) * np.ones((), np.float32), a)
+        kernels.matmul(np.ones((), np.float32), a)
     with pytest.raises(RuntimeError, match="must match the size of tensor b"):
         kernels.matmul(np.ones((2, 3, 4), np.float32), np.ones((3, 4, 5), np.float32))
 
@@ -354,7 +354,7 @@ def test_addmm(dtype):
         a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
         product = a.astype(np.float64) @ b
         for bias in (np.ones(n), np.ones((m, n)), np.ones((m, 1)), np.ones(())):
-            bias = (bias * rng.standard_normal(bias.shape)).astype(dtype)
+            bias = np.asarray(bias * rng.standard_normal(bias.shape)).astype(dtype)
             for alpha, beta in ((1, 1), (2, 1), (1, 0.5), (0.5, 0), (0, 1)):
                 close(kernels.addmm(bias, a, b, alpha, beta), beta * bias + alpha * product, scale=100)
         close(kernels.addmm(None, a, b), product, scale=100)
@@ -562,3 +562,93 @@ def test_pooling_errors():
         kernels.max_pool2d_backward(x, np.full((1, 1, 3, 3), 99), (1, 1, 3, 3))
     with pytest.raises(ValueError):
         kernels.max_pool2d_backward(x, np.zeros((1, 1, 3, 3), np.int64), (2, 1, 3, 3))
+
+
+# --- normalisation and losses ---
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("affine", ["both", "weight", "bias", "none"])
+def test_layer_norm_equals_torch(dtype, affine):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(20)
+    for shape, n in [((4, 7), 1), ((3, 64), 1), ((2, 3, 5), 2), ((6,), 1), ((0, 4), 1), ((5, 3000), 1)]:
+        x = (rng.standard_normal(shape) + 3).astype(dtype)
+        tail = shape[len(shape) - n :]
+        weight = rng.standard_normal(tail).astype(dtype) if affine in ("both", "weight") else None
+        bias = rng.standard_normal(tail).astype(dtype) if affine in ("both", "bias") else None
+        theirs = [None if a is None else torch.from_numpy(a).requires_grad_() for a in (x, weight, bias)]
+        out = torch.nn.functional.layer_norm(theirs[0], tail, theirs[1], theirs[2], 1e-5)
+        y, mean, rstd = kernels.layer_norm(x, n, weight, bias, 1e-5)
+        close(y, out.detach().numpy(), scale=10)
+        assert mean.shape == rstd.shape == (*shape[: len(shape) - n], *[1] * n)
+        g = rng.standard_normal(shape).astype(dtype)
+        out.backward(torch.from_numpy(g))
+        grads = kernels.layer_norm_backward(g, x, n, mean, rstd, weight, True, weight is not None, bias is not None)
+        for mine, other in zip(grads, theirs, strict=True):
+            if other is None:
+                assert mine is None
+            else:
+                close(mine, other.grad.numpy(), scale=50)
+    with pytest.raises(RuntimeError):
+        kernels.layer_norm(np.ones((2, 3), dtype), 1, np.ones(2, dtype), None, 1e-5)
+    with pytest.raises(RuntimeError):
+        kernels.layer_norm(np.ones((2, 3), dtype), 3, None, None, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_losses_equal_torch(dtype, reduction, weighted):
+    torch = pytest.importorskip("torch")
+    functional = torch.nn.functional
+    rng = np.random.default_rng(21)
+    name = ("none", "mean", "sum")[reduction]
+    for batch, classes in [(1, 2), (8, 10), (33, 5), (4, 3000)]:
+        logits = rng.standard_normal((batch, classes)).astype(dtype) * 3
+        target = rng.integers(0, classes, batch)
+        if batch > 2:
+            target[1] = -100
+        weight = rng.random(classes).astype(dtype) if weighted else None
+        tw = torch.from_numpy(weight) if weighted else None
+        g = np.asarray(rng.standard_normal(batch if reduction == 0 else ())).astype(dtype)
+        for smoothing in (0.0, 0.1):
+            x = torch.from_numpy(logits).requires_grad_()
+            loss = functional.cross_entropy(
+                x, torch.from_numpy(target), tw, reduction=name, label_smoothing=smoothing
+            )
+            mine, log_p = kernels.cross_entropy(logits, target, weight, -100, reduction, smoothing)
+            close(mine, loss.detach().numpy(), scale=10)
+            close(log_p, torch.log_softmax(x, 1).detach().numpy(), scale=4)
+            loss.backward(torch.from_numpy(g))
+            grad = kernels.cross_entropy_backward(g, log_p, target, weight, -100, reduction, smoothing)
+            close(grad, x.grad.numpy(), scale=10)
+        x = torch.from_numpy(log_p).requires_grad_()
+        loss = functional.nll_loss(x, torch.from_numpy(target), tw, reduction=name)
+        close(kernels.nll_loss(log_p, target, weight, -100, reduction), loss.detach().numpy(), scale=10)
+        loss.backward(torch.from_numpy(g))
+        close(kernels.nll_loss_backward(g, log_p, target, weight, -100, reduction), x.grad.numpy(), scale=4)
+
+
+def test_class_loss_errors():
+    x, t = np.zeros((2, 3), np.float32), np.array([0, 3])
+    with pytest.raises(IndexError, match="Target 3 is out of bounds"):
+        kernels.cross_entropy(x, t, None, -100, 1, 0.0)
+    with pytest.raises(ValueError, match=r"Expected input batch_size \(2\) to match target batch_size \(1\)"):
+        kernels.nll_loss(x, t[:1], None, -100, 1)
+    with pytest.raises(RuntimeError, match="weight tensor should be defined either for all 3 classes"):
+        kernels.nll_loss(x, t, np.ones(2, np.float32), -100, 1)
+    assert kernels.cross_entropy(x, x, None, -100, 1, 0.0) is NotImplemented
+    assert np.isnan(kernels.nll_loss(x, np.array([-100, -100]), None, -100, 1))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_mse_loss(dtype):
+    rng = np.random.default_rng(22)
+    for shape in [(), (5,), (64, 10), (70_001,)]:
+        x, y = (np.asarray(rng.standard_normal(shape)).astype(dtype) for _ in range(2))
+        close(kernels.mse_loss(x, y), np.mean((x.astype(np.float64) - y) ** 2), scale=4)
+        g = np.asarray(1.5, dtype)
+        close(kernels.mse_loss_backward(g, x, y), 2 * 1.5 / max(1, x.size) * (x.astype(np.float64) - y), scale=4)
+    assert np.isnan(kernels.mse_loss(np.ones(0, dtype), np.ones(0, dtype)))
+    assert kernels.mse_loss(x, x[:3]) is NotImplemented

@@ -82,9 +82,14 @@ void float_tile(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t wid
     const T* b = reinterpret_cast<const T*>(in + (r + 1) * row_stride);
     const T* c = reinterpret_cast<const T*>(in + (r + 2) * row_stride);
     const T* d = reinterpret_cast<const T*>(in + (r + 3) * row_stride);
-    for (ptrdiff_t j = 0; j < width; j++)
-      out[j] = Op::combine(out[j], Op::combine(Op::combine(op.first(a[j]), op.first(b[j])),
-                                               Op::combine(op.first(c[j]), op.first(d[j]))));
+    const auto four = [&op]<class V>(V o, V w, V x, V y, V z) {
+      return Op::combine(o, Op::combine(Op::combine(op.first(w), op.first(x)), Op::combine(op.first(y), op.first(z))));
+    };
+    using V = Vec<T>;
+    ptrdiff_t j = 0;
+    for (; j + V::N <= width; j += V::N)
+      four(V::load(out + j), V::load(a + j), V::load(b + j), V::load(c + j), V::load(d + j)).store(out + j);
+    for (; j < width; j++) out[j] = four(out[j], a[j], b[j], c[j], d[j]);
   }
   for (; r < n; r++) {
     const T* a = reinterpret_cast<const T*>(in + r * row_stride);

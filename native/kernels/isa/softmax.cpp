@@ -78,7 +78,7 @@ T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out, T* maxima, T& ma
     if (!(top == highest)) sum *= highest == -T(__builtin_inff()) ? T(0) : scalar_exp(highest - top);
     sum += part;
     highest = top;
-    if (maxima) maxima[k] = shift;
+    if (maxima) maxima[k] = top;
   }
   maximum_out = highest;
   return sum;
@@ -129,12 +129,19 @@ RUSHLIGHT_INLINE void exp_each(const T* x, ptrdiff_t n, T* y) {
   if (i < n) store_some(exp(load_some(x + i, n - i, T(0))), y + i, n - i);
 }
 
+template <class T>
+RUSHLIGHT_INLINE void maximum_each(const T* x, ptrdiff_t n, T* top) {
+  using V = Vec<T>;
+  ptrdiff_t j = 0;
+  for (; j + V::N <= n; j += V::N) maximum(V::load(x + j), V::load(top + j)).store(top + j);
+  for (; j < n; j++) top[j] = maximum(x[j], top[j]);
+}
+
 template <bool Log, class T>
 void softmax_columns(const T* x, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, T* y) {
   T top[kTile], sum[kTile], row[kTile];
   for (ptrdiff_t j = 0; j < width; j++) top[j] = x[j], sum[j] = 0;
-  for (ptrdiff_t i = 1; i < n; i++)
-    for (ptrdiff_t j = 0; j < width; j++) top[j] = maximum(x[i * inner + j], top[j]);
+  for (ptrdiff_t i = 1; i < n; i++) maximum_each(x + i * inner, width, top);
   for (ptrdiff_t i = 0; i < n; i++) {
     for (ptrdiff_t j = 0; j < width; j++) row[j] = x[i * inner + j] - top[j];
     exp_each(row, width, row);
@@ -226,6 +233,10 @@ void softmax_backward(bool log, DType dtype, const void* grad, const void* y, pt
   });
 }
 
+void exp_all(DType dtype, const void* x, ptrdiff_t n, void* out) {
+  float_or_double(dtype, [&]<class T>() { exp_each(static_cast<const T*>(x), n, static_cast<T*>(out)); });
+}
+
 void logsumexp_rows(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) {
   float_or_double(dtype, [&]<class T>() {
     for (ptrdiff_t r = 0; r < rows; r++) {
@@ -242,6 +253,7 @@ void logsumexp_rows(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_s
 void fill_softmax(DenseKernels& table) {
   table.softmax = softmax;
   table.softmax_backward = softmax_backward;
+  table.exp = exp_all;
   table.logsumexp_rows = logsumexp_rows;
 }
 

@@ -12,12 +12,23 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _core
+from .saved import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
 ]
 
 Node = _core.Node
@@ -258,3 +269,71 @@ _core.register(callbacks={"call_node": _call_node, "move_retained": _move_retain
 _Tensor.register_hook = register_tensor_hook
 _Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
 _Tensor.retain_grad = retain_grad
+
+
+class _ManyHandles:
+    """Removes several hooks at once."""
+
+    def __init__(self, handles: list[Handle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take all the hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _ManyHandles:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Any, fn: Callable[[Any], None], *, mode: str = "all"
+) -> _ManyHandles:
+    """Call `fn` with the gradients of several tensors: mode 'all' once a backward has all of those that it
+    computes (None for the others), 'any' with the first."""
+    import threading
+
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = list(tensors)
+    lock = threading.Lock()
+    if mode == "any":
+        done: dict[int, bool] = {}
+
+        def first(grad: Any) -> None:
+            task = _core.current_task()
+            with lock:
+                if done.get(task):
+                    return
+                done.clear()
+                done[task] = True
+            fn(grad)
+
+        return _ManyHandles([t.register_hook(first) for t in tensors])
+
+    edges = [_core.gradient_edge(t) for t in tensors]
+    seen: dict[int, list[Any]] = {}
+    expected: dict[int, int] = {}
+
+    def collector(index: int) -> Callable[[Any], None]:
+        def collect(grad: Any) -> None:
+            task = _core.current_task()
+            with lock:
+                if task not in seen:
+                    seen[task] = [None] * len(tensors)
+                    expected[task] = sum(_core.will_run(node) for node, _ in edges)
+                seen[task][index] = grad
+                expected[task] -= 1
+                ready = expected[task] == 0
+                if ready:
+                    grads = seen.pop(task)
+                    expected.pop(task)
+            if ready:
+                fn(grads)
+
+        return collect
+
+    return _ManyHandles([t.register_hook(collector(i)) for i, t in enumerate(tensors)])

@@ -1,7 +1,7 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
 from .. import _core
-from . import creation, linalg, pointwise
+from . import creation, joining, linalg, loss, pointwise, reduction, shape, softmax, strided
 from ._op import OPS, namespace
 
 __all__ = ["OPS", "namespace"]

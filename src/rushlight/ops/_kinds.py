@@ -40,6 +40,12 @@ _SCALAR_NAMES = (
 ).split()
 
 
+_C_NAMES = (
+    "bool,unsigned char,signed char,short,int,long int,c10::Half,c10::BFloat16,float,double,"
+    "c10::complex<float>,c10::complex<double>,unsigned short,unsigned int,unsigned long"
+).split(",")
+
+
 def _numbers(words: str) -> list[int]:
     return [n for word in words.split() for n in _TYPES[word]]
 
@@ -53,12 +59,17 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
         kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
         if " " not in text:
             text = f"\"{text}\" not implemented for '{{}}'"
-        found = {n: (kind, text.format(_SCALAR_NAMES[n])) for n in _numbers(words)}
+        found = {n: (kind, text.format(_SCALAR_NAMES[n], c=_C_NAMES[n])) for n in _numbers(words)}
         if who:
             arguments.append((-1 if who == "any" else names.index(who), found))
         else:
             common.update(found)
     return {"refusals": common or None, "argument_refusals": arguments}
+
+
+def _is_whole(partial: Any) -> bool:
+    """Whether a partial reads g, and so gives the gradient itself instead of the factor."""
+    return partial.__code__.co_argcount > 0 and partial.__code__.co_varnames[0] == "g"
 
 
 def _zero_rule(g: Any) -> Any:
@@ -73,6 +84,8 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
             return Rule(lambda g: g, [(_op._GRAD, 0)], partial)
         return Rule(lambda g: g * partial, [(_op._GRAD, 0)], partial)
     places = sources(partial, names, op)
+    if _is_whole(partial):
+        return Rule(partial, places, partial)
 
     def rule(g: Any, *saved: Any) -> Any:
         value = partial(*saved)
@@ -115,7 +128,8 @@ def _compile(op: Any) -> None:
         if any(kind in (_op._ARG_SHAPE, _op._ARG_DTYPE, _op._GRADS) for kind, _ in rule.sources):
             continue
         try:
-            program = trace_partial(partial, partial.__code__.co_argcount)
+            n = partial.__code__.co_argcount
+            program = trace(partial, n) if _is_whole(partial) else trace_partial(partial, n)
         except (Untraceable, TypeError, AttributeError):
             continue
         _core.set_rule_program(op, i, False, program, rule.sources)
@@ -138,14 +152,15 @@ def pointwise(
     """An op that maps elements to elements.
 
     partials: for each differentiable argument a number, or a lambda of the local derivative; a boolean
-    value *selects* the gradient instead of multiplying it (no 0 * inf).
+    value *selects* the gradient instead of multiplying it (no 0 * inf). Where the gradient is no product (g / other,
+    or the real part of something complex), a lambda whose first parameter is g gives all of it.
     forward: for a composed function, a lambda of other pointwise ops, traced into one pass.
     portable: the definition on NumPy arrays of the common type; with a kernel of the op's name it serves
     complex numbers and tests.
     dtype: of the result: 'promoted', 'float' (integers become the default float) or 'bool'.
     domain: where tests draw arguments from.
     refuses: {"bool complex": why}: common types that the op does not take; `why` is torch's name of the kernel
-    (for "... not implemented for 'Bool'"), a text, or (exception type, text); "condition: int float": types of one
+    (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception type, text); "condition: int float": types of one
     argument, "any: bool": of any.
     portable_for: common types ("bool int") that go to `portable` even where there is a kernel; the result has the
     type that `portable` gives it.

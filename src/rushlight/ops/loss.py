@@ -390,10 +390,8 @@ def _nll_samples(make: Any) -> Any:
 
 
 def _nll_op(name: str, node: str) -> Any:
-    op = linear(
-        f"{name}(input, target, weight: Tensor, reduction: plain, ignore_index: plain)".replace(
-            "weight: Tensor", "weight: Tensor = None"
-        ).replace("reduction: plain, ignore_index: plain", "reduction='mean', ignore_index=-100"),
+    return linear(
+        f"{name}(input, target, weight: Tensor = None, reduction='mean', ignore_index=-100)",
         _nll,
         transpose={
             "input": lambda g, target, weight, reduction, ignore_index, input_shape: _nll_transpose(
@@ -405,13 +403,12 @@ def _nll_op(name: str, node: str) -> Any:
         samples=_nll_samples,
         doc="The negatives of the elements that the target picks, reduced.",
     )
-    return op
 
 
 _nll_loss = _nll_op("_nll_loss", "NllLossBackward0")
 _nll_loss2d = _nll_op("_nll_loss2d", "NllLoss2DBackward0")
 _nll_transpose = linear(
-    "_nll_transpose(input, target, weight: Tensor = None, reduction='mean', ignore_index=-100, shape=())",
+    "_nll_transpose(input, target, weight: Tensor = None, reduction='mean', ignore_index=-100, shape: plain)",
     _nll_gradient,
     transpose={
         "input": lambda g, target, weight, reduction, ignore_index: _nll_loss(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
 import numpy as np
@@ -76,6 +78,7 @@ _clamp = pointwise(
     refuses=_NO_COMPLEX,
     node="ClampBackward0",
     method=False,
+    in_place=False,
     samples=lambda make: [(make(2, 3), make(2, 3, high=0), make(2, 3, low=0))],
     doc="`clamp` between two bounds.",
 )
@@ -109,6 +112,7 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
         refuses=_NO_COMPLEX if hidden else {"complex": f"{kernel}_cpu"},
         node=node,
         method=not hidden,
+        in_place=not hidden,
         samples=pair,
         doc=doc,
         **more,
@@ -234,7 +238,7 @@ def isnan(value: Any) -> Any:
 _MASK = {
     "mask: int float complex": (
         RuntimeError,
-        "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+        "masked_fill_ only supports boolean masks, but got mask with dtype {c}",
     )
 }
 
@@ -263,18 +267,6 @@ _masked_fill_number = pointwise(
 variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 
-def _spread(value: Any, like: Any) -> Any:
-    """`value` (0-d) as an array of the shape and type of `like`, all elements one place in memory."""
-    if isinstance(value, complex) and like.dtype.kind != "c" and value.imag != 0:
-        raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(like.dtype.name, like.dtype.name)} "
-            "without overflow"
-        )
-    with np.errstate(all="ignore"):
-        cell = np.asarray(value).astype(like.dtype)
-    return np.ndarray(like.shape, like.dtype, cell, 0, (0,) * like.ndim)
-
-
 _C_NAMES = {
     "float16": "c10::Half",
     "bfloat16": "c10::BFloat16",
@@ -286,32 +278,129 @@ _C_NAMES = {
     "int32": "int",
     "int64": "int64_t",
 }
+_LARGEST_HALF = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
 
 
-def _fill_value(input: Any, value: Any) -> Any:
-    if getattr(value, "ndim", 0) > 0:
+def _cell(value: Any, dtype: Any) -> Any:
+    """`value` as a 0-d array of the type; a Python number that does not fit it is refused."""
+    if isinstance(value, np.ndarray):
+        with np.errstate(all="ignore"):
+            return (value.real if dtype.kind not in "cb" else value).astype(dtype)
+    kind = dtype.kind
+    if kind in "fVc" and isinstance(value, float):
+        largest = _LARGEST_HALF.get(dtype.name) or (3.4028234663852886e38 if dtype.itemsize == 4 else None)
+        fits = largest is None or not largest < builtins.abs(value) < math.inf
+    elif kind in "iu" and isinstance(value, (int, float)) and math.isfinite(value):
+        value = int(value)
+        top = 1 << (8 * dtype.itemsize - (kind == "i"))
+        fits = -top <= value < top if kind == "i" else -top < value < top
+        if value < 0 and kind == "u":
+            value += top
+    elif isinstance(value, complex) and kind != "c":
+        fits = value.imag == 0 or kind == "b"
+        value = value.real if kind != "b" else value != 0
+    else:
+        fits = kind not in "iu"
+    if not fits:
         raise RuntimeError(
-            "fill only supports 0-dimension value tensor but got tensor with "
-            f"{value.ndim} dimensions."
+            f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} without overflow"
         )
-    return _spread(value, input)
+    return np.array(value, dtype)
 
 
-def _fill_op(name: str, value_kind: str, node: str, **more: Any) -> Any:
+def _spread(cell: Any, like: Any) -> Any:
+    """One element seen as a whole array of like's shape: stride 0 throughout."""
+    return np.ndarray(like.shape, like.dtype, cell, 0, (0,) * like.ndim)
+
+
+def _filled(input: Any, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+        )
+    return _spread(_cell(value, input.dtype), input)
+
+
+def _fill_op(name: str, node: str, *, number: bool) -> Any:
     vjp: dict[str, Any] = {"input": lambda g: OPS["zeros_like"].function(g)}
-    if value_kind == "Tensor":
+    if not number:
         vjp["value"] = lambda g: g.sum()
     return general(
-        f"{name}(input, value: {value_kind})",
-        _fill_value,
+        f"{name}(input, value: {'number' if number else 'Tensor'})",
+        _filled,
         vjp=vjp,
         node=node,
-        samples=lambda make: [(make(2, 3), make() if value_kind == "Tensor" else 1.5)],
+        method=False,
+        samples=lambda make: [(make(2, 3), 1.5 if number else make())],
         doc="A tensor like input, every element `value`.",
-        **more,
     )
 
 
-fill = _fill_op("fill", "Operand", "FillBackward1", method=False)
-_fill_number = _fill_op("_fill_number", "number", "FillBackward0", method=False)
-_fill_tensor = _fill_op("_fill_tensor", "Tensor", "FillBackward1", method=False)
+fill = _fill_op("fill", "FillBackward1", number=False)
+variant(fill, "value", "scalar", _fill_op("_fill_number", "FillBackward0", number=True))
+_overwrite = _fill_op("_overwrite", "FillBackward3", number=False)
+variant(_overwrite, "value", "scalar", _fill_op("_overwrite_number", "FillBackward2", number=True))
+_zeroed = general(
+    "_zeroed(input)",
+    lambda a: _spread(bytes(16), a),
+    vjp={"input": lambda g: OPS["zeros_like"].function(g)},
+    node="ZeroBackward0",
+    method=False,
+    samples=one,
+    doc="Zeros in the place of input.",
+)
+
+
+def _fitted(a: Any, src: Any, non_blocking: Any) -> Any:
+    """src in a's shape and type, without a copy where it has them."""
+    if not isinstance(src, np.ndarray):
+        return _spread(_cell(src, a.dtype), a)
+    if src.dtype != a.dtype:
+        with np.errstate(all="ignore"):
+            src = (src.real if src.dtype.kind == "c" and a.dtype.kind not in "cb" else src).astype(a.dtype)
+    if src.shape == a.shape:
+        return src
+    try:
+        shape = np.broadcast_shapes(a.shape, src.shape)
+    except ValueError:
+        raise _core_size_error(a.shape, src.shape) from None
+    if shape != a.shape:
+        raise RuntimeError(
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    return np.broadcast_to(src, a.shape)
+
+
+def _core_size_error(a: Any, b: Any) -> RuntimeError:
+    ndim = max(len(a), len(b))
+    left, right = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
+    at = max(d for d in range(ndim) if left[d] != right[d] and 1 not in (left[d], right[d]))
+    return RuntimeError(
+        f"The size of tensor a ({left[at]}) must match the size of tensor b ({right[at]}) "
+        f"at non-singleton dimension {at}"
+    )
+
+
+_copied = general(
+    "_copied(input, src: Operand, non_blocking=False)",
+    _fitted,
+    vjp={"input": lambda g: OPS["zeros_like"].function(g), "src": lambda g: g},
+    node="CopyBackwards",
+    method=False,
+    samples=pair,
+    doc="src in the place of input.",
+)
+
+
+def _in_place(op: Any, name: str) -> Any:
+    form = _core.make_in_place(op, name)
+    form.entry = op.entry
+    form.__doc__ = f"In place: {op.entry.doc}"
+    setattr(_core.Tensor, name, form)
+    return form
+
+
+fill_ = _in_place(_overwrite, "fill_")
+zero_ = _in_place(_zeroed, "zero_")
+copy_ = _in_place(_copied, "copy_")
+namespace("torch")["fill_"], namespace("torch")["zero_"] = fill_, zero_

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-import rushlight
+from rushlight import base, nn
 from rushlight import dtypes
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -26,15 +26,15 @@ class Parts(NamedTuple):
 
 
 def tensor_type() -> Any:
-    return rushlight.Tensor
+    return base.Tensor
 
 
 def parameter_type() -> Any:
-    return rushlight.nn.Parameter
+    return nn.Parameter
 
 
 def is_tensor(obj: object) -> bool:
-    return isinstance(obj, rushlight.Tensor)
+    return isinstance(obj, base.Tensor)
 
 
 def tensor_parts(tensor: Any) -> Parts:
@@ -44,7 +44,7 @@ def tensor_parts(tensor: Any) -> Parts:
 
 
 def make_tensor(parts: Parts) -> Any:
-    tensor = rushlight._core.wrap(parts_array(parts))
+    tensor = base._core.wrap(parts_array(parts))
     if parts.is_parameter:
         return parameter_type()(tensor, requires_grad=parts.requires_grad)
     return tensor.requires_grad_() if parts.requires_grad else tensor

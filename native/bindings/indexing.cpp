@@ -1,0 +1,437 @@
+// Indexing over ndarrays. `index` is int64 and may be negative; every index is checked before anything is written.
+//
+// An indexed place is (index, dims, at): the dimensions `dims` of the array are replaced by the index's shape, put before the
+// remaining dimension number `at`. With several dims the index counts through them row by row (see linear_index).
+#include "bindings/bindings.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/indexing.h"
+
+namespace rushlight {
+
+namespace {
+
+std::string sizes_text(int ndim, const npy_intp* shape) {
+  std::string text = "[";
+  for (int i = 0; i < ndim; i++) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+PyObject* out_of_bounds(long long index, npy_intp dim, npy_intp size) {
+  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index,
+               static_cast<Py_ssize_t>(dim), static_cast<Py_ssize_t>(size));
+  return nullptr;
+}
+
+// An array argument of a type that tensors have, with int64 indices made contiguous.
+bool array_argument(PyObject* object, const char* function, Array& out) {
+  if (as_array(object, out)) return true;
+  PyErr_Format(PyExc_TypeError, "%s() expects a numpy.ndarray of a tensor's element type, not %s", function,
+               Py_TYPE(object)->tp_name);
+  return false;
+}
+
+bool index_argument(PyObject* object, const char* function, Ref& owner, Array& out) {
+  if (!array_argument(object, function, out)) return false;
+  if (out.dtype != DType::I64 && out.dtype != DType::I32) {
+    PyErr_Format(PyExc_TypeError, "%s(): the index must be int64", function);
+    return false;
+  }
+  owner = out.dtype == DType::I64 ? contiguous(out.array) : contiguous_as(out.array, DType::I64);
+  if (!owner) return false;
+  out = view_of(array_of(owner));
+  return true;
+}
+
+// Aligned memory that the kernels can read; strides may be anything.
+Ref aligned(const Array& a) {
+  if (PyArray_ISALIGNED(a.array)) return Ref::borrow(reinterpret_cast<PyObject*>(a.array));
+  return contiguous_as(a.array, a.dtype);
+}
+
+// Drops dimensions of size 1 and joins those that are one run of memory.
+int joined(int ndim, const npy_intp* shape, const npy_intp* strides, ptrdiff_t* to_shape, ptrdiff_t* to_strides) {
+  int n = 0;
+  for (int i = 0; i < ndim; i++) {
+    if (shape[i] == 1) continue;
+    if (n && to_strides[n - 1] == strides[i] * shape[i]) {
+      to_shape[n - 1] *= shape[i];
+      to_strides[n - 1] = strides[i];
+    } else {
+      to_shape[n] = shape[i];
+      to_strides[n++] = strides[i];
+    }
+  }
+  return n;
+}
+
+// An index and the array it goes into.
+struct Indexed {
+  Places places;
+  std::unique_ptr<ptrdiff_t[]> many;
+  ptrdiff_t few[32];
+  int ndim = 0;                     // of the values
+  npy_intp shape[2 * NPY_MAXDIMS];  // of the values
+  npy_intp total = 1;
+};
+
+// Reads dims and at, works out the values' shape, checks the index. `shape`, `strides`: of the array.
+bool read_places(int ndim, const npy_intp* shape, const npy_intp* strides, const Array& index, PyObject* dims_object,
+                 PyObject* at_object, Indexed& in) {
+  if (!PyTuple_Check(dims_object) || PyTuple_GET_SIZE(dims_object) == 0) {
+    PyErr_SetString(PyExc_TypeError, "dims must be a tuple of at least one dimension");
+    return false;
+  }
+  const int k = static_cast<int>(PyTuple_GET_SIZE(dims_object));
+  int dims[NPY_MAXDIMS];
+  bool taken[NPY_MAXDIMS] = {};
+  npy_intp size = 1;
+  for (int i = 0; i < k; i++) {
+    if (i >= ndim || (dims[i] = dim_argument(PyTuple_GET_ITEM(dims_object, i), ndim)) < 0) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "more dims than dimensions");
+      return false;
+    }
+    if (taken[dims[i]]) {
+      PyErr_SetString(PyExc_ValueError, "dims must differ");
+      return false;
+    }
+    taken[dims[i]] = true;
+    size *= shape[dims[i]];
+  }
+  const Py_ssize_t at = PyNumber_AsSsize_t(at_object, PyExc_IndexError);
+  if (at == -1 && PyErr_Occurred()) return false;
+  if (at < 0 || at > ndim - k) {
+    PyErr_SetString(PyExc_IndexError, "at is out of range");
+    return false;
+  }
+  npy_intp rest_shape[NPY_MAXDIMS], rest_strides[NPY_MAXDIMS];
+  int rest = 0;
+  for (int i = 0; i < ndim; i++) {
+    if (taken[i]) continue;
+    rest_shape[rest] = shape[i];
+    rest_strides[rest++] = strides[i];
+  }
+  if (rest + index.ndim > NPY_MAXDIMS) {
+    PyErr_Format(PyExc_RuntimeError, "the result of this index would have %d dimensions; a tensor has at most %d",
+                 rest + index.ndim, NPY_MAXDIMS);
+    return false;
+  }
+  for (int i = 0; i < at; i++) in.shape[in.ndim++] = rest_shape[i];
+  for (int i = 0; i < index.ndim; i++) in.shape[in.ndim++] = index.shape[i];
+  for (int i = static_cast<int>(at); i < rest; i++) in.shape[in.ndim++] = rest_shape[i];
+  for (int i = 0; i < in.ndim; i++) in.total *= in.shape[i];
+  Places& p = in.places;
+  p.n_outer = joined(static_cast<int>(at), rest_shape, rest_strides, p.outer_shape, p.outer_strides);
+  p.n_inner = joined(rest - static_cast<int>(at), rest_shape + at, rest_strides + at, p.inner_shape, p.inner_strides);
+  p.n = index.size();
+  if (p.n && size == 0) {
+    PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
+    return false;
+  }
+  if (in.total == 0) {
+    p.n = 0;
+    return true;
+  }
+  ptrdiff_t* offsets = in.few;
+  if (p.n > 32) {
+    in.many.reset(new (std::nothrow) ptrdiff_t[p.n]);
+    if (!(offsets = in.many.get())) {
+      PyErr_NoMemory();
+      return false;
+    }
+  }
+  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
+  // Dimensions that follow each other in memory are as good as one.
+  bool single = true;
+  for (int i = 0; i + 1 < k; i++) single &= strides[dims[i]] == strides[dims[i + 1]] * shape[dims[i + 1]];
+  const npy_intp step = strides[dims[k - 1]];
+  for (ptrdiff_t i = 0; i < p.n; i++) {
+    int64_t v = values[i];
+    if (v < -size || v >= size) {
+      out_of_bounds(v, 0, size);
+      return false;
+    }
+    if (v < 0) v += size;
+    if (single) {
+      offsets[i] = v * step;
+      continue;
+    }
+    ptrdiff_t offset = 0;
+    for (int d = k - 1; d >= 0; d--) {
+      offset += v % shape[dims[d]] * strides[dims[d]];
+      v /= shape[dims[d]];
+    }
+    offsets[i] = offset;
+  }
+  p.offsets = offsets;
+  return true;
+}
+
+// index_get(x, index, dims, at)
+PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("index_get", n, 4, 4)) return nullptr;
+  Array x, index;
+  Ref index_owner;
+  if (!array_argument(args[0], "index_get", x) || !index_argument(args[1], "index_get", index_owner, index)) return nullptr;
+  Ref x_owner = aligned(x);
+  if (!x_owner) return nullptr;
+  x = view_of(array_of(x_owner));
+  Indexed in;
+  if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  Ref out = new_ref(x.dtype, in.ndim, in.shape);
+  if (!out) return nullptr;
+  char* to = PyArray_BYTES(array_of(out));
+  ReleaseGil released(in.total * item_size(x.dtype) > kReleaseGilBytes);
+  take_places(x.dtype, x.data, in.places, to);
+  return out.release();
+}
+
+// Values of the places' shape: `one` element for all, or contiguous. They never share memory with `x`.
+Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one) {
+  one = values.size() == 1;
+  bool fits = values.ndim <= in.ndim;
+  for (int i = 1; i <= values.ndim && fits; i++) {
+    const npy_intp have = values.shape[values.ndim - i];
+    fits = have == 1 || have == in.shape[in.ndim - i];
+  }
+  if (!fits && one) {
+    fits = true;
+    for (int i = 0; i < values.ndim - in.ndim; i++) fits &= values.shape[i] == 1;
+  }
+  if (!fits) {
+    PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+                 sizes_text(values.ndim, values.shape).c_str(), sizes_text(in.ndim, in.shape).c_str());
+    return Ref();
+  }
+  Ref owner = contiguous(values.array);
+  if (!owner || in.total == 0) return owner;
+  if (!one && values.size() != in.total) {
+    Ref full = new_ref(values.dtype, in.ndim, in.shape);
+    if (!full || PyArray_CopyInto(array_of(full), array_of(owner)) < 0) return Ref();
+    return full;
+  }
+  if (array_of(owner) == values.array) {
+    const char* low = values.data;
+    const char* high = low + values.size() * item_size(values.dtype);
+    const char *x_low = x.data, *x_high = x.data + item_size(x.dtype);
+    for (int i = 0; i < x.ndim; i++) {
+      const npy_intp reach = x.strides[i] * (x.shape[i] - 1);
+      (reach < 0 ? x_low : x_high) += reach;
+    }
+    if (low < x_high && x_low < high) return Ref(PyArray_NewCopy(values.array, NPY_CORDER));
+  }
+  return owner;
+}
+
+// index_put(x, index, dims, at, values, accumulate): writes x.
+PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("index_put", n, 6, 6)) return nullptr;
+  Array x, index, values;
+  Ref index_owner;
+  bool accumulate;
+  if (!array_argument(args[0], "index_put", x) || !index_argument(args[1], "index_put", index_owner, index) ||
+      !array_argument(args[4], "index_put", values) || !bool_argument(args[5], accumulate)) {
+    return nullptr;
+  }
+  if (values.dtype != x.dtype || !PyArray_ISALIGNED(x.array)) return not_implemented();
+  if (PyArray_FailUnlessWriteable(x.array, "the written array") < 0) return nullptr;
+  Indexed in;
+  if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  bool one;
+  Ref from = values_for(values, x, in, one);
+  if (!from) return nullptr;
+  if (in.total == 0) return none();
+  const char* data = PyArray_BYTES(array_of(from));
+  bool done;
+  {
+    ReleaseGil released(in.total * item_size(x.dtype) > kReleaseGilBytes);
+    done = land_places(x.dtype, accumulate ? Land::Add : Land::Set, x.data, in.places, data, one);
+  }
+  return done ? none() : not_implemented();
+}
+
+// Zeros of `shape` with the elements of g added at the places.
+PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("index_backward", n, 5, 5)) return nullptr;
+  Array g, index;
+  Ref index_owner;
+  int ndim;
+  npy_intp shape[NPY_MAXDIMS];
+  if (!array_argument(args[0], "index_backward", g) || !index_argument(args[1], "index_backward", index_owner, index) ||
+      !shape_argument(args[4], shape, ndim)) {
+    return nullptr;
+  }
+  Ref out = new_zeros(g.dtype, ndim, shape);
+  if (!out) return nullptr;
+  Array x = view_of(array_of(out));
+  Indexed in;
+  if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  bool one;
+  Ref from = values_for(g, x, in, one);
+  if (!from) return nullptr;
+  if (in.total == 0) return out.release();
+  const char* data = PyArray_BYTES(array_of(from));
+  bool done;
+  {
+    ReleaseGil released(in.total * item_size(x.dtype) > kReleaseGilBytes);
+    done = land_places(x.dtype, Land::Add, x.data, in.places, data, one);
+  }
+  return done ? out.release() : not_implemented();
+}
+
+// linear_index(sizes, arrays): the arrays, broadcast together, as one index that counts through the sizes row by row.
+PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("linear_index", n, 2, 2)) return nullptr;
+  if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "linear_index(tuple of sizes, list of as many arrays)");
+    return nullptr;
+  }
+  const Py_ssize_t k = PyTuple_GET_SIZE(args[0]);
+  std::vector<Ref> owners(k);
+  std::vector<Array> arrays(k);
+  std::vector<int64_t> sizes(k);
+  std::string shapes;
+  int ndim = 0;
+  for (Py_ssize_t i = 0; i < k; i++) {
+    sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
+    if (sizes[i] == -1 && PyErr_Occurred()) return nullptr;
+    if (!index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], arrays[i])) return nullptr;
+    if (arrays[i].ndim > ndim) ndim = arrays[i].ndim;
+    shapes += (i ? ", " : "") + sizes_text(arrays[i].ndim, arrays[i].shape);
+  }
+  npy_intp shape[NPY_MAXDIMS];
+  npy_intp total = 1;
+  for (int d = 0; d < ndim; d++) {
+    npy_intp size = 1;
+    for (const Array& a : arrays) {
+      const int own = d - (ndim - a.ndim);
+      if (own < 0 || a.shape[own] == 1) continue;
+      if (size != 1 && size != a.shape[own]) {
+        PyErr_Format(PyExc_IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+                     shapes.c_str());
+        return nullptr;
+      }
+      size = a.shape[own];
+    }
+    shape[d] = size;
+    total *= size;
+  }
+  Ref out = new_zeros(DType::I64, ndim, shape);
+  if (!out) return nullptr;
+  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(array_of(out)));
+  for (Py_ssize_t k_at = 0; k_at < k && total; k_at++) {
+    const Array& a = arrays[k_at];
+    const int64_t size = sizes[k_at];
+    const int64_t* values = reinterpret_cast<const int64_t*>(a.data);
+    npy_intp at[NPY_MAXDIMS] = {}, steps[NPY_MAXDIMS] = {};
+    for (int d = 0; d < a.ndim; d++) steps[ndim - a.ndim + d] = a.shape[d] == 1 ? 0 : a.strides[d] / 8;
+    if (size == 0) {
+      PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
+      return nullptr;
+    }
+    npy_intp offset = 0;
+    for (npy_intp i = 0; i < total; i++) {
+      int64_t v = values[offset];
+      if (v < -size || v >= size) return out_of_bounds(v, k_at, size);
+      to[i] = to[i] * size + (v < 0 ? v + size : v);
+      for (int d = ndim - 1; d >= 0; d--) {
+        offset += steps[d];
+        if (++at[d] < shape[d]) break;
+        offset -= steps[d] * shape[d];
+        at[d] = 0;
+      }
+    }
+  }
+  return out.release();
+}
+
+// ---------------------------------------------------------------- gather and scatter
+
+// Whether every index lies in [0, size); raises otherwise.
+bool check_picks(const Array& index, int dim, npy_intp size) {
+  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
+  const npy_intp n = index.size();
+  for (npy_intp i = 0; i < n; i++) {
+    if (values[i] < 0 || values[i] >= size) {
+      PyErr_Format(PyExc_RuntimeError, "index %lld is out of bounds for dimension %d with size %zd",
+                   static_cast<long long>(values[i]), dim, static_cast<Py_ssize_t>(size));
+      return false;
+    }
+  }
+  return true;
+}
+
+// gather(x, dim, index): all of at least one dimension, index no larger than x outside dim (the caller checks).
+PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("gather", n, 3, 3)) return nullptr;
+  Array x, index;
+  Ref index_owner;
+  if (!array_argument(args[0], "gather", x) || !index_argument(args[2], "gather", index_owner, index)) return nullptr;
+  const int dim = dim_argument(args[1], x.ndim);
+  if (dim < 0) return nullptr;
+  if (x.ndim != index.ndim || x.ndim == 0 || !PyArray_ISALIGNED(x.array)) return not_implemented();
+  for (int d = 0; d < x.ndim; d++) {
+    if (d != dim && index.shape[d] > x.shape[d]) return not_implemented();
+  }
+  if (!check_picks(index, dim, x.shape[dim])) return nullptr;
+  Ref out = new_ref(x.dtype, index.ndim, index.shape);
+  if (!out) return nullptr;
+  const Array to = view_of(array_of(out));
+  const Picks picks{x.ndim, dim, index.shape, reinterpret_cast<const int64_t*>(index.data), x.strides, to.strides};
+  ReleaseGil released(index.size() * item_size(x.dtype) > kReleaseGilBytes);
+  gather(x.dtype, x.data, picks, to.data);
+  return out.release();
+}
+
+// scatter(x, dim, index, src, mode): writes x. src: of at least the index's sizes, or one element for all.
+PyObject* scatter_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("scatter", n, 5, 5)) return nullptr;
+  Array x, index, src;
+  Ref index_owner;
+  if (!array_argument(args[0], "scatter", x) || !index_argument(args[2], "scatter", index_owner, index) ||
+      !array_argument(args[3], "scatter", src)) {
+    return nullptr;
+  }
+  const long mode = PyLong_AsLong(args[4]);
+  if (mode == -1 && PyErr_Occurred()) return nullptr;
+  const int dim = dim_argument(args[1], x.ndim);
+  if (dim < 0) return nullptr;
+  if (x.ndim != index.ndim || x.ndim == 0 || src.dtype != x.dtype || mode < 0 || mode >= static_cast<long>(Land::Count) ||
+      !PyArray_ISALIGNED(x.array) || (src.ndim && src.ndim != x.ndim)) {
+    return not_implemented();
+  }
+  for (int d = 0; d < x.ndim; d++) {
+    if ((d != dim && index.shape[d] > x.shape[d]) || (src.ndim && index.shape[d] > src.shape[d])) return not_implemented();
+  }
+  if (PyArray_FailUnlessWriteable(x.array, "the written array") < 0) return nullptr;
+  if (!check_picks(index, dim, x.shape[dim])) return nullptr;
+  Ref src_owner = aligned(src);
+  if (!src_owner) return nullptr;
+  const npy_intp still[NPY_MAXDIMS] = {};
+  src = view_of(array_of(src_owner));
+  const Picks picks{x.ndim, dim, index.shape, reinterpret_cast<const int64_t*>(index.data), x.strides,
+                    src.ndim ? src.strides : still};
+  bool done;
+  {
+    ReleaseGil released(index.size() * item_size(x.dtype) > kReleaseGilBytes);
+    done = scatter(x.dtype, static_cast<Land>(mode), x.data, picks, src.data);
+  }
+  return done ? none() : not_implemented();
+}
+
+}  // namespace
+
+PyMethodDef kIndexingMethods[] = {
+    fast_method("index_get", index_get, "(x, index, dims, at): the elements at the places, a new array."),
+    fast_method("index_put", index_put, "(x, index, dims, at, values, accumulate): writes x at the places."),
+    fast_method("index_backward", index_backward, "(g, index, dims, at, shape): zeros with g added at the places."),
+    fast_method("linear_index", linear_index, "(sizes, arrays): several index arrays as one."),
+    fast_method("gather", gather_function, "(x, dim, index)"),
+    fast_method("scatter", scatter_function, "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -1,0 +1,211 @@
+"""Saved-tensor hooks: what nodes keep for backward goes through `pack` when saved and `unpack` when used."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .. import _core
+
+__all__ = [
+    "SavedTensor",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+_Tensor = _core.Tensor
+
+
+class _Stack(threading.local):
+    """The hooks in force on a thread, innermost last, and why entering more is refused."""
+
+    def __init__(self) -> None:
+        self.hooks: list[tuple[Any, Any]] = []
+        self.refusal: str | None = None
+
+
+_stack = _Stack()
+
+
+def _apply() -> None:
+    _core.set_saved_hooks(_stack.hooks[-1] if _stack.hooks else None)
+
+
+class saved_tensors_hooks:
+    """Inside the block, tensors that nodes save go through `pack_hook`, and through `unpack_hook` when used.
+
+    The innermost block wins. `unpack_hook` must give a tensor with the values that were packed.
+
+    >>> import rushlight as torch
+    >>> x = torch.tensor([2.0], requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), torch.from_numpy):
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor([4.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        if _stack.refusal is not None:
+            raise RuntimeError(_stack.refusal)
+        _stack.hooks.append((self.pack_hook, self.unpack_hook))
+        _apply()
+
+    def __exit__(self, *exc: object) -> None:
+        _stack.hooks.pop()
+        _apply()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep saved tensors in main memory, where everything is already: no effect on values."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: t, lambda t: t)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside the block, entering `saved_tensors_hooks` is an error with the given message."""
+    before = _stack.refusal
+    if _stack.hooks:
+        raise RuntimeError(error_message)
+    _stack.refusal = error_message
+    try:
+        yield
+    finally:
+        _stack.refusal = before
+
+
+class SavedTensor:
+    """A value that a node keeps, before unpacking: `node._raw_saved_<name>`."""
+
+    def __init__(self, *args: Any) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @classmethod
+    def _of(cls, node: Any, index: int) -> SavedTensor:
+        self = object.__new__(cls)
+        self._node, self._index = node, index
+        self._hooks: Any = None
+        return self
+
+    def register_hooks(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
+        """Run the value through `pack_hook` now, and through `unpack_hook` when it is used."""
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("hooks must be callable")
+        self._node._pack_one(self._index, (pack_hook, unpack_hook))
+        self._hooks = (pack_hook, unpack_hook)
+
+    def unpack(self) -> Any:
+        """The value, as the rule would see it."""
+        return self._node._unpack_one(self._index)
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The unpack hook, or None."""
+        return self._hooks[1] if self._hooks else None
+
+    @property
+    def data(self) -> Any:
+        """The value without history."""
+        return self.unpack().detach()
+
+
+_core.register(callbacks={"raw_saved": SavedTensor._of})
+
+
+# ---- allow_mutation_on_saved_tensors
+
+
+class _Mutation:
+    """What a block of `allow_mutation_on_saved_tensors` knows: saved versions, and clones of the changed."""
+
+    def __init__(self) -> None:
+        self.clones: dict[tuple[int, int], Any] = {}
+        self.saved: dict[int, list[Any]] = {}
+        self.active = True
+
+    def clear(self) -> None:
+        """Forget all clones."""
+        self.clones.clear()
+        self.saved.clear()
+
+
+class _Handle:
+    __slots__ = ("__weakref__", "context", "copy", "tensor", "version")
+
+    def __init__(self, context: _Mutation, tensor: Any) -> None:
+        self.context, self.tensor, self.version = context, tensor, tensor._version
+        self.copy: Any = None
+
+
+_allowing: _Mutation | None = None
+
+
+def _pack(tensor: Any) -> _Handle:
+    context = _allowing
+    assert context is not None
+    handle = _Handle(context, tensor)
+    context.saved.setdefault(tensor.data_ptr(), []).append(weakref.ref(handle))
+    return handle
+
+
+def _unpack(handle: _Handle) -> Any:
+    if not handle.context.active:
+        raise AssertionError(
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+            "in which the graph was originally recorded."
+        )
+    return handle.tensor if handle.copy is None else handle.copy
+
+
+def _before_write(tensor: Any) -> None:
+    """Called before an in-place write: values that were saved from this storage are cloned."""
+    context = _allowing
+    if context is None:
+        return
+    start = tensor.data_ptr()
+    stop = start + max(tensor._array.nbytes, 1)
+    for pointer, handles in list(context.saved.items()):
+        for reference in handles:
+            handle = reference()
+            if handle is None or handle.copy is not None:
+                continue
+            extent = handle.tensor._array.nbytes
+            if pointer < stop and start < pointer + max(extent, 1):
+                copy = handle.tensor.clone()
+                handle.copy = copy
+                context.clones[(pointer, handle.version)] = copy
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_Mutation]:
+    """Inside the block, tensors saved for backward may be changed in place: they are cloned first.
+
+    The backward must run inside the block too; blocks do not nest.
+    """
+    global _allowing
+    if _allowing is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _Mutation()
+    with saved_tensors_hooks(_pack, _unpack):
+        _allowing = context
+        _core.register(callbacks={"before_write": _before_write})
+        _core.watch_writes(True)
+        try:
+            yield context
+        finally:
+            _allowing = None
+            _core.watch_writes(False)
+            context.active = False
+            context.clear()

@@ -1,0 +1,675 @@
+"""Arithmetic: sums, products, quotients, remainders, powers, and the fused lerp, addcmul, addcdiv."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._kinds import composite, pointwise, variant
+from ._op import OPS
+from ._portable import alias, is_float
+from ._samples import one, pair, scalars_too, three
+from ._trace import Symbol, Untraceable
+from .selection import where
+
+_Tensor = _core.Tensor
+
+# ---- sums
+
+_TWO_BOOLS = (
+    RuntimeError,
+    "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+)
+_ONE_BOOL = (
+    RuntimeError,
+    "Subtraction, the `-` operator, with a bool tensor is not supported. "
+    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+)
+_NO_BOOLS = {"bool": _TWO_BOOLS, "any: bool": _ONE_BOOL}
+
+
+def _scaled(b: Any, alpha: Any) -> Any:
+    if isinstance(alpha, float) and b.dtype.kind in "iub":
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if isinstance(alpha, bool) and b.dtype.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return b * np.asarray(alpha).astype(b.dtype)
+
+
+add = pointwise(
+    "add(input, other, *, alpha=1)",
+    operator="add",
+    reflected="radd",
+    portable=lambda a, b, alpha: a + b,
+    partials={"input": 1, "other": 1},
+    samples=scalars_too,
+    doc="Add: input + alpha * other.",
+)
+_add_scaled = pointwise(
+    "_add_scaled(input, other, *, alpha=1)",
+    forward=lambda input, other, alpha: input + other * alpha,
+    portable=lambda a, b, alpha: a + _scaled(b, alpha),
+    partials={"input": 1, "other": lambda alpha: alpha},
+    node="AddBackward0",
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="`add` with alpha.",
+)
+variant(add, "alpha", "given", _add_scaled)
+
+sub = pointwise(
+    "sub(input, other, *, alpha=1)",
+    operator="sub",
+    portable=lambda a, b, alpha: a - b,
+    partials={"input": 1, "other": -1},
+    refuses=_NO_BOOLS,
+    samples=scalars_too,
+    doc="Subtract: input - alpha * other.",
+)
+_sub_scaled = pointwise(
+    "_sub_scaled(input, other, *, alpha=1)",
+    forward=lambda input, other, alpha: input - other * alpha,
+    portable=lambda a, b, alpha: a - _scaled(b, alpha),
+    partials={"input": 1, "other": lambda alpha: -alpha},
+    refuses=_NO_BOOLS,
+    node="SubBackward0",
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="`sub` with alpha.",
+)
+variant(sub, "alpha", "given", _sub_scaled)
+
+rsub = pointwise(
+    "rsub(input, other, *, alpha=1)",
+    forward=lambda input, other: other - input,
+    portable=lambda a, b, alpha: b - a,
+    partials={"input": -1, "other": 1},
+    refuses=_NO_BOOLS,
+    method=False,
+    in_place=False,
+    samples=scalars_too,
+    doc="Subtract the other way round: other - alpha * input.",
+)
+_rsub_number = pointwise(
+    "_rsub_number(input, other, *, alpha=1)",
+    operator="rsub",
+    forward=lambda input, other: other - input,
+    portable=lambda a, b, alpha: b - a,
+    partials={"input": -1},
+    refuses=_NO_BOOLS,
+    node="RsubBackward1",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), 1.5)],
+    doc="`rsub` of a number.",
+)
+_rsub_scaled = pointwise(
+    "_rsub_scaled(input, other, *, alpha=1)",
+    forward=lambda input, other, alpha: other - input * alpha,
+    portable=lambda a, b, alpha: b - _scaled(a, alpha),
+    partials={"input": lambda alpha: -alpha, "other": 1},
+    refuses=_NO_BOOLS,
+    node="RsubBackward0",
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="`rsub` with alpha.",
+)
+variant(rsub, "alpha", "given", _rsub_scaled)
+variant(rsub, "other", "scalar", _rsub_number)
+_Tensor.__rsub__ = lambda self, other: rsub(self, other)
+
+neg = pointwise(
+    "neg(input)",
+    operator="neg",
+    portable=np.negative,
+    partials={"input": -1},
+    refuses={
+        "bool": (
+            RuntimeError,
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+        )
+    },
+    samples=one,
+    doc="The negative.",
+)
+
+
+@composite(operator="pos", samples=one)
+def positive(input: Any) -> Any:
+    """input itself."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+# ---- products and quotients
+
+mul = pointwise(
+    "mul(input, other)",
+    operator="mul",
+    reflected="rmul",
+    portable=np.multiply,
+    partials={"input": lambda other: other, "other": lambda input: input},
+    samples=scalars_too,
+    doc="Multiply.",
+)
+reciprocal = pointwise(
+    "reciprocal(input)",
+    dtype="float",
+    portable=np.reciprocal,
+    partials={"input": lambda out: -(out * out)},
+    domain=(0.5, 2.0),
+    samples=one,
+    doc="1 / input.",
+)
+
+
+def _conj(value: Any) -> Any:
+    """The conjugate, where that is something else."""
+    if isinstance(value, complex) or (isinstance(value, _Tensor) and value.dtype.is_complex):
+        return value.conj() if isinstance(value, _Tensor) else value.conjugate()
+    return value
+
+
+div = pointwise(
+    "div(input, other, *, rounding_mode: str = None)",
+    operator="truediv",
+    dtype="float",
+    portable=lambda a, b, rounding_mode: np.true_divide(a, b),
+    partials={
+        "input": lambda g, other: g / _conj(other),
+        "other": lambda g, input, other: -g * _conj((input / other) / other),
+    },
+    domain=(0.5, 2.0),
+    samples=scalars_too,
+    doc="Divide; rounding_mode 'trunc' or 'floor' rounds the quotient.",
+)
+
+
+def _rtruediv(self: Any, other: Any) -> Any:
+    return reciprocal(self) * other
+
+
+_core.set_operator("rtruediv", _rtruediv)
+
+
+def _nonzero(b: Any) -> Any:
+    if b.dtype.kind in "iu" and not b.all():
+        raise RuntimeError("ZeroDivisionError: an integer was divided by zero")
+    return b
+
+
+def _trunc_quotient(a: Any, b: Any) -> Any:
+    if is_float(a):
+        return np.trunc(a / b)
+    quotient = np.floor_divide(a, _nonzero(b))
+    return quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
+
+
+def _floor_quotient(a: Any, b: Any) -> Any:
+    return np.floor_divide(a, _nonzero(b))
+
+
+div_floor = pointwise(
+    "_div_floor(input, other, *, rounding_mode: str = None)",
+    kernel="floor_divide",
+    portable=lambda a, b, rounding_mode: _floor_quotient(a, b),
+    partials={"input": 0, "other": 0},
+    refuses={"bool complex": "div_floor_cpu"},
+    portable_for="int",
+    node="DivBackward2",
+    method=False,
+    in_place=False,
+    domain=(0.5, 2.0),
+    samples=scalars_too,
+    doc="`div` rounded down.",
+)
+div_trunc = pointwise(
+    "_div_trunc(input, other, *, rounding_mode: str = None)",
+    kernel="trunc_divide",
+    portable=lambda a, b, rounding_mode: _trunc_quotient(a, b),
+    partials={"input": 0, "other": 0},
+    refuses={"bool complex": "div_trunc_cpu"},
+    portable_for="int",
+    node="DivBackward2",
+    method=False,
+    in_place=False,
+    domain=(0.5, 2.0),
+    samples=scalars_too,
+    doc="`div` rounded towards zero.",
+)
+
+
+def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+        f"but found '{rounding_mode}'"
+    )
+
+
+_div_unknown = pointwise(
+    "_div_unknown(input, other, *, rounding_mode: str = None)",
+    portable=_unknown_rounding,
+    method=False,
+    in_place=False,
+    doc="`div` with a rounding_mode that there is not.",
+)
+variant(div, "rounding_mode", "equals", div_floor, "floor")
+variant(div, "rounding_mode", "equals", div_trunc, "trunc")
+variant(div, "rounding_mode", "given", _div_unknown)
+
+
+def _no_derivative(op: str) -> Any:
+    def partial(input: Any) -> Any:
+        if isinstance(input, Symbol):
+            raise Untraceable("no derivative")
+        raise RuntimeError(f"derivative for aten::{op} is not implemented")
+
+    return partial
+
+
+def _division(name: str, kernel: str, portable: Any, node: str, partials: dict[str, Any], doc: str, **more: Any) -> Any:
+    """A division of whole numbers: the op, and its overload for a number, which looks for zero just once."""
+    refuses = {"bool complex": f"{kernel}_cpu"}
+    op = pointwise(
+        f"{name}(input: Operand, other)",
+        portable=portable,
+        partials=partials,
+        refuses=refuses,
+        portable_for="int",
+        node=node + more.pop("tensor_index", ""),
+        domain=(0.5, 2.0),
+        samples=scalars_too,
+        doc=doc,
+        **more,
+    )
+    parts = {key: p for key, p in partials.items() if key == "input"}
+    index = "0" if node != "NotImplemented" else ""
+    shared: dict[str, Any] = {
+        "portable": portable,
+        "partials": parts,
+        "refuses": refuses,
+        "node": node + index,
+        "method": False,
+        "in_place": False,
+        "domain": (0.5, 2.0),
+    }
+    number = pointwise(
+        f"_{name}_number(input: Operand, other)",
+        kernel=name,
+        samples=lambda make: [(make(2, 3), 1.5)],
+        doc=f"`{name}` by a number.",
+        **shared,
+    )
+    zero = pointwise(
+        f"_{name}_zero(input: Operand, other)",
+        kernel=name,
+        portable_for="int",
+        doc=f"`{name}` by the integer 0.",
+        **shared,
+    )
+    variant(number, "other", "equals", zero, 0)
+    variant(op, "other", "scalar", number)
+    return op
+
+
+floor_divide = _division(
+    "floor_divide",
+    "div_floor",
+    _floor_quotient,
+    "NotImplemented",
+    {"input": _no_derivative("floor_divide"), "other": _no_derivative("floor_divide")},
+    "Divide and round down.",
+    operator="floordiv",
+)
+remainder = _division(
+    "remainder",
+    "remainder",
+    lambda a, b: np.remainder(a, _nonzero(b)),
+    "RemainderBackward",
+    {"input": 1, "other": lambda input, other: -div_floor(input, other)},
+    "What is left of dividing; it has the sign of `other`.",
+    operator="mod",
+    tensor_index="1",
+)
+fmod = _division(
+    "fmod",
+    "fmod",
+    lambda a, b: np.fmod(a, _nonzero(b)),
+    "FmodBackward",
+    {"input": 1, "other": lambda input, other: -div_trunc(input, other)},
+    "What is left of dividing; it has the sign of `input`.",
+    tensor_index="1",
+)
+_core.set_operator("rfloordiv", lambda self, other: floor_divide(other, self))
+_core.set_operator("rmod", lambda self, other: remainder(other, self))
+
+# ---- powers
+
+
+def _power(a: Any, b: Any) -> Any:
+    if a.dtype.kind in "iub" and b.dtype.kind in "iu" and (b < 0).any():
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return np.power(a, b)
+
+
+def _of_base(input: Any, exponent: Any) -> Any:
+    return where(exponent == 0, 0, exponent * pow(input, exponent - 1))
+
+
+def _of_exponent(input: Any, exponent: Any, out: Any) -> Any:
+    return where((input == 0) & _not_negative(exponent), 0, out * log(input))
+
+
+def _not_negative(exponent: Any) -> Any:
+    if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
+        return exponent.real >= 0
+    return exponent >= 0
+
+
+def log(value: Any) -> Any:
+    """The logarithm, of numbers too."""
+    if isinstance(value, (_Tensor, Symbol)):
+        return OPS["log"].function(value)
+    if isinstance(value, complex):
+        import cmath
+
+        return cmath.log(value)
+    return math.log(value) if value > 0 else -math.inf if value == 0 else math.nan
+
+
+_POW = {"bool": "pow"}
+
+pow = pointwise(
+    "pow(input: Operand, exponent)",
+    operator="pow",
+    portable=_power,
+    portable_for="int",
+    partials={"input": _of_base, "exponent": _of_exponent},
+    refuses=_POW,
+    node="PowBackward1",
+    domain=(0.5, 2.0),
+    samples=pair,
+    doc="input ** exponent.",
+)
+
+
+def _pow_number_partial(input: Any, exponent: Any) -> Any:
+    if isinstance(exponent, Symbol):
+        return _of_base(input, exponent)
+    return 0 if exponent == 0 else exponent * pow(input, exponent - 1)
+
+
+def _pow_of_number(signature: str, **more: Any) -> Any:
+    more = {
+        "partials": {"input": _pow_number_partial},
+        "node": "PowBackward0",
+        "method": False,
+        "in_place": False,
+        "domain": (0.5, 2.0),
+        "doc": "`pow` with a number for the exponent.",
+    } | more
+    return pointwise(signature, **more)
+
+
+_pow_number = _pow_of_number(
+    "_pow_number(input, exponent)",
+    kernel="pow",
+    portable=_power,
+    portable_for="int",
+    refuses=_POW,
+    samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
+)
+_pow_two = _pow_of_number(
+    "_pow_two(input, exponent: two)",
+    kernel="square",
+    portable=lambda a, exponent: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
+    portable_for="bool",
+    partials={"input": lambda input, exponent: exponent * input},
+    samples=lambda make: [(make(2, 3), 2)],
+)
+_pow_three = _pow_of_number(
+    "_pow_three(input, exponent)",
+    forward=lambda input, exponent: input * input * input,
+    portable=lambda a, exponent: a * a * a,
+    samples=lambda make: [(make(2, 3), 3)],
+)
+_pow_half = _pow_of_number(
+    "_pow_half(input, exponent)",
+    forward=lambda input, exponent: input.sqrt(),
+    portable=lambda a, exponent: np.sqrt(a),
+    samples=lambda make: [(make(2, 3), 0.5)],
+)
+_pow_minus_half = _pow_of_number(
+    "_pow_minus_half(input, exponent)",
+    forward=lambda input, exponent: input.rsqrt(),
+    portable=lambda a, exponent: 1 / np.sqrt(a),
+    samples=lambda make: [(make(2, 3), -0.5)],
+)
+_pow_minus_one = _pow_of_number(
+    "_pow_minus_one(input, exponent)",
+    forward=lambda input, exponent: 1 / input,
+    portable=lambda a, exponent: np.reciprocal(a) if a.dtype.kind in "fc" else _power(a, exponent),
+    portable_for="bool int",
+    samples=lambda make: [(make(2, 3), -1)],
+)
+_pow_base = pointwise(
+    "_pow_base(input: Operand, exponent)",
+    kernel="pow",
+    portable=_power,
+    portable_for="int",
+    partials={"exponent": _of_exponent},
+    refuses=_POW,
+    node="PowBackward2",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(1.5, make(2, 3))],
+    doc="`pow` of a number.",
+)
+variant(pow, "input", "scalar", _pow_base)
+variant(pow, "exponent", "scalar", _pow_number)
+for _value, _special in (
+    (2, _pow_two),
+    (3, _pow_three),
+    (0.5, _pow_half),
+    (-0.5, _pow_minus_half),
+    (-1, _pow_minus_one),
+    (-1.0, _pow_minus_one),
+):
+    variant(_pow_number, "exponent", "equals", _special, _value)
+_core.set_operator("rpow", lambda self, other: _pow_base(other, self))
+
+square = pointwise(
+    "square(input)",
+    portable=lambda a: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
+    portable_for="bool",
+    partials={"input": lambda input: 2 * input},
+    node="PowBackward0",
+    samples=one,
+    doc="input ** 2.",
+)
+sqrt = pointwise(
+    "sqrt(input)",
+    dtype="float",
+    portable=np.sqrt,
+    partials={"input": lambda g, out: g / (2 * _conj(out))},
+    domain=(0.2, 3.0),
+    samples=one,
+    doc="The square root.",
+)
+rsqrt = pointwise(
+    "rsqrt(input)",
+    dtype="float",
+    portable=lambda a: 1 / np.sqrt(a),
+    partials={"input": lambda out: -0.5 * (out * out * out)},
+    domain=(0.2, 3.0),
+    samples=one,
+    doc="1 / sqrt(input).",
+)
+
+
+@composite(samples=lambda make: [(make(2, 3, low=0.5), 2.5)])
+def float_power(input: Any, exponent: Any) -> Any:
+    """input ** exponent in double precision."""
+    wide = OPS["to"].function
+
+    def widen(value: Any) -> Any:
+        if not isinstance(value, _Tensor):
+            return value
+        name = "complex128" if value.dtype.is_complex or isinstance(input, complex) else "float64"
+        return wide(value, _double(name))
+
+    if not isinstance(exponent, _Tensor) and not isinstance(exponent, complex):
+        exponent = float(exponent)
+    return pow(widen(input), widen(exponent))
+
+
+def _double(name: str) -> Any:
+    from .. import dtypes
+
+    return getattr(dtypes, name)
+
+
+# ---- fused
+
+_LERP = {"bool int": "lerp_kernel_tensor"}
+
+
+def _lerp(input: Any, end: Any, weight: Any) -> Any:
+    distance = end - input
+    return where(abs(weight) < 0.5, input + weight * distance, end - distance * (1 - weight))
+
+
+def _lerp_portable(a: Any, b: Any, w: Any) -> Any:
+    return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+
+lerp = pointwise(
+    "lerp(input, end: Tensor, weight: Operand)",
+    forward=_lerp,
+    portable=_lerp_portable,
+    partials={
+        "input": lambda weight: 1 - weight,
+        "end": lambda weight: weight,
+        "weight": lambda input, end: end - input,
+    },
+    refuses=_LERP,
+    node="LerpBackward1",
+    samples=three,
+    doc="input + weight * (end - input).",
+)
+_lerp_number = pointwise(
+    "_lerp_number(input, end: Tensor, weight: Number)",
+    forward=_lerp,
+    portable=_lerp_portable,
+    partials={"input": lambda weight: 1 - weight, "end": lambda weight: weight},
+    refuses={"bool int": "lerp_kernel_scalar"},
+    node="LerpBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), make(3), 0.3)],
+    doc="`lerp` with a number for the weight.",
+)
+variant(lerp, "weight", "scalar", _lerp_number)
+
+_ADDCMUL = {"bool": "addcmul_cpu_out"}
+_ADDCDIV = {
+    "bool int": (
+        RuntimeError,
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+        "perform a true division of tensor1 and tensor2. Divide first, or cast to a floating type.",
+    )
+}
+
+addcmul = pointwise(
+    "addcmul(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2: input + tensor1 * tensor2,
+    portable=lambda a, b, c, value: a + b * c,
+    partials={"input": 1, "tensor1": lambda tensor2: tensor2, "tensor2": lambda tensor1: tensor1},
+    refuses=_ADDCMUL,
+    samples=three,
+    doc="input + value * tensor1 * tensor2.",
+)
+_addcmul_scaled = pointwise(
+    "_addcmul_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
+    portable=lambda a, b, c, value: a + value * b * c,
+    partials={
+        "input": 1,
+        "tensor1": lambda tensor2, value: tensor2 * value,
+        "tensor2": lambda tensor1, value: tensor1 * value,
+    },
+    refuses=_ADDCMUL,
+    node="AddcmulBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(*args, {"value": 0.5}) for args in three(make)],
+    doc="`addcmul` with a value.",
+)
+variant(addcmul, "value", "given", _addcmul_scaled)
+addcdiv = pointwise(
+    "addcdiv(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2: input + tensor1 / tensor2,
+    portable=lambda a, b, c, value: a + b / c,
+    partials={
+        "input": 1,
+        "tensor1": lambda tensor2: 1 / tensor2,
+        "tensor2": lambda tensor1, tensor2: -tensor1 / (tensor2 * tensor2),
+    },
+    refuses=_ADDCDIV,
+    domain=(0.5, 2.0),
+    samples=three,
+    doc="input + value * tensor1 / tensor2.",
+)
+_addcdiv_scaled = pointwise(
+    "_addcdiv_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
+    portable=lambda a, b, c, value: a + value * b / c,
+    partials={
+        "input": 1,
+        "tensor1": lambda tensor2, value: value / tensor2,
+        "tensor2": lambda tensor1, tensor2, value: -value * tensor1 / (tensor2 * tensor2),
+    },
+    refuses=_ADDCDIV,
+    node="AddcdivBackward0",
+    method=False,
+    in_place=False,
+    domain=(0.5, 2.0),
+    samples=lambda make: [(*args, {"value": 0.5}) for args in three(make)],
+    doc="`addcdiv` with a value.",
+)
+variant(addcdiv, "value", "given", _addcdiv_scaled)
+
+# ---- whole numbers
+
+for _name in ("gcd", "lcm"):
+    pointwise(
+        f"{_name}(input, other: Tensor)",
+        portable=getattr(np, _name),
+        refuses={"bool float complex": f"{_name}_cpu"},
+        samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],
+        doc=f"The {'greatest common divisor' if _name == 'gcd' else 'least common multiple'}.",
+    )
+
+
+@composite(samples=lambda make: [(make(2, 3), make(2, 3, kind="int"))])
+def ldexp(input: Any, other: Any) -> Any:
+    """input * 2 ** other."""
+    return mul(input, _pow_base(2.0, other))
+
+
+alias("multiply", mul)
+alias("subtract", sub)
+alias("divide", div)
+alias("true_divide", div)
+alias("negative", neg)

@@ -1,0 +1,393 @@
+"""Elementary functions: exponentials, logarithms, trigonometry, rounding, the error function and its kin."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._kinds import pointwise, variant
+from ._op import OPS
+from ._portable import alias
+from ._samples import one, pair
+from ._trace import Symbol
+from .arithmetic import _conj, _no_derivative, reciprocal, rsqrt
+from .comparison import isfinite
+from .selection import where
+
+_LN2, _LN10 = math.log(2.0), math.log(10.0)
+_TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def _unary(
+    name: str, portable: Any, partial: Any, doc: str, domain: tuple[float, float] = (-2.0, 2.0), **more: Any
+) -> Any:
+    """A function of one argument that makes floats of integers."""
+    return pointwise(
+        f"{name}(input)",
+        dtype="float",
+        portable=portable,
+        partials={"input": partial},
+        domain=domain,
+        samples=one,
+        doc=doc,
+        **more,
+    )
+
+
+_POSITIVE = (0.2, 3.0)
+_INSIDE = (-0.9, 0.9)
+
+# ---- exponentials and logarithms
+
+exp = _unary("exp", np.exp, lambda out: out, "e ** input.")
+exp2 = _unary(
+    "exp2",
+    lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
+    lambda out: out * _LN2,
+    "2 ** input.",
+)
+expm1 = _unary("expm1", np.expm1, lambda out: out + 1, "e ** input - 1, exact near 0.")
+log = _unary("log", np.log, lambda g, input: g / _conj(input), "The natural logarithm.", _POSITIVE)
+log2 = _unary(
+    "log2", np.log2, lambda g, input: g / (_conj(input) * _LN2), "The logarithm to base 2.", _POSITIVE
+)
+log10 = _unary(
+    "log10", np.log10, lambda g, input: g / (_conj(input) * _LN10), "The logarithm to base 10.", _POSITIVE
+)
+log1p = _unary(
+    "log1p",
+    np.log1p,
+    lambda g, input: g / _conj(input + 1),
+    "log(1 + input), exact near 0.",
+    (-0.5, 3.0),
+    node="Log1PBackward0",
+)
+
+
+def _logaddexp_share(input: Any, other: Any) -> Any:
+    return 1 / (1 + exp(other - input))
+
+
+logaddexp = pointwise(
+    "logaddexp(input, other: Tensor)",
+    portable=lambda a, b: np.logaddexp(a, b) if a.dtype.kind == "f" else np.log(np.exp(a) + np.exp(b)),
+    partials={
+        "input": _logaddexp_share,
+        "other": lambda input, other: _logaddexp_share(other, input),
+    },
+    refuses={"bool int": "logaddexp_cpu"},
+    in_place=False,
+    samples=pair,
+    doc="log(e ** input + e ** other) without overflow.",
+)
+logaddexp2 = pointwise(
+    "logaddexp2(input, other: Tensor)",
+    portable=np.logaddexp2,
+    partials={
+        "input": lambda input, other: 1 / (1 + exp2(other - input)),
+        "other": lambda input, other: 1 / (1 + exp2(input - other)),
+    },
+    refuses={"bool int complex": "logaddexp2_cpu"},
+    in_place=False,
+    samples=pair,
+    doc="log2(2 ** input + 2 ** other) without overflow.",
+)
+
+# ---- trigonometric and hyperbolic functions
+
+sin = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
+cos = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
+tan = _unary("tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0))
+asin = _unary("asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE)
+acos = _unary("acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE)
+atan = _unary("atan", np.arctan, lambda g, input: g / (_conj(input * input) + 1), "The angle of that tangent.")
+sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
+cosh = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
+tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
+asinh = _unary("asinh", np.arcsinh, lambda input: rsqrt(input * input + 1), "The inverse of sinh.")
+acosh = _unary(
+    "acosh",
+    np.arccosh,
+    lambda input: rsqrt(input - 1) * rsqrt(input + 1),
+    "The inverse of cosh.",
+    (1.2, 3.0),
+)
+atanh = _unary("atanh", np.arctanh, lambda g, input: g / (1 - _conj(input * input)), "The inverse of tanh.", _INSIDE)
+
+
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    alias(f"arc{_name}", OPS[f"a{_name}"].function)
+
+atan2 = pointwise(
+    "atan2(input, other: Tensor)",
+    dtype="float",
+    portable=np.arctan2,
+    partials={
+        "input": lambda input, other: _over_square(other, input, other),
+        "other": lambda input, other: _over_square(-input, input, other),
+    },
+    refuses={"complex": "atan2_cpu"},
+    samples=lambda make: [(make(2, 3, low=0.2), make(2, 3)), (make(2, 3, low=0.2), make(3))],
+    doc="The angle of the point (other, input).",
+)
+alias("arctan2", atan2)
+
+
+def _over_square(value: Any, y: Any, x: Any) -> Any:
+    square = y * y + x * x
+    return where(square == 0, 0, value * reciprocal(square))
+
+
+hypot = pointwise(
+    "hypot(input, other: Tensor)",
+    portable=np.hypot,
+    partials={"input": lambda input, out: input / out, "other": lambda other, out: other / out},
+    refuses={"bool int complex": "hypot_cpu"},
+    samples=pair,
+    doc="sqrt(input ** 2 + other ** 2) without overflow.",
+)
+
+_DEGREES = math.pi / 180.0
+deg2rad = pointwise(
+    "deg2rad(input)",
+    dtype="float",
+    forward=lambda input: input * _DEGREES,
+    portable=lambda a: a * a.dtype.type(_DEGREES),
+    partials={"input": _DEGREES},
+    refuses={"complex": (RuntimeError, "deg2rad is not supported for complex tensors.")},
+    node="Deg2RadBackward0",
+    samples=one,
+    doc="Degrees as radians.",
+)
+rad2deg = pointwise(
+    "rad2deg(input)",
+    dtype="float",
+    forward=lambda input: input * (1 / _DEGREES),
+    portable=lambda a: a * a.dtype.type(1 / _DEGREES),
+    partials={"input": 1 / _DEGREES},
+    refuses={"complex": (RuntimeError, "rad2deg is not supported for complex tensors.")},
+    node="Rad2DegBackward0",
+    samples=one,
+    doc="Radians as degrees.",
+)
+
+# ---- sign and magnitude
+
+
+def _magnitude_rule(g: Any, input: Any) -> Any:
+    return g * sgn(input)
+
+
+abs = pointwise(
+    "abs(input)",
+    operator="abs",
+    portable=np.absolute,
+    partials={"input": _magnitude_rule},
+    refuses={"bool": "abs_cpu"},
+    portable_for="complex",
+    samples=one,
+    doc="The absolute value.",
+)
+alias("absolute", abs)
+sign = pointwise(
+    "sign(input)",
+    portable=np.sign,
+    partials={"input": 0},
+    refuses={
+        "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. "
+        "Please use torch.sgn instead."
+    },
+    samples=one,
+    doc="-1, 0 or 1.",
+)
+
+
+def _sgn(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.sign(a) if a.dtype.kind != "b" else a.copy()
+    size = np.abs(a)
+    return np.where(size == 0, 0, a / np.where(size == 0, 1, size)).astype(a.dtype)
+
+
+def _sgn_rule(g: Any, input: Any) -> Any:
+    if isinstance(input, Symbol) or not input.dtype.is_complex:
+        return 0 * g if isinstance(g, Symbol) else OPS["zeros_like"].function(g)
+    size = abs(input)
+    direction = sgn(input)
+    across = g - OPS["real"].function(g * direction.conj()) * direction
+    return where(size == 0, 0, across / size)
+
+
+sgn = pointwise(
+    "sgn(input)",
+    kernel="sign",
+    portable=_sgn,
+    partials={"input": _sgn_rule},
+    samples=one,
+    doc="The sign; of a complex number z / |z|.",
+)
+
+
+def _copysign_partial(input: Any, out: Any) -> Any:
+    return where(input == 0, 0, out / input)
+
+
+copysign = pointwise(
+    "copysign(input, other)",
+    dtype="float",
+    portable=np.copysign,
+    partials={"input": _copysign_partial, "other": 0},
+    refuses={"complex": "copysign_cpu"},
+    samples=pair,
+    doc="|input| with the sign of other.",
+)
+_copysign_number = pointwise(
+    "_copysign_number(input, other)",
+    dtype="float",
+    kernel="copysign",
+    portable=np.copysign,
+    partials={"input": _copysign_partial},
+    refuses={"complex": "copysign_cpu"},
+    node="CopysignBackward1",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), -1.0)],
+    doc="`copysign` with a number.",
+)
+variant(copysign, "other", "scalar", _copysign_number)
+nextafter = pointwise(
+    "nextafter(input, other: Tensor)",
+    portable=np.nextafter,
+    partials={"input": _no_derivative("nextafter"), "other": _no_derivative("nextafter")},
+    refuses={"bool int complex": "nextafter_cpu"},
+    node="NotImplemented",
+    doc="The next number after input towards other.",
+)
+heaviside = pointwise(
+    "heaviside(input, values: Tensor)",
+    portable=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
+    portable_for="bool int",
+    partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
+    refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
+    node="NotImplemented",
+    doc="0 below zero, 1 above, `values` at zero.",
+)
+
+# ---- rounding
+
+
+def _rounding(name: str, portable: Any, doc: str) -> Any:
+    text = f"{name} is not supported for complex inputs"
+    return pointwise(
+        f"{name}(input)",
+        portable=lambda a: portable(a) if a.dtype.kind == "f" else a.copy(),
+        partials={"input": 0},
+        refuses={"bool": f"{name}_vml_cpu", "complex": text},
+        samples=one,
+        doc=doc,
+    )
+
+
+floor = _rounding("floor", np.floor, "The largest whole number not above.")
+ceil = _rounding("ceil", np.ceil, "The smallest whole number not below.")
+trunc = _rounding("trunc", np.trunc, "Rounded towards zero.")
+alias("fix", trunc)
+
+
+def _round_decimals(a: Any, decimals: int) -> Any:
+    ten = np.float64(10) ** builtins.abs(decimals)
+    ten = a.dtype.type(ten)
+    return np.rint(a * ten) / ten if decimals >= 0 else np.rint(a / ten) * ten
+
+
+round = pointwise(
+    "round(input, *, decimals: int = 0)",
+    portable=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
+    partials={"input": 0},
+    refuses={"bool complex": "round_vml_cpu"},
+    samples=one,
+    doc="To the nearest whole number, halves to the even one; or to `decimals` places.",
+)
+_round_decimals_op = pointwise(
+    "_round_decimals(input, *, decimals: int = 0)",
+    portable=_round_decimals,
+    partials={"input": 0},
+    refuses={"bool int complex": "round_cpu"},
+    node="RoundBackward1",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), {"decimals": 1})],
+    doc="`round` to decimal places.",
+)
+variant(round, "decimals", "given", _round_decimals_op)
+_core.Tensor.__round__ = lambda self, ndigits=None: round(self, decimals=ndigits or 0)
+_core.Tensor.__floor__ = lambda self: floor(self)
+_core.Tensor.__ceil__ = lambda self: ceil(self)
+_core.Tensor.__trunc__ = lambda self: trunc(self)
+frac = pointwise(
+    "frac(input)",
+    portable=lambda a: a - np.trunc(a),
+    partials={"input": 1},
+    refuses={"bool int complex": "frac_cpu"},
+    samples=one,
+    doc="What is behind the point.",
+)
+
+
+def _nan_to_num(a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if a.dtype.kind not in "fc":
+        return a.copy()
+    return np.nan_to_num(a, copy=True, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+nan_to_num = pointwise(
+    "nan_to_num(input, nan: number = None, posinf: number = None, neginf: number = None)",
+    portable=_nan_to_num,
+    partials={"input": lambda input: isfinite(input)},
+    samples=one,
+    doc="NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest numbers).",
+)
+
+
+# ---- sigmoid and the error function
+
+sigmoid = _unary(
+    "sigmoid",
+    lambda a: 1 / (1 + np.exp(-a)),
+    lambda out: (1 - out) * out,
+    "1 / (1 + exp(-input)).",
+)
+alias("expit", sigmoid, method=False, where="special")
+
+
+def _from_libm(name: str) -> Any:
+    f = np.vectorize(getattr(math, name), otypes=[np.float64])
+    return lambda a: f(a).astype(a.dtype)
+
+
+erf = _unary(
+    "erf",
+    _from_libm("erf"),
+    lambda input: _TWO_OVER_SQRT_PI * exp(-(input * input)),
+    "The error function.",
+    refuses={"complex": "erf_vml_cpu"},
+)
+erfc = _unary(
+    "erfc",
+    _from_libm("erfc"),
+    lambda input: -_TWO_OVER_SQRT_PI * exp(-(input * input)),
+    "1 - erf(input), exact for large input.",
+    refuses={"complex": "erfc_vml_cpu"},
+)
+erfinv = _unary(
+    "erfinv",
+    None,
+    lambda out: 0.5 * math.sqrt(math.pi) * exp(out * out),
+    "The inverse of erf.",
+    _INSIDE,
+    refuses={"complex": "erfinv_vml_cpu"},
+)

@@ -1,0 +1,714 @@
+"""Pooling over windows of one to three dimensions: maxima, averages, and their adaptive forms.
+
+Maximum pooling picks elements: it gives their flat places in each plane too, and its gradient is a scatter to them, whose own
+transpose is the gather from them. Average pooling is linear. Two dimensions of float32 and float64 run on native kernels; one
+dimension is run as two; the rest is defined on NumPy through windows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import Array, listed, refuse, rounded, widened
+from ._kinds import composite, general, linear
+from ._op import namespace
+
+_kernels = _core.kernels
+_Ints = tuple[int, ...]
+
+# ---- windows
+
+
+def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
+    """The number of windows along a dimension of size n; the last must start inside it or its left border."""
+    span = n + 2 * p - d * (k - 1) - 1
+    out = -(-span // s) + 1 if ceil_mode else span // s + 1
+    return out - 1 if ceil_mode and (out - 1) * s >= n + p else out
+
+
+def _outputs(
+    x: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
+) -> list[int]:
+    return [
+        _pooled(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)
+    ]
+
+
+def _slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...]:
+    """Where element `at` of every window lies in the padded planes."""
+    return (
+        ...,
+        *(slice(i * e, i * e + t * (n - 1) + 1, t) for i, e, t, n in zip(at, d, s, out, strict=True)),
+    )
+
+
+def _bordered(x: Array, out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, fill: Any) -> Array:
+    """The planes with all that any window reaches, `fill` outside."""
+    n = len(k)
+    reach = [
+        max(0, (m - 1) * t + e * (i - 1) + 1 - b - size)
+        for m, t, e, i, b, size in zip(out, s, d, k, p, x.shape[-n:], strict=True)
+    ]
+    pads = [(0, 0)] * (x.ndim - n) + [(b, r) for b, r in zip(p, reach, strict=True)]
+    if not any(b or r for b, r in pads):
+        return x
+    return np.pad(x, pads, constant_values=fill)
+
+
+# ---- maximum
+
+
+def _lowest(a: Array) -> Any:
+    return -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
+
+
+def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
+    """The definition: the first largest element of each window (a NaN wins) and its place in the plane."""
+    n = len(k)
+    size = x.shape[-n:]
+    out = _outputs(x.shape, k, s, p, d, ceil_mode)
+    wide = widened(x)
+    places = np.arange(math.prod(size)).reshape(size)
+    values = _bordered(wide, out, k, s, p, d, _lowest(wide))
+    places = _bordered(places, out, k, s, p, d, -1)
+    best = np.full((*x.shape[:-n], *out), _lowest(wide), wide.dtype)
+    where = np.full(best.shape, -1, np.int64)
+    for at in itertools.product(*(range(m) for m in k)):
+        here = _slices(at, out, s, d)
+        value, place = values[here], places[here]
+        inside = np.broadcast_to(place >= 0, best.shape)
+        better = inside & ((value > best) | (value != value) | (where < 0))
+        best = np.where(better, value, best)
+        where = np.where(better, place, where)
+    return rounded(best, x), where
+
+
+def _max_pool(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
+    if len(k) == 2:
+        result = _kernels.max_pool2d(x, k, s, p, d, ceil_mode)
+    elif len(k) == 1:
+        result = _kernels.max_pool2d(
+            x[..., None, :], (1, *k), (1, *s), (0, *p), (1, *d), ceil_mode
+        )
+        if result is not NotImplemented:
+            result = (result[0].squeeze(-2).copy(), result[1].squeeze(-2).copy())
+    else:
+        result = NotImplemented
+    return _max_pool_nd(x, k, s, p, d, ceil_mode) if result is NotImplemented else result
+
+
+def _planes(shape: Sequence[int], n: int) -> tuple[int, int]:
+    return math.prod(shape[:-n]), math.prod(shape[-n:])
+
+
+def _scatter(g: Array, indices: Array, shape: Any, n: int) -> Array:
+    """Every element of g added at its place in planes of n dimensions."""
+    if n == 2:
+        result = _kernels.max_pool2d_backward(g, indices, shape)
+        if result is not NotImplemented:
+            return result  # type: ignore[no-any-return]
+    rows, size = _planes(shape, n)
+    wide = widened(g)
+    out = np.zeros((rows, size), wide.dtype)
+    if g.size:
+        np.add.at(out, (np.arange(rows)[:, None], indices.reshape(rows, -1)), wide.reshape(rows, -1))
+    return rounded(out.reshape(shape), g)
+
+
+def _gather(x: Array, indices: Array, n: int) -> Array:
+    """The elements of planes of n dimensions at the given places."""
+    rows, size = _planes(x.shape, n)
+    flat = np.ascontiguousarray(x).reshape(rows, size)
+    return np.take_along_axis(flat, indices.reshape(rows, -1), 1).reshape(indices.shape)
+
+
+_pool_scatter = linear(
+    "_pool_scatter(input, indices, shape: plain, n: plain)",
+    _scatter,
+    transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
+    node="MaxPoolBackwardBackward0",
+    method=False,
+    doc="The transpose of picking elements by their places in a plane.",
+)
+_pool_gather = linear(
+    "_pool_gather(input, indices, n: plain)",
+    _gather,
+    transpose={
+        "input": lambda g, indices, input_shape, n: _pool_scatter(
+            g, indices, tuple(input_shape), n
+        )
+    },
+    node="MaxUnpoolBackward0",
+    method=False,
+    doc="Elements by their places in a plane.",
+)
+
+
+def _max_pool_op(n: int, node: str) -> Any:
+    def fused(g: Array, indices: Array, shape: Any) -> Any:
+        return _scatter(g, indices, tuple(shape), n)
+
+    return general(
+        f"_max_pool{n}d(input, kernel_size: plain, stride: plain, padding: plain, dilation: plain, ceil_mode: plain)",
+        _max_pool,
+        vjp={
+            "input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)
+        },
+        backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
+        node=node,
+        method=False,
+        first_only=True,
+        samples=lambda make: [
+            (make(2, *(5, 4, 3)[:n]), (2, 2, 2)[:n], (2, 1, 1)[:n], (1, 0, 0)[:n], (1,) * n, False)
+        ],
+        doc=f"The largest elements of windows of {n} dimensions, and their places in each plane.",
+    )
+
+
+_max_pools = {
+    n: _max_pool_op(n, node)
+    for n, node in (
+        (1, "MaxPool2DWithIndicesBackward0"),
+        (2, "MaxPool2DWithIndicesBackward0"),
+        (3, "MaxPool3DWithIndicesBackward0"),
+    )
+}
+
+
+def _each(value: Any, name: str, what: str, n: int) -> _Ints:
+    if isinstance(value, int):
+        return (value,) * n
+    values = tuple(int(v) for v in value)
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        number = {1: "a single int, or a tuple of one int", 2: "a single int, or a tuple of two ints"}
+        raise RuntimeError(
+            f"{name}: {what} must either be "
+            + number.get(n, "a single int, or a tuple of three ints")
+        )
+    return values
+
+
+def _check_input(name: str, input: Any, n: int) -> None:
+    if input.ndim not in (n + 1, n + 2) or 0 in input.shape[-n - 1 :]:
+        if n == 1:
+            raise RuntimeError(
+                f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+                f"but got:{listed(input.shape)}"
+            )
+        if input.ndim not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input\n"
+                f"{name} got {listed(input.shape)}."
+            )
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"but got:{listed(input.shape)}"
+        )
+
+
+def _check_window(
+    shape: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool, name: str
+) -> None:
+    n = len(k)
+    if min(s) <= 0:
+        raise RuntimeError(f"stride should not be zero\n{name} got stride={s}.")
+    if min(k) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {k}")
+    if min(d) <= 0:
+        axes = ("dilationT", "dilationH", "dilationW")[3 - n :]
+        raise RuntimeError(
+            "dilation should be greater than zero, but got "
+            + " ".join(f"{axis}: {v}" for axis, v in zip(axes, d, strict=True))
+        )
+    for b, size, e in zip(p, k, d, strict=True):
+        if b < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {b}")
+        if b > ((size - 1) * e + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={b}, kernel_size={size} and dilation={e}"
+            )
+    out = _outputs(shape, k, s, p, d, ceil_mode)
+    if min(out) < 1:
+        if n == 1:
+            raise RuntimeError(f"{name}() Invalid computed output size: {out[0]}")
+        channels = shape[-n - 1]
+        before = "x".join(str(v) for v in (channels, *shape[-n:]))
+        after = "x".join(str(v) for v in (channels, *out))
+        raise RuntimeError(
+            f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small"
+        )
+
+
+def _max_pool_of(n: int) -> None:
+    name = f"max_pool{n}d"
+    op = _max_pools[n]
+
+    def with_indices(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = True,
+    ) -> Any:
+        k = _each(kernel_size, name, "kernel_size", n)
+        s = k if stride is None or stride == () or stride == [] else _each(stride, name, "stride", n)
+        p = _each(padding, name, "padding", n)
+        d = _each(dilation, name, "dilation", n)
+        _check_input(name, input, n)
+        _check_window(input.shape, k, s, p, d, ceil_mode, name)
+        refuse(name, input._array, lambda dtype: dtype.kind in "bc")
+        return op(input, k, s, p, d, ceil_mode)
+
+    def pool(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        pair = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return pair if return_indices else pair[0]
+
+    for f, called, doc in (
+        (with_indices, f"{name}_with_indices", "The largest elements of windows and their places."),
+        (pool, name, f"The largest element of each window of {n} dimension(s)."),
+    ):
+        f.__name__ = f.__qualname__ = called
+        f.__doc__ = doc
+        composite(f, where="nn", method=False)
+        namespace("torch")[called] = f
+
+
+for _n in (1, 2, 3):
+    _max_pool_of(_n)
+
+
+def _unpool(n: int) -> None:
+    name = f"max_unpool{n}d"
+
+    def unpool(
+        input: Any,
+        indices: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Any:
+        k = _each(kernel_size, name, "kernel_size", n)
+        s = k if stride is None else _each(stride, name, "stride", n)
+        p = _each(padding, name, "padding", n)
+        size = [
+            (m - 1) * t + e - 2 * b
+            for m, t, e, b in zip(input.shape[-n:], s, k, p, strict=True)
+        ]
+        if output_size is not None:
+            size = list(output_size)[-n:]
+        shape = (*input.shape[:-n], *size)
+        if indices.shape != input.shape:
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor ({listed(input.shape)}) "
+                f"but got indices tensor with shape: {listed(indices.shape)}"
+            )
+        return _pool_unpool(input, indices, shape, n)
+
+    unpool.__name__ = unpool.__qualname__ = name
+    unpool.__doc__ = "Elements back at the places that max_pool gave, zeros elsewhere."
+    composite(unpool, where="nn", method=False)
+
+
+def _place(x: Array, indices: Array, shape: Any, n: int) -> Array:
+    rows, size = _planes(shape, n)
+    out = np.zeros((rows, size), x.dtype)
+    at = indices.reshape(rows, -1)
+    if at.size and (at.min() < 0 or at.max() >= size):
+        wrong = at[(at < 0) | (at >= size)][0]
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong} (output volumes are of size "
+            + "x".join(map(str, shape[-n:]))
+        )
+    np.put_along_axis(out, at, np.ascontiguousarray(x).reshape(rows, -1), 1)
+    return out.reshape(shape)
+
+
+_pool_unpool = linear(
+    "_pool_unpool(input, indices, shape: plain, n: plain)",
+    _place,
+    transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
+    node="MaxUnpool2DBackward0",
+    method=False,
+    doc="Elements put at their places in planes of zeros.",
+)
+
+for _n in (1, 2, 3):
+    _unpool(_n)
+
+# ---- average
+
+
+def _counts(size: Sequence[int], k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool) -> Array:
+    """How many elements each window counts."""
+    one = (1,) * len(k)
+    total: Any = 1
+    for i, (n, e, t, b) in enumerate(zip(size, k, s, p, strict=True)):
+        out = _pooled(n, e, t, b, 1, ceil_mode)
+        start = np.arange(out) * t - b
+        end = np.minimum(start + e, n + b)
+        count = end - start if include else np.minimum(end, n) - np.maximum(start, 0)
+        shape = list(one)
+        shape[i] = out
+        total = total * count.reshape(shape)
+    return np.asarray(total)
+
+
+def _avg_pool(
+    x: Array, k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool, divisor: int | None
+) -> Any:
+    n = len(k)
+    result = NotImplemented
+    if n == 2:
+        result = _kernels.avg_pool2d(x, k, s, p, ceil_mode, include, divisor)
+    elif n == 1:
+        result = _kernels.avg_pool2d(
+            x[..., None, :], (1, *k), (1, *s), (0, *p), ceil_mode, include, divisor
+        )
+        if result is not NotImplemented:
+            result = result.squeeze(-2).copy()
+    if result is not NotImplemented:
+        return result
+    out = _outputs(x.shape, k, s, p, (1,) * n, ceil_mode)
+    wide = widened(x)
+    one = (1,) * n
+    values = _bordered(wide, out, k, s, p, one, 0)
+    total = np.zeros((*x.shape[:-n], *out), wide.dtype)
+    for at in itertools.product(*(range(m) for m in k)):
+        total += values[_slices(at, out, s, one)]
+    counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
+    if x.dtype.kind in "iu":
+        # Integers are divided as C does: toward zero.
+        return (np.sign(total) * (np.abs(total) // counts)).astype(x.dtype)
+    return rounded(total / np.asarray(counts).astype(wide.dtype), x)
+
+
+def _avg_pool_back(
+    g: Array,
+    shape: Any,
+    k: _Ints,
+    s: _Ints,
+    p: _Ints,
+    ceil_mode: bool,
+    include: bool,
+    divisor: int | None,
+) -> Any:
+    n = len(k)
+    if n == 2:
+        result = _kernels.avg_pool2d_backward(g, shape, k, s, p, ceil_mode, include, divisor)
+        if result is not NotImplemented:
+            return result
+    wide = widened(g)
+    size, out, one = shape[-n:], g.shape[-n:], (1,) * n
+    counts = divisor or _counts(size, k, s, p, ceil_mode, include)
+    share = wide / np.asarray(counts).astype(wide.dtype)
+    full = _bordered(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
+    for at in itertools.product(*(range(m) for m in k)):
+        full[_slices(at, out, s, one)] += share
+    inner = tuple(slice(b, b + m) for b, m in zip(p, size, strict=True))
+    return rounded(np.ascontiguousarray(full[(..., *inner)]), g)
+
+
+_AVERAGE = (
+    "kernel_size: plain, stride: plain, padding: plain, ceil_mode: plain, include: plain, divisor: plain"
+)
+
+
+def _avg_pool_op(n: int) -> tuple[Any, Any]:
+    forward = linear(
+        f"_avg_pool{n}d(input, {_AVERAGE})",
+        _avg_pool,
+        transpose={
+            "input": lambda g, input_shape, kernel_size, stride, padding, ceil_mode, include, divisor: back(
+                g, tuple(input_shape), kernel_size, stride, padding, ceil_mode, include, divisor
+            )
+        },
+        node=f"AvgPool{max(n, 2)}DBackward0",
+        method=False,
+        samples=lambda make: [
+            (make(2, *(5, 4, 3)[:n]), (2, 2, 2)[:n], (2, 1, 1)[:n], (1, 0, 0)[:n], True, False, None)
+        ],
+        doc=f"The means of windows of {n} dimension(s).",
+    )
+    back = linear(
+        f"_avg_pool{n}d_transpose(input, shape: plain, {_AVERAGE})",
+        _avg_pool_back,
+        transpose={
+            "input": lambda g, kernel_size, stride, padding, ceil_mode, include, divisor: forward(
+                g, kernel_size, stride, padding, ceil_mode, include, divisor
+            )
+        },
+        node=f"AvgPool{max(n, 2)}DBackwardBackward0",
+        method=False,
+        doc="The transpose of average pooling.",
+    )
+    return forward, back
+
+
+_avg_pools = {n: _avg_pool_op(n)[0] for n in (1, 2, 3)}
+
+
+def _avg_pool_of(n: int) -> None:
+    name = f"avg_pool{n}d"
+    op = _avg_pools[n]
+
+    def run(
+        input: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Any:
+        if input.ndim not in (n + 1, n + 2):
+            if n == 1:
+                raise RuntimeError(
+                    f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument "
+                    "#1 'self' (while checking arguments for avg_pool1d)"
+                )
+            if input.ndim <= n:
+                input.shape[-n - 1]  # raises: torch asks for the size of the channels
+                raise IndexError(
+                    f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], "
+                    f"but got {-n - 1})"
+                )
+            raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {listed(input.shape)}")
+        k = _each(kernel_size, name, "kernel_size", n)
+        s = k if stride is None or stride == () or stride == [] else _each(stride, name, "stride", n)
+        p = _each(padding, name, "padding", n)
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        _check_window(input.shape, k, s, p, (1,) * n, ceil_mode, name)
+        return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
+
+    if n == 1:
+
+        def pool(
+            input: Any,
+            kernel_size: Any,
+            stride: Any = None,
+            padding: Any = 0,
+            ceil_mode: bool = False,
+            count_include_pad: bool = True,
+        ) -> Any:
+            return run(input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+    else:
+
+        def pool(  # type: ignore[misc]
+            input: Any,
+            kernel_size: Any,
+            stride: Any = None,
+            padding: Any = 0,
+            ceil_mode: bool = False,
+            count_include_pad: bool = True,
+            divisor_override: int | None = None,
+        ) -> Any:
+            return run(
+                input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"The mean of each window of {n} dimension(s)."
+    composite(pool, where="nn", method=False)
+    if n == 1:
+        namespace("torch")[name] = pool
+
+
+for _n in (1, 2, 3):
+    _avg_pool_of(_n)
+
+
+@composite(where="nn", method=False)
+def lp_pool1d(
+    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The p-norm of each window."""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@composite(where="nn", method=False)
+def lp_pool2d(
+    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The p-norm of each window."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _lp_pool(n: int, input: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+    k = _each(kernel_size, f"lp_pool{n}d", "kernel_size", n)
+    average = namespace("nn")[f"avg_pool{n}d"]
+    mean = average(input.pow(p), k, stride, 0, ceil_mode)
+    return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / p)
+
+
+# ---- adaptive: as many windows as asked for
+
+
+def _cuts(n: int, out: int) -> tuple[Array, Array]:
+    """Where the windows along a dimension start and end."""
+    i = np.arange(out)
+    return i * n // max(out, 1), -(-((i + 1) * n) // max(out, 1))
+
+
+def _adaptive_avg(x: Array, out: _Ints) -> Array:
+    n = len(out)
+    wide = widened(x)
+    for axis, m in zip(range(x.ndim - n, x.ndim), out, strict=True):
+        start, end = _cuts(x.shape[axis], m)
+        parts = [
+            wide.take(range(a, b), axis).sum(axis, keepdims=True)
+            / wide.dtype.type(b - a)
+            for a, b in zip(start, end, strict=True)
+        ]
+        wide = np.concatenate(parts, axis) if parts else wide.take([], axis)
+    return rounded(np.ascontiguousarray(wide), x)
+
+
+def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
+    n = len(size)
+    wide = widened(g)
+    for axis, m in zip(range(g.ndim - n, g.ndim), size, strict=True):
+        start, end = _cuts(m, g.shape[axis])
+        shape = list(wide.shape)
+        shape[axis] = m
+        full = np.zeros(shape, wide.dtype)
+        for i, (a, b) in enumerate(zip(start, end, strict=True)):
+            at = [slice(None)] * g.ndim
+            at[axis] = slice(a, b)
+            full[tuple(at)] += wide.take([i], axis) / wide.dtype.type(b - a)
+        wide = full
+    return rounded(wide, g)
+
+
+def _adaptive_avg_op(n: int) -> Any:
+    forward = linear(
+        f"_adaptive_avg_pool{n}d(input, output_size: plain)",
+        _adaptive_avg,
+        transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
+        node=f"AdaptiveAvgPool{max(n, 2)}DBackward0",
+        method=False,
+        samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
+        doc="The means of as many windows as asked for.",
+    )
+    back = linear(
+        f"_adaptive_avg_pool{n}d_transpose(input, output_size: plain)",
+        _adaptive_avg_back,
+        transpose={"input": lambda g, input_shape: forward(g, tuple(input_shape[-n:]))},
+        node=f"AdaptiveAvgPool{max(n, 2)}DBackwardBackward0",
+        method=False,
+        doc="The transpose of adaptive average pooling.",
+    )
+    return forward
+
+
+def _adaptive_max(x: Array, out: _Ints) -> Any:
+    n = len(out)
+    size = x.shape[-n:]
+    cuts = [list(zip(*_cuts(m, o), strict=True)) for m, o in zip(size, out, strict=True)]
+    values = np.empty((*x.shape[:-n], *out), x.dtype)
+    places = np.empty(values.shape, np.int64)
+    numbers = np.arange(math.prod(size)).reshape(size)
+    wide = widened(x)
+    for at in itertools.product(*(range(m) for m in out)):
+        window = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
+        rows = wide[(..., *window)].reshape(*x.shape[:-n], -1)
+        best = rows.argmax(-1)
+        values[(..., *at)] = np.take_along_axis(rows, best[..., None], -1)[..., 0]
+        places[(..., *at)] = numbers[window].reshape(-1)[best]
+    return values, places
+
+
+def _adaptive_max_op(n: int) -> Any:
+    return general(
+        f"_adaptive_max_pool{n}d(input, output_size: plain)",
+        _adaptive_max,
+        vjp={
+            "input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)
+        },
+        node=f"AdaptiveMaxPool{max(n, 2)}DBackward0",
+        method=False,
+        first_only=True,
+        samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
+        doc="The largest elements of as many windows as asked for, and their places.",
+    )
+
+
+def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) -> _Ints:
+    if input.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}"
+        )
+    if isinstance(output_size, int):
+        wanted = (output_size,) * n
+    else:
+        wanted = tuple(output_size)
+        if len(wanted) == 1:
+            wanted = wanted * n
+        if len(wanted) != n:
+            raise RuntimeError(f"{name}: output_size must be {n}")
+        wanted = tuple(
+            size if v is None else int(v) for v, size in zip(wanted, input.shape[-n:], strict=True)
+        )
+    if min(wanted) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 "
+            f"but received {{{', '.join(map(str, wanted))}}}"
+        )
+    return wanted
+
+
+def _adaptive_of(n: int) -> None:
+    average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
+    avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
+
+    def avg(input: Any, output_size: Any) -> Any:
+        wanted = _target_size(avg_name, input, output_size, n, "")
+        if n > 1 and all(v == 1 for v in wanted):
+            return input.mean(tuple(range(-n, 0)), keepdim=True)
+        return average(input, wanted)
+
+    def maximum(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        wanted = _target_size(max_name, input, output_size, n, ":")
+        pair = largest(input, wanted)
+        return pair if return_indices else pair[0]
+
+    def with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+        return maximum(input, output_size, True)
+
+    for f, name, doc in (
+        (avg, avg_name, f"The means of windows of {n} dimension(s) that cut the input into output_size parts."),
+        (maximum, max_name, f"The largest elements of windows of {n} dimension(s) that cut the input into parts."),
+        (with_indices, f"{max_name}_with_indices", "Largest elements and their places."),
+    ):
+        f.__name__ = f.__qualname__ = name
+        f.__doc__ = doc
+        composite(f, where="nn", method=False)
+    if n == 1:
+        namespace("torch").update({avg_name: avg, max_name: with_indices})
+
+
+for _n in (1, 2, 3):
+    _adaptive_of(_n)
+
+__all__ = ["lp_pool1d", "lp_pool2d"]

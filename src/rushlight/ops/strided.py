@@ -1,0 +1,241 @@
+"""Views by sizes and strides, and how writing through one changes the history of the whole.
+
+Note [Layouts]: sizes, strides and offset of such a view refer to the memory of the tensor it is taken from, counted in
+elements from that tensor's first one. A gradient has the shape of that tensor but may lie otherwise in memory, so every op here
+also takes `layout`, the strides of that tensor (None: contiguous), and works on a flat buffer in that layout:
+
+- `strided_view`: the tensor -> the view (no copy);
+- `_strided_backward`: a gradient of the view -> zeros in the tensor's shape with it at its place; where the view shows an
+  element twice, both count; it is the transpose of `_strided_gather`, which reads the same places of another tensor;
+- `view_scatter`: the tensor with the view's place overwritten: what an in-place write through a view makes of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._kinds import composite, linear
+
+_kernels = _core.kernels
+_wrap = _core.wrap
+Tensor = _core.Tensor
+Array = np.ndarray[Any, Any]
+Ints = Sequence[int]
+
+
+def _contiguous_strides(shape: Ints) -> tuple[int, ...]:
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def _reach(shape: Ints, strides: Ints) -> int:
+    """How many elements from the first one on a strided tensor spans."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+
+
+def _overlapping(shape: Ints, strides: Ints) -> bool:
+    """Whether some element may be seen twice."""
+    span = 0
+    for s, n in sorted([(s, n) for n, s in zip(shape, strides, strict=True) if n > 1]):
+        if s <= span:
+            return True
+        span += (n - 1) * s
+    return False
+
+
+class _Place:
+    """A flat buffer that holds a tensor of `shape` in `layout`, and the strided part of it."""
+
+    __slots__ = ("first", "layout", "offset", "shape", "size", "stride", "total")
+
+    def __init__(self, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Any) -> None:
+        self.shape, self.size, self.stride = shape, size, stride
+        self.layout = _contiguous_strides(shape) if layout is None else layout
+        low = min(0, offset)
+        self.first, self.offset = -low, offset - low
+        self.total = max(_reach(shape, self.layout) - low, _reach(size, stride) + offset - low, 1)
+
+    def whole(self, buffer: Array) -> Array:
+        return _kernels.strided(buffer, self.shape, self.layout, self.first)  # type: ignore[no-any-return]
+
+    def part(self, buffer: Array) -> Array:
+        return _kernels.strided(buffer, self.size, self.stride, self.offset)  # type: ignore[no-any-return]
+
+    def filled(self, values: Array) -> Array:
+        """A buffer with the values laid out in it."""
+        buffer = np.zeros(self.total, values.dtype)
+        self.whole(buffer)[...] = values
+        return buffer
+
+
+def _scattered(g: Array, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
+    place = _Place(shape, size, stride, offset, layout)
+    half = g.dtype.itemsize == 2 and g.dtype.kind in "fV"
+    buffer = np.zeros(place.total, np.float32 if half else g.dtype)
+    if _overlapping(size, stride):
+        where = place.part(np.arange(place.total))
+        np.add.at(buffer, where.ravel(), g.ravel().astype(buffer.dtype, copy=False))
+    else:
+        place.part(buffer)[...] = g
+    result = place.whole(buffer)
+    if layout is not None and _overlapping(shape, layout):
+        # The tensor itself shows elements twice: each sight of one has an equal part in it.
+        where = place.whole(np.arange(place.total))
+        result = result / np.bincount(where.ravel(), minlength=place.total)[where]
+    return np.ascontiguousarray(result).astype(g.dtype, copy=False).reshape(shape)
+
+
+def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
+    if layout is None and offset >= 0 and g.flags.c_contiguous and _reach(size, stride) + offset <= g.size:
+        return _kernels.strided(g, size, stride, offset).copy()  # type: ignore[no-any-return]
+    place = _Place(g.shape, size, stride, offset, layout)
+    if layout is not None and _overlapping(g.shape, layout):
+        where = place.whole(np.arange(place.total))
+        g = (g / np.bincount(where.ravel(), minlength=place.total)[where]).astype(g.dtype)
+        buffer = np.zeros(place.total, g.dtype)
+        np.add.at(buffer, where.ravel(), g.ravel())
+    else:
+        buffer = place.filled(g)
+    return place.part(buffer).copy()
+
+
+strided_view = linear(
+    "strided_view(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    _kernels.strided,
+    transpose={
+        "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
+            g, input_shape, size, stride, storage_offset, layout
+        )
+    },
+    backward=(_scattered, "g input_shape size stride storage_offset layout"),
+    node="AsStridedBackward0",
+    view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1), (make(3, 4), (3, 3), (1, 1), 2)],
+    doc="Any view of the memory of a tensor, counted from its first element.",
+)
+
+_strided_backward = linear(
+    "_strided_backward(input, shape: shape, size: shape, stride: shape, storage_offset: int, layout=None)",
+    _scattered,
+    transpose={
+        "input": lambda g, size, stride, storage_offset, layout: _strided_gather(
+            g, size, stride, storage_offset, layout
+        )
+    },
+    backward=(_gathered, "g size stride storage_offset layout"),
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 2), (3, 4), (2, 2), (4, 1), 1), (make(2, 3), (3, 4), (2, 3), (1, 1), 0)],
+    doc="Zeros of a shape, with the input added where `strided_view` shows it.",
+)
+
+_strided_gather = linear(
+    "_strided_gather(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    _gathered,
+    transpose={
+        "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
+            g, input_shape, size, stride, storage_offset, layout
+        )
+    },
+    backward=(_scattered, "g input_shape size stride storage_offset layout"),
+    node="AsStridedBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
+    doc="What `strided_view` would show if the tensor lay in memory in that layout.",
+)
+
+
+def _with_part(a: Array, src: Any, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
+    if layout is None:
+        result = a.copy()
+        _kernels.strided(result, size, stride, offset)[...] = src
+        return result
+    place = _Place(a.shape, size, stride, offset, layout)
+    buffer = place.filled(a)
+    place.part(buffer)[...] = src
+    return place.whole(buffer).copy()
+
+
+_strided_zeroed = linear(
+    "_strided_zeroed(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    lambda a, size, stride, offset, layout: _with_part(a, 0, size, stride, offset, layout),
+    transpose={
+        "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
+            g, size, stride, storage_offset, layout
+        )
+    },
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
+    doc="The tensor with zeros at the place of a strided view.",
+)
+
+
+def _both_parts(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> tuple[Array, Array]:
+    return _with_part(g, 0, size, stride, offset, layout), _gathered(g, size, stride, offset, layout)
+
+
+view_scatter = linear(
+    "view_scatter(input, src: Tensor, size: shape, stride: shape, storage_offset: int, layout=None)",
+    _with_part,
+    transpose={
+        "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
+            g, size, stride, storage_offset, layout
+        ),
+        "src": lambda g, size, stride, storage_offset, layout: _strided_gather(
+            g, size, stride, storage_offset, layout
+        ),
+    },
+    backward=(_both_parts, "g size stride storage_offset layout"),
+    node="CopySlices",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
+    doc="The tensor with the place of a strided view overwritten.",
+)
+
+_core.register(callbacks={"strided_view": strided_view, "view_scatter": view_scatter})
+
+
+def _layout_of(a: Array) -> Any:
+    """The strides of an array in elements; None where it is contiguous."""
+    if a.flags.c_contiguous:
+        return None
+    return tuple([s // a.dtype.itemsize for s in a.strides])
+
+
+@composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """Any view of the storage; the offset counts from the storage's first element."""
+    array = input._array
+    offset = 0
+    if storage_offset is not None:
+        offset = storage_offset - _kernels.storage_offset(array)
+    return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(array))
+
+
+@composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
+def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A copy of the tensor with `src` at the place of `as_strided`."""
+    array = input._array
+    offset = 0
+    if storage_offset is not None:
+        offset = storage_offset - _kernels.storage_offset(array)
+    if tuple(src.shape) != tuple(size):
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+            f"slice size = {list(size)}"
+        )
+    return view_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))

@@ -1,0 +1,116 @@
+"""First and second derivatives of every op against central differences along one random direction.
+
+For outputs y = f(x) and random w, L(x) = <w, y>. The op's rule gives the gradient of L, and
+<gradient, u> must be the slope of L along a random u: two evaluations for any number of elements.
+The second test does the same with x, w -> gradient in the place of f. That is double backward; and
+as the gradient is linear in w, its derivative by w is the op's forward-mode derivative.
+
+There is no list of exceptions here. A sample at a kink of its op is a mistake in the sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from cases import DIFFERENTIABLE, Call, calls, inner, is_inexact, noise, takes, tensor_of
+
+import rushlight as torch
+
+STEP = 1e-5
+TOLERANCE = 2e-6
+
+Arrays = list[np.ndarray]
+
+CASES = [(n, d) for n in DIFFERENTIABLE for d in ("float64", "complex128") if takes(n, d)]
+every_op = pytest.mark.parametrize("name, dtype", CASES, ids=[f"{n}-{d}" for n, d in CASES])
+
+
+def tensors(arrays: Arrays, requires_grad: bool = False) -> list[torch.Tensor]:
+    return [tensor_of(np.array(a)).requires_grad_(requires_grad) for a in arrays]
+
+
+def outputs_of(call: Call, leaves: list[torch.Tensor]) -> list[torch.Tensor]:
+    return call.replaced(leaves).outputs()
+
+
+def slope(f: Callable[[Arrays], float], at: Arrays, along: Arrays) -> float:
+    """The derivative of f along a direction, by central differences."""
+    ahead = f([a + STEP * d for a, d in zip(at, along, strict=True)])
+    behind = f([a - STEP * d for a, d in zip(at, along, strict=True)])
+    return (ahead - behind) / (2 * STEP)
+
+
+def pairing(one: list[torch.Tensor | None], other: Arrays) -> float:
+    """<one, other>; None is zeros."""
+    return sum(inner(t._array, a) for t, a in zip(one, other, strict=True) if t is not None)
+
+
+class Problem:
+    """A call with the random w that make its outputs a number, and a random direction u."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.rng = np.random.default_rng(3)
+        self.at = [call.tensors[i]._array for i in call.leaves]
+        leaves = tensors(self.at, requires_grad=True)
+        every = outputs_of(call, leaves)
+        # Of several results some may have no gradient by their nature: indices, statistics.
+        self.which = [i for i, o in enumerate(every) if o.requires_grad]
+        inexact = [o for o in every if is_inexact(o)]
+        assert self.which or not (leaves and inexact), f"no result of {call!r} has a gradient"
+        self.w = [noise(every[i]._array, self.rng) for i in self.which]
+        self.u = [noise(a, self.rng) for a in self.at]
+
+    def chosen(self, leaves: list[torch.Tensor]) -> list[torch.Tensor]:
+        every = outputs_of(self.call, leaves)
+        return [every[i] for i in self.which]
+
+    def loss(self, at: Arrays) -> float:
+        with torch.no_grad():
+            return pairing(self.chosen(tensors(at)), self.w)
+
+    def gradient(self, leaves: list[torch.Tensor], w: list[torch.Tensor], **more):
+        return torch.autograd.grad(self.chosen(leaves), leaves, w, allow_unused=True, **more)
+
+    def assert_close(self, found: float, expected: float, what: str) -> None:
+        assert abs(found - expected) <= TOLERANCE * max(1.0, abs(expected)), (
+            f"{what} of {self.call!r}: by the rule {found!r}, by finite differences {expected!r}"
+        )
+
+
+def problems(name: str, dtype: str) -> list[Problem]:
+    return [p for p in map(Problem, calls(name, dtype)) if p.which]
+
+
+@every_op
+def test_gradient(name: str, dtype: str) -> None:
+    for p in problems(name, dtype):
+        leaves = tensors(p.at, requires_grad=True)
+        found = p.gradient(leaves, tensors(p.w))
+        for leaf, g in zip(leaves, found, strict=True):
+            assert g is None or (g.shape == leaf.shape and g.dtype == leaf.dtype)
+        p.assert_close(pairing(found, p.u), slope(p.loss, p.at, p.u), "the gradient")
+
+
+@every_op
+def test_gradient_of_gradient(name: str, dtype: str) -> None:
+    for p in problems(name, dtype):
+        n = len(p.at)
+        v = p.u
+        direction = [noise(a, p.rng) for a in p.at + p.w]
+
+        def loss(at: Arrays, p: Problem = p, n: int = n, v: Arrays = v) -> float:
+            leaves = tensors(at[:n], requires_grad=True)
+            return pairing(p.gradient(leaves, tensors(at[n:])), v)
+
+        leaves, w = tensors(p.at, requires_grad=True), tensors(p.w, requires_grad=True)
+        first = p.gradient(leaves, w, create_graph=True)
+        kept = [(g, a) for g, a in zip(first, v, strict=True) if g is not None and g.requires_grad]
+        assert kept, f"the gradient of {p.call!r} has no gradient, not even by w"
+        found = torch.autograd.grad(
+            [g for g, _ in kept], [*leaves, *w], tensors([a for _, a in kept]), allow_unused=True
+        )
+        expected = slope(loss, p.at + p.w, direction)
+        p.assert_close(pairing(found, direction), expected, "the gradient of the gradient")

@@ -1,0 +1,224 @@
+"""The other ways to call an op give what the function gives, and no call touches what it should not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import (
+    OPS,
+    REFUSALS,
+    SAMPLED,
+    Call,
+    calls,
+    is_inexact,
+    noise,
+    plain,
+    tensor_of,
+    tensors_in,
+)
+
+import rushlight as torch
+
+# The functions whose result is a view of their first argument, as PyTorch documents them; those in the
+# second list are views where the argument's strides allow it.
+VIEWS = frozenset(
+    """alias as_strided chunk detach diagonal expand expand_as hsplit dsplit vsplit tensor_split select
+    movedim moveaxis narrow permute slice _slice split split_with_sizes squeeze swapaxes swapdims t
+    transpose unbind unfold unsqueeze view view_as view_as_real view_as_complex real imag adjoint
+    unflatten mT mH H T""".split()
+)
+MAYBE_VIEWS = frozenset(
+    """flatten reshape reshape_as ravel contiguous to type_as float double atleast_1d atleast_2d
+    atleast_3d broadcast_to broadcast_tensors meshgrid conj positive resolve_conj resolve_neg
+    squeeze_multiple expand_dims conj_physical _unsafe_view nan_to_num dropout alpha_dropout
+    feature_dropout dropout1d dropout2d dropout3d pad type cpu numpy rot90 block_diag""".split()
+)
+
+METHODS = [n for n in SAMPLED if "method" in OPS[n].forms]
+IN_PLACE = [n for n in SAMPLED if "in_place" in OPS[n].forms]
+
+
+def assert_same(found: list[torch.Tensor], expected: list[torch.Tensor], what: str) -> None:
+    assert len(found) == len(expected), what
+    for f, e in zip(found, expected, strict=True):
+        assert f.dtype == e.dtype and f.shape == e.shape, what
+        np.testing.assert_array_equal(f._array, e._array, err_msg=what)
+
+
+def takes_out(name: str) -> bool:
+    """Whether an op has the form with `out=`; that it has it where PyTorch does is tested elsewhere."""
+    entry = OPS[name]
+    if entry.kind == "composite" or name in VIEWS:
+        return False
+    try:
+        call = calls(name)[0]
+        call.kwargs["out"] = None
+        call.run()
+    except Exception:
+        return False
+    return True
+
+
+WITH_OUT = [n for n in SAMPLED if takes_out(n)]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_method(name: str) -> None:
+    for call in calls(name):
+        first = call.args[0]
+        if not isinstance(first, torch.Tensor):
+            continue
+        torch.manual_seed(7)
+        found = getattr(first, name)(*call.args[1:], **call.kwargs)
+        assert_same(tensors_in(plain(found)), call.outputs(), f"{call!r} as a method")
+
+
+def room_for(call: Call, output: torch.Tensor) -> bool:
+    """Whether the first argument can hold the result."""
+    first = call.args[0]
+    return (
+        isinstance(first, torch.Tensor)
+        and first.shape == output.shape
+        and torch.can_cast(output.dtype, first.dtype)
+    )
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place(name: str) -> None:
+    tried = 0
+    for call in calls(name):
+        if not isinstance(call.args[0], torch.Tensor):
+            continue
+        expected = call.outputs()
+        copy = call.copied()
+        x = copy.args[0]
+        before, version = x._array.copy(), x._version
+        memory = x.data_ptr()
+        torch.manual_seed(7)
+        if room_for(call, expected[0]):
+            tried += 1
+            found = getattr(x, name + "_")(*copy.args[1:], **copy.kwargs)
+            assert found is x
+            assert x._version == version + 1, f"{call!r} in place: the version"
+            assert x.data_ptr() == memory
+            assert_same([x], [expected[0].to(x.dtype)], f"{call!r} in place")
+        else:
+            with pytest.raises(RuntimeError):
+                getattr(x, name + "_")(*copy.args[1:], **copy.kwargs)
+            assert x._version == version
+            np.testing.assert_array_equal(x._array, before)
+    assert tried, f"no sample of '{name}' can be written in place"
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_gradient_in_place(name: str) -> None:
+    """`x.clone().name_()` has the gradients of `name(x)`."""
+    rng = np.random.default_rng(1)
+    for call in calls(name):
+        if not call.leaves or not isinstance(call.args[0], torch.Tensor):
+            continue
+        results = []
+        weight = None
+        for in_place in (False, True):
+            leaves = [t.detach().requires_grad_() for t in map(call.tensors.__getitem__, call.leaves)]
+            copy = call.replaced(leaves)
+            x = copy.args[0].clone()
+            if in_place and not room_for(call, out):
+                break
+            torch.manual_seed(7)
+            out = getattr(x, name + "_" * in_place)(*copy.args[1:], **copy.kwargs)
+            if not out.requires_grad:
+                break
+            weight = noise(out._array, rng) if weight is None else weight
+            w = tensor_of(weight.astype(out._array.dtype))
+            results.append(torch.autograd.grad(out, leaves, w, allow_unused=True))
+        for plain_, written in zip(*results, strict=True) if len(results) == 2 else ():
+            assert (plain_ is None) == (written is None), f"{call!r} in place"
+            if plain_ is not None:
+                np.testing.assert_allclose(written._array, plain_._array, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_out(name: str) -> None:
+    for call in calls(name):
+        expected = call.outputs()
+        for grown in (True, False):
+            outs = [torch.empty(0 if grown else tuple(e.shape), dtype=e.dtype) for e in expected]
+            versions = [o._version for o in outs]
+            copy = call.copied()
+            single = isinstance(plain(call.run()), torch.Tensor)
+            copy.kwargs["out"] = outs[0] if single else tuple(outs)
+            found = tensors_in(plain(copy.run()))
+            assert len(found) == len(outs) and all(f is o for f, o in zip(found, outs, strict=True))
+            assert_same(outs, expected, f"{call!r} with out=")
+            assert all(o._version > v for o, v in zip(outs, versions, strict=True))
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_out_has_no_gradient(name: str) -> None:
+    """Nothing is recorded of a result that is written into a given tensor."""
+    for call in calls(name)[:1]:
+        if OPS[name].kind == "constant" or not call.leaves:
+            continue
+        expected = call.outputs()
+        if not all(is_inexact(e) for e in expected):
+            continue
+        outs = [torch.empty(tuple(e.shape), dtype=e.dtype) for e in expected]
+        call.kwargs["out"] = outs[0] if len(outs) == 1 else tuple(outs)
+        leaves = [t.detach().requires_grad_() for t in map(call.tensors.__getitem__, call.leaves)]
+        with pytest.raises(RuntimeError, match="support automatic differentiation"):
+            call.replaced(leaves).run()
+
+
+def shares(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return bool(np.shares_memory(a._array, b._array))
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_arguments_are_unchanged(name: str) -> None:
+    for call in calls(name):
+        before = [(t, t._array.copy(), t._version) for t in call.tensors]
+        call.run()
+        for i, (t, array, version) in enumerate(before):
+            np.testing.assert_array_equal(t._array, array, err_msg=f"{call!r}: tensor {i}")
+            assert t._version == version
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_result_has_its_own_memory(name: str) -> None:
+    """Results share no memory with arguments, nor with each other, unless the op is a view."""
+    for call in calls(name):
+        outputs = call.outputs()
+        shared = [t for t in call.tensors if t._array.size and any(shares(o, t) for o in outputs)]
+        if name in VIEWS:
+            assert shared or not call.tensors[0]._array.size, f"{call!r} is no view"
+        elif name not in MAYBE_VIEWS:
+            assert not shared, f"{call!r} shares memory with an argument"
+        for i, o in enumerate(outputs):
+            assert o._array.flags.writeable or name in VIEWS | MAYBE_VIEWS, f"{call!r}: read-only"
+            for other in outputs[:i]:
+                if name not in VIEWS | MAYBE_VIEWS:
+                    assert not shares(o, other), f"{call!r}: two results share memory"
+        for t in shared:
+            for o in outputs:
+                if o is not t and shares(o, t):
+                    assert o._is_view() and o._base is not None, f"{call!r}"
+                    version = t._version
+                    o.zero_()
+                    assert t._version == version + 1, f"{call!r}: versions are not shared"
+                    break
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_refused_in_place_changes_nothing(name: str) -> None:
+    """A leaf that requires grad cannot be written while recording; it stays what it was."""
+    for call in calls(name)[:1]:
+        x = call.args[0]
+        if not isinstance(x, torch.Tensor) or not is_inexact(x):
+            continue
+        x.requires_grad_()
+        before = x._array.copy()
+        with pytest.raises(REFUSALS):
+            getattr(x, name + "_")(*call.args[1:], **call.kwargs)
+        np.testing.assert_array_equal(x._array, before)
+        assert x._version == 0

@@ -1,0 +1,94 @@
+"""Every op gives the same result for any memory layout of its arguments; empty and 0-d ones included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import LAYOUTS, OPS, SAMPLED, Call, calls, tensor_of, tensors_in
+
+import rushlight as torch
+
+CASES = [(name, layout) for name in SAMPLED for layout in LAYOUTS]
+every_layout = pytest.mark.parametrize("name, layout", CASES, ids=[f"{n}-{l}" for n, l in CASES])
+POINTWISE = [name for name in SAMPLED if OPS[name].kind == "pointwise"]
+
+
+def assert_same(found: list[torch.Tensor], expected: list[torch.Tensor], what: str) -> None:
+    assert len(found) == len(expected), what
+    for f, e in zip(found, expected, strict=True):
+        assert f.dtype == e.dtype and f.shape == e.shape, what
+        # The order in which a kernel adds may follow the layout.
+        kind = e._array.dtype.kind
+        rtol = 1e-12 if kind in "fc" else 0
+        np.testing.assert_allclose(f._array, e._array, rtol=rtol, atol=rtol, err_msg=what)
+
+
+@every_layout
+def test_result(name: str, layout: str) -> None:
+    for call in calls(name):
+        laid = call.mapped(LAYOUTS[layout])
+        before = [t._array.copy() for t in laid.tensors]
+        expected = laid.copied().outputs()
+        what = f"{call!r}, {layout}"
+        assert_same(laid.outputs(), expected, what)
+        for t, b in zip(laid.tensors, before, strict=True):
+            if t._version == 0:
+                np.testing.assert_array_equal(t._array, b, err_msg=what)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_mixed_layouts(name: str) -> None:
+    """One argument at a time in another layout."""
+    for call in calls(name):
+        n = len(call.tensors)
+        for i in range(n if n > 1 else 0):
+            tensors = call.copied().tensors
+            tensors[i] = LAYOUTS["transposed" if tensors[i].ndim > 1 else "sliced"](tensors[i])
+            laid = call.having(tensors)
+            assert_same(laid.outputs(), laid.copied().outputs(), f"{call!r}, tensor {i}")
+
+
+def reshaped(call: Call, shape: tuple[int, ...]) -> Call:
+    def one(t: torch.Tensor) -> torch.Tensor:
+        flat = t._array.reshape(-1)
+        size = int(np.prod(shape))
+        return tensor_of(np.resize(flat, shape) if size else np.zeros(shape, flat.dtype))
+
+    return call.mapped(one)
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+@pytest.mark.parametrize("shape", [(0,), (2, 0, 3), ()], ids=["empty", "empty3d", "scalar"])
+def test_pointwise_of_empty_and_scalar(name: str, shape: tuple[int, ...]) -> None:
+    """Elementwise functions keep an empty or 0-d shape, and their gradients do."""
+    for call in calls(name):
+        small = reshaped(call, shape)
+        for out in small.outputs():
+            assert out.shape == shape, f"{small!r}"
+        leaves = [t.detach().requires_grad_() for t in (small.tensors[i] for i in small.leaves)]
+        outputs = [o for o in small.replaced(leaves).outputs() if o.requires_grad]
+        if not outputs:
+            continue
+        weights = [torch.ones_like(o) for o in outputs]
+        for g in torch.autograd.grad(outputs, leaves, weights, allow_unused=True):
+            assert g is None or g.shape == shape, f"{small!r}"
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_pointwise_large_equals_small(name: str) -> None:
+    """A tensor beyond a kernel's block and vector length has the numbers of its parts."""
+    for call in calls(name)[:1]:
+        n = 2 * 4096 + 5
+        large = reshaped(call, (n,))
+        whole = large.outputs()
+        last = large.mapped(lambda t: tensor_of(t._array[-7:].copy())).outputs()
+        for w, part in zip(whole, last, strict=True):
+            np.testing.assert_allclose(w._array[-7:], part._array, rtol=1e-13, atol=1e-15)
+
+
+def test_layouts_are_what_they_say() -> None:
+    t = tensor_of(np.arange(6.0).reshape(2, 3))
+    assert LAYOUTS["transposed"](t).stride() == (1, 2)
+    assert LAYOUTS["sliced"](t).stride() == (14, 2)
+    assert LAYOUTS["expanded"](t).stride() == (0, 1)
+    assert len(tensors_in(([t, t], {"a": t}))) == 3
