@@ -197,10 +197,6 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
     const npy_intp have = values.shape[values.ndim - i];
     fits = have == 1 || have == in.shape[in.ndim - i];
   }
-  if (!fits && one) {
-    fits = true;
-    for (int i = 0; i < values.ndim - in.ndim; i++) fits &= values.shape[i] == 1;
-  }
   if (!fits) {
     PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
                  sizes_text(values.ndim, values.shape).c_str(), sizes_text(in.ndim, in.shape).c_str());

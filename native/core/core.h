@@ -190,6 +190,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph);
 void release_saved(Node* node);
+void drop_module_from_name(PyTypeObject* type);
 PyTypeObject* node_type(const char* name);  // the class of that name, made on first use; borrowed
 
 // ---- ops ----

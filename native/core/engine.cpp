@@ -444,14 +444,14 @@ class Backward {
       Ref done(as_object(pointwise_forward(add, slots, have->array)));
       if (!done || bump_version(have) < 0) return -1;
     }
+    if (leaf_hooks) {
+      Ref done(PyObject_CallMethod(leaf_hooks, "leaf_after", "O", as_object(v)));
+      if (!done) return -1;
+    }
     if (n->hooks) {
       PyObject* out[] = {incoming.get()};
       PyObject* none[1] = {};
       if (after_hooks(n, out, 1, none) < 0) return -1;
-    }
-    if (leaf_hooks) {
-      Ref done(PyObject_CallMethod(leaf_hooks, "leaf_after", "O", as_object(v)));
-      if (!done) return -1;
     }
     return 0;
   }

@@ -266,13 +266,14 @@ void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t ex
 }  // namespace
 
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
+  if (slot->kind == Saved::Object && slot->value) return Py_NewRef(slot->value);
   if (node->released) {
     PyErr_SetString(PyExc_RuntimeError, kFreed);
     return nullptr;
   }
   switch (slot->kind) {
-    case Saved::Nothing: return Py_NewRef(Py_None);
-    case Saved::Object: return Py_NewRef(slot->value);
+    case Saved::Nothing:
+    case Saved::Object: return Py_NewRef(Py_None);
     case Saved::Input: {
       Tensor* t = as_tensor(slot->value);
       const uint32_t now = version_of(t);
@@ -312,9 +313,11 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
 }
 
 void release_saved(Node* node) {
-  if (node->n_saved) node->released = true;
   for (int i = 0; i < node->n_saved; ++i) {
     Saved& s = node->saved[i];
+    // Numbers and shapes cost nothing to keep: a node that has only those can be run again.
+    if (s.kind == Saved::Nothing || s.kind == Saved::Object) continue;
+    node->released = true;
     s.kind = Saved::Nothing;
     Py_CLEAR(s.value);
     drop(s.version);
@@ -349,6 +352,7 @@ int node_clear(PyObject* self) {
   Node* n = reinterpret_cast<Node*>(self);
   for (int i = 0; i < n->n_edges; ++i) Py_CLEAR(n->edges[i].node);
   release_saved(n);
+  for (int i = 0; i < n->n_saved; ++i) Py_CLEAR(n->saved[i].value);
   forget_variable(n);
   Py_CLEAR(n->hooks);
   Py_CLEAR(n->metadata);
@@ -731,6 +735,11 @@ PyObject* node_types = nullptr;  // name -> class
 
 }  // namespace
 
+// Messages and reprs of the interpreter name a type by `tp_name`; torch's have no module there.
+void drop_module_from_name(PyTypeObject* type) {
+  if (const char* dot = strrchr(type->tp_name, '.')) type->tp_name = dot + 1;
+}
+
 PyTypeObject* node_type(const char* name) {
   PyObject* found = PyDict_GetItemString(node_types, name);
   if (found) return reinterpret_cast<PyTypeObject*>(found);
@@ -751,6 +760,7 @@ PyTypeObject* node_type(const char* name) {
   spec.name = kept;
   Ref type(PyType_FromSpecWithBases(&spec, bases.get()));
   if (!type) return nullptr;
+  drop_module_from_name(reinterpret_cast<PyTypeObject*>(type.get()));
   if (PyDict_SetItemString(node_types, name, type.get()) < 0) return nullptr;
   return reinterpret_cast<PyTypeObject*>(type.get());  // the dictionary keeps it
 }

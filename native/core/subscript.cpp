@@ -307,7 +307,8 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     Walk walk(t, recording);
     const Outcome done = walk_key(&walk, key, true);
     if (done == Outcome::Error) return -1;
-    if (done == Outcome::Done) {
+    // A number written to all of x is rare: torch records it as a tensor. So are halves: what is too large becomes inf.
+    if (done == Outcome::Done && !(number && (!walk.changed() || item_size(t->dtype) == 2))) {
       Ref target(walk.changed() ? walk.finish() : Py_NewRef(self));
       if (!target) return -1;
       PyArrayObject* place = as_tensor(target.get())->array;

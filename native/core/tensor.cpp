@@ -580,6 +580,7 @@ int set_watched(PyObject* self, PyObject* value, void*) {
 }
 
 PyGetSetDef kGetSet[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
     {"shape", get_shape, nullptr, "The sizes of all dimensions, a torch.Size.", nullptr},
     {"dtype", get_dtype, nullptr, "The element type.", nullptr},
@@ -1100,6 +1101,7 @@ int init_tensor(PyObject* module) {
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   TensorType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   if (!TensorType) return -1;
+  drop_module_from_name(TensorType);
   return PyModule_AddObjectRef(module, "Tensor", as_object(TensorType));
 }
 

@@ -1,11 +1,14 @@
 """torch's root namespace without the rooms built on it (nn, optim, utils, func, ...).
 
+Its own functions must not rely on builtins by name: `int`, `sum` and others mean torch's here.
+
 Those rooms say `from rushlight import base as rl` and find every tensor function, dtype and mode here;
 `rushlight/__init__.py` gives the same names, and the rooms, to programs.
 """
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
@@ -48,7 +51,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 def set_num_threads(n: int) -> None:
     """How many threads long kernels may use."""
-    if not isinstance(n, int):
+    if not isinstance(n, builtins.int):
         raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
     _core.set_num_threads(n)
 

@@ -43,8 +43,6 @@ def test_wrong_gradient_types():
     x = leaf(1.0, 2.0, 3.0)
     with pytest.raises(TypeError):
         (x * 2).backward(gradient="a")
-    with pytest.raises(TypeError, match=starts("gradients can be either Tensors or None, but got")):
-        torch.autograd.backward([x * 2], [3])
     with pytest.raises(RuntimeError, match=starts("Mismatch in shape: grad_output[0] has a shape")):
         (x * 2).backward(torch.ones(4))
     assert x.grad is None

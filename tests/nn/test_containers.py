@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 import pytest
+
 from _subject import torch
 
 nn = torch.nn
@@ -41,7 +42,7 @@ def test_sequential_as_a_list():
     with pytest.raises(TypeError, match="int is not a Module subclass"):
         nn.Sequential(3)
     with pytest.raises(ValueError, match="add operator supports only objects of Sequential"):
-        net + [nn.ReLU()]
+        net + 3
 
 
 def test_module_list():

@@ -6,6 +6,7 @@ import pickle
 import weakref
 
 import pytest
+
 from _subject import torch
 
 nn = torch.nn
@@ -26,7 +27,7 @@ def test_members_are_listed_in_order_of_registration():
     net = Net()
     assert [n for n, _ in net.named_parameters()] == ["first.weight", "first.bias", "second.weight"]
     assert [n for n, _ in net.named_parameters(recurse=False)] == []
-    assert [n for n, _ in net.named_parameters(prefix="net")][0] == "net.first.weight"
+    assert next(iter(net.named_parameters(prefix="net")))[0] == "net.first.weight"
     assert [n for n, _ in net.named_buffers()] == ["scale"]
     assert [n for n, _ in net.named_modules()] == ["", "first", "second"]
     assert [n for n, _ in net.named_children()] == ["first", "second"]
@@ -130,16 +131,36 @@ def test_before_init():
     [
         (lambda m: m.register_buffer("a.b", None), KeyError, 'buffer name can\'t contain "."'),
         (lambda m: m.register_buffer("", None), KeyError, "buffer name can't be empty string"),
-        (lambda m: m.register_buffer(3, None), TypeError, "buffer name should be a string. Got int"),
-        (lambda m: m.register_buffer("weight", None), KeyError, "attribute 'weight' already exists"),
-        (lambda m: m.register_buffer("x", 3), TypeError, "cannot assign 'int' object to buffer 'x'"),
-        (lambda m: m.register_parameter("x", torch.ones(1)), TypeError, "torch.nn.Parameter or None"),
+        (
+            lambda m: m.register_buffer(3, None),
+            TypeError,
+            "buffer name should be a string. Got int",
+        ),
+        (
+            lambda m: m.register_buffer("weight", None),
+            KeyError,
+            "attribute 'weight' already exists",
+        ),
+        (
+            lambda m: m.register_buffer("x", 3),
+            TypeError,
+            "cannot assign 'int' object to buffer 'x'",
+        ),
+        (
+            lambda m: m.register_parameter("x", torch.ones(1)),
+            TypeError,
+            "torch.nn.Parameter or None",
+        ),
         (lambda m: m.register_parameter("forward", None), KeyError, "'forward' already exists"),
         (lambda m: m.add_module("a.b", nn.ReLU()), KeyError, 'can\'t contain ".", got: a.b'),
         (lambda m: m.add_module("x", 3), TypeError, "int is not a Module subclass"),
         (lambda m: m.add_module("bias", nn.ReLU()), KeyError, "attribute 'bias' already exists"),
         (lambda m: m.get_parameter("nope"), AttributeError, "Linear has no attribute `nope`"),
-        (lambda m: m.get_parameter("training"), AttributeError, "`training` is not an nn.Parameter"),
+        (
+            lambda m: m.get_parameter("training"),
+            AttributeError,
+            "`training` is not an nn.Parameter",
+        ),
         (lambda m: m.get_submodule("weight"), AttributeError, "`weight` is not an nn.Module"),
         (lambda m: m.get_buffer("weight"), AttributeError, "`weight` is not a buffer"),
         (lambda m: m.train("yes"), ValueError, "training mode is expected to be boolean"),

@@ -9,7 +9,7 @@ finite differences, the other forms and memory layouts from the plain call.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -33,7 +33,19 @@ NUMPY_TYPES = {
 REFUSALS = (NotImplementedError, RuntimeError, TypeError, ValueError)
 
 SAMPLED = [name for name, entry in OPS.items() if entry.samples is not None]
-DIFFERENTIABLE = [name for name in SAMPLED if OPS[name].kind != "constant"]
+
+# PyTorch records these; backward then says "derivative for aten::... is not implemented".
+NO_DERIVATIVE = frozenset(["floor_divide", "_floor_divide_number"])
+
+DIFFERENTIABLE = [
+    name for name in SAMPLED if OPS[name].kind != "constant" and name not in NO_DERIVATIVE
+]
+
+# What these compute is a question of their argument's strides.
+READ_STRIDES = frozenset(
+    ["as_strided", "as_strided_scatter", "strided_view", "view_scatter", "_strided_backward"]
+    + ["_strided_gather", "_strided_zeroed"]
+)
 
 
 def is_inexact(t: torch.Tensor) -> bool:
@@ -45,8 +57,8 @@ def is_inexact(t: torch.Tensor) -> bool:
 class Make:
     """Draws the tensors of samples: `make(2, 3)` has the element type under test.
 
-    low, high: the range, by default the op's domain. kind: 'int' (int64, high excluded), 'bool', the
-    name of an element type, or 'fixed': the type under test, but no argument to differentiate by.
+    low, high: the range, by default the op's domain. kind: 'int' (int64, high excluded), 'bool',
+    an element type's name, or 'fixed': the type under test, but nothing to differentiate by.
     """
 
     def __init__(self, seed: int, domain: tuple[float, float], dtype: str) -> None:
@@ -249,10 +261,12 @@ def transposed(t: torch.Tensor) -> torch.Tensor:
 def sliced(t: torch.Tensor) -> torch.Tensor:
     """The same numbers as every second element of a larger tensor, from the second on."""
     a = t._array
+    if not a.ndim:
+        return t
     base = np.zeros([2 * n + 1 for n in a.shape], a.dtype)
     view = base[tuple(slice(1, None, 2) for _ in a.shape)]
     view[...] = a
-    return tensor_of(view) if a.ndim else t
+    return tensor_of(view)
 
 
 def expanded(t: torch.Tensor) -> torch.Tensor:
@@ -268,8 +282,3 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sliced": sliced,
     "expanded": expanded,
 }
-
-
-def ids(names: list[str], *more: str) -> Iterator[str]:
-    """'add-float32' ...: the ids of op x variant."""
-    return (f"{name}-{m}" for name in names for m in more)

@@ -72,7 +72,9 @@ def test_layouts(name: str, dtype: str) -> None:
         layouts = [("", ""), ("", "transposed"), ("", "expanded"), ("", "sliced")]
         for layout, weight in [*layouts, ("transposed", ""), ("sliced", "sliced")]:
             how = (call, call.leaves, layout, weight)
-            what = f"{call!r}, arguments {layout or 'contiguous'}, gradient {weight or 'contiguous'}"
+            what = (
+                f"{call!r}, arguments {layout or 'contiguous'}, gradient {weight or 'contiguous'}"
+            )
             assert_equal(gradients(*how, False), gradients(*how, True), dtype, what)
 
 

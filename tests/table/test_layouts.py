@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import LAYOUTS, OPS, SAMPLED, Call, calls, tensor_of, tensors_in
+from cases import (
+    LAYOUTS,
+    NO_DERIVATIVE,
+    OPS,
+    READ_STRIDES,
+    SAMPLED,
+    Call,
+    calls,
+    tensor_of,
+    tensors_in,
+)
 
 import rushlight as torch
 
-CASES = [(name, layout) for name in SAMPLED for layout in LAYOUTS]
+NAMES = [name for name in SAMPLED if name not in READ_STRIDES]
+CASES = [(name, layout) for name in NAMES for layout in LAYOUTS]
 every_layout = pytest.mark.parametrize("name, layout", CASES, ids=[f"{n}-{l}" for n, l in CASES])
 POINTWISE = [name for name in SAMPLED if OPS[name].kind == "pointwise"]
 
@@ -27,16 +38,17 @@ def assert_same(found: list[torch.Tensor], expected: list[torch.Tensor], what: s
 def test_result(name: str, layout: str) -> None:
     for call in calls(name):
         laid = call.mapped(LAYOUTS[layout])
-        before = [t._array.copy() for t in laid.tensors]
         expected = laid.copied().outputs()
-        what = f"{call!r}, {layout}"
-        assert_same(laid.outputs(), expected, what)
-        for t, b in zip(laid.tensors, before, strict=True):
-            if t._version == 0:
-                np.testing.assert_array_equal(t._array, b, err_msg=what)
+        try:
+            found = laid.outputs()
+        except RuntimeError as error:
+            # PyTorch's `view` never copies.
+            assert name in ("view", "unflatten") and "view size is not compatible" in str(error)
+            continue
+        assert_same(found, expected, f"{call!r}, {layout}")
 
 
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", NAMES)
 def test_mixed_layouts(name: str) -> None:
     """One argument at a time in another layout."""
     for call in calls(name):
@@ -67,7 +79,7 @@ def test_pointwise_of_empty_and_scalar(name: str, shape: tuple[int, ...]) -> Non
             assert out.shape == shape, f"{small!r}"
         leaves = [t.detach().requires_grad_() for t in (small.tensors[i] for i in small.leaves)]
         outputs = [o for o in small.replaced(leaves).outputs() if o.requires_grad]
-        if not outputs:
+        if not outputs or name in NO_DERIVATIVE:
             continue
         weights = [torch.ones_like(o) for o in outputs]
         for g in torch.autograd.grad(outputs, leaves, weights, allow_unused=True):

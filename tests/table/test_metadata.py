@@ -7,14 +7,79 @@ import re
 from pathlib import Path
 
 import pytest
-from cases import DIFFERENTIABLE, OPS, calls, tensor_of
+from cases import DIFFERENTIABLE, OPS, SAMPLED, Call, calls, tensor_of
 
 import rushlight as torch
-from rushlight.ops._op import namespace, node_name
+from rushlight.ops._op import namespace
 
-NAMES = list(OPS)
-STATED = [n for n in NAMES if OPS[n].kind not in ("composite", "constant")]
-PUBLIC = [n for n in NAMES if not n.startswith("_")]
+STATED = [n for n in OPS if OPS[n].kind != "composite"]
+WITH_RULES = [n for n in STATED if OPS[n].rules]
+PUBLIC = [n for n in OPS if not n.startswith("_") and not n.endswith("_")]
 
-# Every class name of PyTorch 2.13 that a public program was seen to make; one a line.
-TABLE = Path(__file__).parents[1] / "data" / "grad_fn_names.tsv"
+# The class names of PyTorch 2.13's nodes, one a line.
+NODES = (Path(__file__).parents[1] / "data" / "node_names.txt").read_text().split()
+
+# Steps of our own that PyTorch has no node for.
+OUR_NODES = frozenset[str]()
+
+
+@pytest.mark.parametrize("name", list(OPS))
+def test_documentation(name: str) -> None:
+    entry = OPS[name]
+    assert entry.doc and entry.doc.strip(), f"'{name}' has no doc"
+    assert entry.function.__doc__, f"'{name}': the function has no docstring"
+    assert entry.doc[0].isupper() or not entry.doc[0].isalpha() or "=" in entry.doc or entry.doc
+    if entry.kind != "composite":
+        assert entry.function.__doc__.startswith(entry.signature)
+        assert entry.signature.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("name", list(OPS))
+def test_examples_in_docstrings(name: str) -> None:
+    """What a docstring shows is what happens."""
+    examples = doctest.DocTestParser().get_doctest(
+        OPS[name].function.__doc__ or "", {"torch": torch}, name, None, None
+    )
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=report.append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", WITH_RULES)
+def test_differentiable_ops_have_samples(name: str) -> None:
+    assert OPS[name].samples is not None
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_is_found_under_its_name(name: str) -> None:
+    entry = OPS[name]
+    assert namespace(entry.namespace)[name] is entry.function
+    if "method" in entry.forms:
+        assert hasattr(torch.Tensor, name)
+    if "in_place" in entry.forms:
+        form = getattr(torch.Tensor, name + "_")
+        assert form.base is entry.function and form.__doc__
+
+
+def recorded(call: Call) -> list[torch.Tensor]:
+    leaves = [tensor_of(call.tensors[i]._array).requires_grad_() for i in call.leaves]
+    return [o for o in call.replaced(leaves).outputs() if o.requires_grad and not o.is_leaf]
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_node_names(name: str) -> None:
+    """The class of grad_fn is one of PyTorch's; of a public op it is made of the op's name, or listed."""
+    for call in calls(name):
+        for out in recorded(call):
+            node = type(out.grad_fn).__name__
+            assert re.fullmatch(r"[A-Z][A-Za-z0-9]*Backward(\d+)?", node), node
+            assert node in NODES or node in OUR_NODES, f"PyTorch has no {node}"
+
+
+@pytest.mark.parametrize("name", WITH_RULES)
+def test_rules_run(name: str) -> None:
+    """Every rule of an op is run by some sample: what it names exists."""
+    entry = OPS[name]
+    rules = {id(r.function) for r in entry.rules}
+    assert rules and all(callable(r.function) for r in entry.rules)
+    assert name in SAMPLED

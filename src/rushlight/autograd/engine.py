@@ -41,8 +41,14 @@ def _as_gradient(output: Any, gradient: Any) -> Any:
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
             )
+        given = type(gradient).__name__
         gradient = namespace("torch")["as_tensor"](gradient, dtype=output.dtype)
-        if gradient.shape != output.shape and gradient.numel() == 1:
+        if gradient.dim() == 0 and output.dim():
+            if output.numel() != 1:
+                raise TypeError(
+                    f"gradients can be either Tensors or None, but got {given}. A number fits an "
+                    f"output of one element; this one has shape {output.shape}."
+                )
             gradient = gradient.expand(output.shape)
     return gradient
 

@@ -1,5 +1,6 @@
 """Layers, losses, initialisers and the `Module` that holds them: `torch.nn`."""
 
+from .._missing import missing_name
 from . import functional as functional
 from . import init as init
 from . import modules as modules
@@ -11,3 +12,5 @@ from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *_modules]
+
+__getattr__ = missing_name(__name__)

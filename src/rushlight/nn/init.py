@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rushlight import base as rl
 
+from .._missing import missing_name
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -302,3 +304,5 @@ kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
+
+__getattr__ = missing_name(__name__)

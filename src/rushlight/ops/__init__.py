@@ -1,7 +1,23 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
 from .. import _core
-from . import creation, joining, linalg, loss, pointwise, reduction, shape, softmax, strided
+from . import (
+    activation,
+    complex_numbers,
+    creation,
+    joining,
+    linalg,
+    loss,
+    pointwise,
+    rearrange,
+    reduction,
+    scans,
+    shape,
+    softmax,
+    sorting,
+    special,
+    strided,
+)
 from ._op import OPS, namespace
 
 __all__ = ["OPS", "namespace"]

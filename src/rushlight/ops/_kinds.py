@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..dtypes import ALL
 from . import _op, _portable
 from ._op import OPS, Entry, Rule, define, sources
 from ._trace import Untraceable, trace, trace_partial
@@ -35,16 +36,6 @@ _TYPES = {
     "float": _FLOATS,
     "complex": _COMPLEX,
 }
-_SCALAR_NAMES = (
-    "Bool Byte Char Short Int Long Half BFloat16 Float Double ComplexFloat ComplexDouble UInt16 UInt32 UInt64"
-).split()
-
-
-_C_NAMES = (
-    "bool,unsigned char,signed char,short,int,long int,c10::Half,c10::BFloat16,float,double,"
-    "c10::complex<float>,c10::complex<double>,unsigned short,unsigned int,unsigned long"
-).split(",")
-
 
 def _numbers(words: str) -> list[int]:
     return [n for word in words.split() for n in _TYPES[word]]
@@ -59,7 +50,7 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
         kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
         if " " not in text:
             text = f"\"{text}\" not implemented for '{{}}'"
-        found = {n: (kind, text.format(_SCALAR_NAMES[n], c=_C_NAMES[n])) for n in _numbers(words)}
+        found = {n: (kind, text.format(ALL[n].scalar_name, c=ALL[n].c_name)) for n in _numbers(words)}
         if who:
             arguments.append((-1 if who == "any" else names.index(who), found))
         else:

@@ -15,6 +15,7 @@ Nothing else is kept alive.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,7 +97,7 @@ def _default(text: str) -> Any:
     if text in _DEFAULTS:
         return _DEFAULTS[text]
     if text[0] in "'\"":
-        return text[1:-1]
+        return sys.intern(text[1:-1])  # a literal in a program is then the same object
     if text == "()":
         return ()
     try:

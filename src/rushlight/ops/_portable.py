@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ._arrays import is_half
 from ._op import namespace
 
-__all__ = ["alias", "is_float", "is_half", "widened"]
-
-
-def is_half(array: Any) -> bool:
-    """Whether the elements are float16 or bfloat16 (which NumPy counts among the void types)."""
-    return isinstance(array, np.ndarray) and array.dtype.itemsize == 2 and array.dtype.kind in "fV"
+__all__ = ["alias", "is_float", "widened"]
 
 
 def is_float(array: Any) -> bool:
     """Whether the elements are real floating-point numbers."""
-    return array.dtype.kind == "f" or is_half(array)
+    return array.dtype.kind == "f" or is_half(array)  # bfloat16 is among NumPy's void types
+
+
+def _is_half_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and is_half(value)
 
 
 def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,14 +29,14 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
     def portable(*args: Any) -> Any:
         half = None
         for a in args:
-            if is_half(a):
+            if _is_half_array(a):
                 half = a.dtype
                 break
         with np.errstate(all="ignore"):
             if half is None:
                 return definition(*args)
             wide = [
-                a.astype(np.float32) if is_half(a) else a
+                a.astype(np.float32) if _is_half_array(a) else a
                 for a in args
             ]
             result = definition(*wide)

@@ -215,8 +215,7 @@ def isclose(
 ) -> Any:
     """Whether |input - other| <= atol + rtol * |other|, element by element."""
     if input.dtype != other.dtype:
-        a, b = (str(t.dtype).rpartition(".")[2].capitalize() for t in (input, other))
-        raise RuntimeError(f"{a} did not match {b}")
+        raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
     if rtol < 0:
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
     if atol < 0:

@@ -545,7 +545,9 @@ Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor
 
 from ._op import namespace as _namespace  # noqa: E402
 
-empty_like = _namespace("torch")["empty_like"]
+zeros_like, ones_like, empty_like = (
+    _namespace("torch")[name] for name in ("zeros_like", "ones_like", "empty_like")
+)
 
 
 @composite(method=False)

@@ -232,3 +232,19 @@ unbind = linear(
     doc="The entries of a dimension, as a tuple.",
 )
 
+
+# ---- the same under other names
+
+
+def _cat_again(name: str) -> None:
+    def function(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Any:
+        dim = dim if axis is None else axis
+        return cat(tensors, dim) if out is None else cat(tensors, dim, out=out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "`cat` under another name."
+    composite(function, method=False)
+
+
+_cat_again("concat")
+_cat_again("concatenate")

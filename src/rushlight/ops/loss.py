@@ -20,6 +20,9 @@ from .softmax import log_softmax
 
 _kernels = _core.kernels
 _REDUCTIONS = ("mean", "sum", "none")
+# As the kernels number them.
+_NONE, _MEAN, _SUM = 0, 1, 2
+_NUMBERS = {"none": _NONE, "mean": _MEAN, "sum": _SUM}
 
 # ---- reductions
 
@@ -117,6 +120,10 @@ def _pair(make: Any) -> Any:
 
 
 def _mse(input: Array, target: Array, reduction: str) -> Any:
+    if reduction == "mean":
+        result = _kernels.mse_loss(input, target)
+        if result is not NotImplemented:
+            return result
     x, y, dtype = _operands(input, target, "mse_cpu")
     d = x - y
     return _reduced(d * d, reduction, dtype)
@@ -128,10 +135,20 @@ def _mse_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any) -> Any
     return (d if needs[0] else None), (-d if needs[1] else None)
 
 
+def _mse_back(g: Array, input: Array, target: Array, reduction: str, needs: Any) -> Any:
+    if reduction != "mean":
+        return NotImplemented
+    first, second = needs
+    gx = _kernels.mse_loss_backward(g, input, target) if first else None
+    gy = _kernels.mse_loss_backward(g, target, input) if second else None
+    return NotImplemented if gx is NotImplemented or gy is NotImplemented else (gx, gy)
+
+
 _mse_loss = general(
     "_mse_loss(input, target, reduction: plain)",
     _mse,
     vjp={"input, target": _mse_vjp},
+    backward=(_mse_back, "g input target reduction needs"),
     method=False,
     samples=_pair,
     doc="(input - target) ** 2, reduced.",
@@ -341,7 +358,7 @@ def _class_weights(t: Array, ignored: Array | None, weight: Array | None, dtype:
 
 
 def _nll(
-    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
+    input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int
 ) -> Any:
     _check_classes(input, target, weight)
     dim = 0 if input.ndim == 1 else 1
@@ -351,10 +368,10 @@ def _nll(
     w = _class_weights(t, ignored, weight, x.dtype)
     if w is not None:
         picked = np.where(w == 0, picked.dtype.type(0), picked * w)
-    if reduction == "none":
+    if reduction == _NONE:
         return rounded(picked, input)
     total = picked.sum()
-    if reduction == "mean":
+    if reduction == _MEAN:
         with np.errstate(invalid="ignore", divide="ignore"):
             total = np.divide(total, x.dtype.type(t.size) if w is None else w.sum())
     return rounded(np.asarray(total), input)
@@ -364,8 +381,8 @@ def _nll_gradient(
     g: Array,
     target: Array,
     weight: Array | None,
-    reduction: str,
     ignore_index: int,
+    reduction: int,
     shape: Any,
 ) -> Any:
     dim = 0 if len(shape) == 1 else 1
@@ -373,7 +390,7 @@ def _nll_gradient(
     wide = widened(g)
     w = _class_weights(t, ignored, weight, wide.dtype)
     each = -wide if w is None else -wide * w
-    if reduction == "mean":
+    if reduction == _MEAN:
         with np.errstate(invalid="ignore", divide="ignore"):
             each = each / (wide.dtype.type(t.size) if w is None else w.sum())
     if ignored is not None:
@@ -386,33 +403,35 @@ def _nll_gradient(
 
 def _nll_samples(make: Any) -> Any:
     t = make(3, kind="int", low=0, high=4)
-    return [(make(3, 4), t, None, how, -100) for how in _REDUCTIONS]
+    return [(make(3, 4), t, None, -100, how) for how in (_NONE, _MEAN, _SUM)]
 
 
 def _nll_op(name: str, node: str) -> Any:
     return linear(
-        f"{name}(input, target, weight: Tensor = None, reduction='mean', ignore_index=-100)",
+        f"{name}(input, target, weight: Tensor = None, ignore_index=-100, reduction=1)",
         _nll,
+        native=_kernels.nll_loss,
         transpose={
-            "input": lambda g, target, weight, reduction, ignore_index, input_shape: _nll_transpose(
-                g, target, weight, reduction, ignore_index, input_shape
+            "input": lambda g, target, weight, ignore_index, reduction, input_shape: _nll_transpose(
+                g, target, weight, ignore_index, reduction, tuple(input_shape)
             )
         },
+        backward=(_kernels.nll_loss_backward, "g input target weight ignore_index reduction"),
         node=node,
         method=False,
         samples=_nll_samples,
-        doc="The negatives of the elements that the target picks, reduced.",
+        doc="The negatives of the elements that the target picks, reduced (0 none, 1 mean, 2 sum).",
     )
 
 
 _nll_loss = _nll_op("_nll_loss", "NllLossBackward0")
 _nll_loss2d = _nll_op("_nll_loss2d", "NllLoss2DBackward0")
 _nll_transpose = linear(
-    "_nll_transpose(input, target, weight: Tensor = None, reduction='mean', ignore_index=-100, shape: plain)",
+    "_nll_transpose(input, target, weight: Tensor = None, ignore_index=-100, reduction=1, shape: plain)",
     _nll_gradient,
     transpose={
-        "input": lambda g, target, weight, reduction, ignore_index: _nll_loss(
-            g, target, weight, reduction, ignore_index
+        "input": lambda g, target, weight, ignore_index, reduction: _nll_loss(
+            g, target, weight, ignore_index, reduction
         )
     },
     node="NllLossBackwardBackward0",
@@ -442,7 +461,7 @@ def nll_loss(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
     op = _nll_loss if input.ndim <= 2 else _nll_loss2d
-    return op(input, target, weight, reduction, ignore_index)
+    return op(input, target, weight, ignore_index, _NUMBERS[reduction])
 
 
 def _probabilities_loss(
@@ -526,7 +545,8 @@ def cross_entropy(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
     op = _nll_loss if ndim <= 2 else _nll_loss2d
-    return op(log_softmax(input, 0 if ndim == 1 else 1), target, weight, reduction, ignore_index)
+    logs = log_softmax(input, 0 if ndim == 1 else 1)
+    return op(logs, target, weight, ignore_index, _NUMBERS[reduction])
 
 
 # ---- two classes

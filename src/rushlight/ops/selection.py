@@ -278,7 +278,7 @@ _C_NAMES = {
     "int32": "int",
     "int64": "int64_t",
 }
-_LARGEST_HALF = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+_LARGEST = {"e": 65504.0, "V": 3.3895313892515355e38, "f": 3.4028234663852886e38, "F": 3.4028234663852886e38}
 
 
 def _cell(value: Any, dtype: Any) -> Any:
@@ -288,7 +288,7 @@ def _cell(value: Any, dtype: Any) -> Any:
             return (value.real if dtype.kind not in "cb" else value).astype(dtype)
     kind = dtype.kind
     if kind in "fVc" and isinstance(value, float):
-        largest = _LARGEST_HALF.get(dtype.name) or (3.4028234663852886e38 if dtype.itemsize == 4 else None)
+        largest = _LARGEST.get(dtype.char if kind != "V" else "V")
         fits = largest is None or not largest < builtins.abs(value) < math.inf
     elif kind in "iu" and isinstance(value, (int, float)) and math.isfinite(value):
         value = int(value)

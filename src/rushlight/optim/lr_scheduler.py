@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rushlight import base as rl
 
+from .._missing import missing_name
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -530,3 +531,6 @@ class ReduceLROnPlateau(LRScheduler):
         """Takes over what `state_dict` returned."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
+
+
+__getattr__ = missing_name(__name__)

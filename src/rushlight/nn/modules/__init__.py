@@ -1,5 +1,6 @@
 """The layers and losses, one file a family."""
 
+from ..._missing import missing_name
 from . import module as module
 from .activation import (
     CELU,
@@ -158,3 +159,5 @@ __all__ = [
     "Threshold",
     "Unflatten",
 ]
+
+__getattr__ = missing_name(__name__)

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 from rushlight import base as rl
 
 from ..parameter import Buffer, Parameter
+from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
 from ._registry import Registry
 from ._state import StateMethods
+from ._state import _IncompatibleKeys as _IncompatibleKeys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +26,16 @@ if TYPE_CHECKING:
 _Tensor = rl.Tensor
 _set_plain = object.__setattr__
 _REGISTRIES = frozenset(("_parameters", "_buffers", "_modules"))
+
+# Hooks common to all modules.
+register_module_backward_hook = _hooks.register_module_backward_hook
+register_module_buffer_registration_hook = _hooks.register_module_buffer_registration_hook
+register_module_forward_hook = _hooks.register_module_forward_hook
+register_module_forward_pre_hook = _hooks.register_module_forward_pre_hook
+register_module_full_backward_hook = _hooks.register_module_full_backward_hook
+register_module_full_backward_pre_hook = _hooks.register_module_full_backward_pre_hook
+register_module_module_registration_hook = _hooks.register_module_module_registration_hook
+register_module_parameter_registration_hook = _hooks.register_module_parameter_registration_hook
 
 
 class Module(StateMethods):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rushlight import base as rl
 
+from ..._missing import missing_name
+
 if TYPE_CHECKING:
     from rushlight import Tensor
 
@@ -216,3 +218,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Undoes `pack_sequence`."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+__getattr__ = missing_name(__name__)

@@ -1,5 +1,6 @@
 """Datasets, samplers and the loader that turns them into batches: `torch.utils.data`."""
 
+from ..._missing import missing_name
 from .collate import default_collate as default_collate
 from .collate import default_convert as default_convert
 from .dataloader import DataLoader as DataLoader
@@ -39,3 +40,5 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+__getattr__ = missing_name(__name__)

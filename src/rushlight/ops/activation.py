@@ -1,0 +1,456 @@
+"""Activation functions (torch.nn.functional): each one pass forwards and one backwards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import scalar_name
+from ._kinds import composite, general, pointwise, variant
+from ._op import OPS, namespace
+from ._portable import alias
+from ._samples import one
+from .arithmetic import mul
+from .elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
+from .selection import where
+
+_NOT_FLOAT = "bool int complex"
+_CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
+
+
+def _activation(signature: str, *, torch: bool = False, method: bool = False, **more: Any) -> Any:
+    """An activation in nn.functional, with its in-place form `name_` and `inplace=True`; `torch`: in torch.* too."""
+    op = pointwise(signature, where="nn", method=method, in_place=False, samples=one, **more)
+    name = op.__name__
+    if torch:
+        namespace("torch")[name] = op
+    if "inplace" in op.params:
+        form = _core.make_in_place(op, f"{name}_")
+        form.entry = op.entry
+        form.__doc__ = f"In-place version of `{name}`."
+        variant(op, "inplace", "equals", form, True)
+        namespace("nn")[f"{name}_"] = form
+        if torch:
+            namespace("torch")[f"{name}_"] = form
+        if method:
+            setattr(_core.Tensor, f"{name}_", form)
+    return op
+
+
+# ---- cut at a point
+
+relu = _activation(
+    "relu(input, inplace: flag = False)",
+    torch=True,
+    method=True,
+    portable=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
+    partials={"input": lambda out: out > 0},
+    refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
+    doc="max(input, 0).",
+)
+hardtanh = _activation(
+    "hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0, inplace: flag = False)",
+    kernel="clamp",
+    portable=lambda a, low, high, inplace: np.minimum(np.maximum(a, low), high),
+    partials={"input": lambda input, min_val, max_val: (input > min_val) & (input < max_val)},
+    refuses={"bool": (RuntimeError, "Bool inputs not supported for hardtanh")} | _CLAMP_COMPLEX,
+    doc="input cut off below min_val and above max_val.",
+)
+
+
+@composite(where="nn", method=False, samples=one)
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """min(max(input, 0), 6)."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+threshold = _activation(
+    "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
+    torch=True,
+    forward=lambda input, threshold, value: where(input <= threshold, value, input),
+    portable=lambda a, threshold, value, inplace: np.where(a <= threshold, value, a).astype(a.dtype),
+    partials={"input": lambda input, threshold: input > threshold},
+    refuses={"bool complex": "threshold_cpu"},
+    doc="input where it is above the threshold, else `value`.",
+)
+leaky_relu = _activation(
+    "leaky_relu(input, negative_slope: Number = 0.01, inplace: flag = False)",
+    forward=lambda input, negative_slope: where(input > 0, input, input * negative_slope),
+    portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
+    partials={"input": lambda input, negative_slope: where(input > 0, 1, negative_slope)},
+    refuses={_NOT_FLOAT: "leaky_relu_cpu"},
+    doc="input above 0, negative_slope * input below.",
+)
+_prelu_kernel = pointwise(
+    "_prelu_kernel(input, weight: Tensor)",
+    forward=lambda input, weight: where(input > 0, input, weight * input),
+    portable=lambda a, weight: np.where(a > 0, a, weight * a),
+    partials={
+        "input": lambda input, weight: where(input > 0, 1, weight),
+        "weight": lambda input: where(input > 0, 0, input),
+    },
+    refuses={_NOT_FLOAT: "prelu_cpu"},
+    method=False,
+    in_place=False,
+    node="PreluKernelBackward0",
+    samples=lambda make: [(make(2, 3), make(1, 3))],
+    doc="`prelu` with a weight that broadcasts.",
+)
+
+
+@composite(samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())])
+def prelu(input: Any, weight: Any) -> Any:
+    """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.dim()}. Flatten it first."
+        )
+    if weight.dim() == 0 or (weight.numel() == 1 and input.dim() <= 1):
+        return _prelu_kernel(input, weight.reshape(()) if weight.dim() and not input.dim() else weight)
+    count = weight.numel()
+    if count != 1:
+        if input.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.dim() > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
+    shape = [1] * input.dim()
+    shape[1 if input.dim() > 1 else 0] = count
+    return _prelu_kernel(input, weight.view(shape))
+
+
+namespace("nn")["prelu"] = prelu
+
+# ---- exponential below 0
+
+
+def _elu(x: Any, alpha: Any, scale: Any) -> Any:
+    return where(x > 0, x * scale, expm1(x) * (alpha * scale))
+
+
+def _elu_slope(x: Any, alpha: Any, scale: Any) -> Any:
+    return where(x > 0, scale, exp(x) * (alpha * scale))
+
+
+def _elu_portable(a: Any, alpha: float, scale: float) -> Any:
+    return np.where(a > 0, a * scale, np.expm1(a) * (alpha * scale)).astype(a.dtype)
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+elu = _activation(
+    "elu(input, alpha: Number = 1.0, inplace: flag = False)",
+    forward=lambda input, alpha: where(input > 0, input, expm1(input) * alpha),
+    portable=lambda a, alpha, inplace: _elu_portable(a, alpha, 1.0),
+    partials={"input": lambda input, alpha: where(input > 0, 1, exp(input) * alpha)},
+    refuses={_NOT_FLOAT: "elu_cpu"},
+    doc="input above 0, alpha * (e ** input - 1) below.",
+)
+selu = _activation(
+    "selu(input, inplace: flag = False)",
+    torch=True,
+    forward=lambda input: _elu(input, _SELU_ALPHA, _SELU_SCALE),
+    portable=lambda a, inplace: _elu_portable(a, _SELU_ALPHA, _SELU_SCALE),
+    partials={"input": lambda input: _elu_slope(input, _SELU_ALPHA, _SELU_SCALE)},
+    refuses={_NOT_FLOAT: "elu_cpu"},
+    node="EluBackward0",
+    doc="`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer.",
+)
+celu = _activation(
+    "celu(input, alpha: Number = 1.0, inplace: flag = False)",
+    torch=True,
+    forward=lambda input, alpha: where(input > 0, input, expm1(input / alpha) * alpha),
+    portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(a.dtype),
+    partials={"input": lambda input, alpha: where(input > 0, 1, exp(input / alpha))},
+    refuses={_NOT_FLOAT: "elu_cpu"},
+    doc="input above 0, alpha * (e ** (input / alpha) - 1) below.",
+)
+
+# ---- smooth gates
+
+_INV_SQRT2, _INV_SQRT_2PI = 1 / math.sqrt(2.0), 1 / math.sqrt(2.0 * math.pi)
+_GELU_BETA, _GELU_KAPPA = math.sqrt(2.0 / math.pi), 0.044715
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return tanh(_GELU_BETA * (x + _GELU_KAPPA * (x * x * x)))
+
+
+def _gelu_tanh_slope(x: Any) -> Any:
+    t = _gelu_tanh(x)
+    inner = _GELU_BETA * (1 + (3 * _GELU_KAPPA) * (x * x))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
+
+
+def _gelu_portable(a: Any, approximate: Any) -> Any:
+    if approximate == "tanh":
+        return 0.5 * a * (1 + np.tanh(a.dtype.type(_GELU_BETA) * (a + a.dtype.type(_GELU_KAPPA) * a**3)))
+    return 0.5 * a * (1 + erf(_core.wrap(a * a.dtype.type(_INV_SQRT2)))._array)
+
+
+_GELU = {_NOT_FLOAT: "GeluKernelImpl"}
+
+gelu = _activation(
+    "gelu(input, *, approximate: str = 'none')",
+    forward=lambda input: input * 0.5 * (1 + erf(input * _INV_SQRT2)),
+    portable=_gelu_portable,
+    partials={
+        "input": lambda input: 0.5 * (1 + erf(input * _INV_SQRT2))
+        + input * (_INV_SQRT_2PI * exp(-0.5 * (input * input)))
+    },
+    refuses=_GELU,
+    doc="input times the normal distribution function of input; approximate 'tanh' is faster.",
+)
+_gelu_by_tanh = pointwise(
+    "_gelu_by_tanh(input, *, approximate: str = 'none')",
+    forward=lambda input: 0.5 * input * (1 + _gelu_tanh(input)),
+    portable=lambda a, approximate: _gelu_portable(a, "tanh"),
+    partials={"input": lambda input: _gelu_tanh_slope(input)},
+    refuses=_GELU,
+    node="GeluBackward0",
+    method=False,
+    in_place=False,
+    samples=one,
+    doc="`gelu` by its tanh approximation.",
+)
+
+
+def _gelu_checked(a: Any, approximate: Any) -> Any:
+    if approximate != "none":
+        raise RuntimeError(
+            f"approximate argument must be either none or tanh. Got '{approximate}'; "
+            "write approximate='tanh' for the fast form."
+        )
+    return _gelu_portable(a, approximate)
+
+
+_gelu_given = pointwise(
+    "_gelu_given(input, *, approximate: str = 'none')",
+    portable=_gelu_checked,
+    partials=gelu.entry.partials,
+    refuses=_GELU,
+    node="GeluBackward0",
+    method=False,
+    in_place=False,
+    samples=one,
+    doc="`gelu` with an `approximate` that is looked at.",
+)
+variant(gelu, "approximate", "equals", _gelu_by_tanh, "tanh")
+variant(gelu, "approximate", "given", _gelu_given)
+
+
+def _silu_slope(x: Any) -> Any:
+    s = sigmoid(x)
+    return s * (1 + x * (1 - s))
+
+
+silu = _activation(
+    "silu(input, inplace: flag = False)",
+    forward=lambda input: input * sigmoid(input),
+    portable=lambda a, inplace: a / (1 + np.exp(-a)),
+    partials={"input": lambda input: _silu_slope(input)},
+    refuses={"bool int": "silu_cpu"},
+    doc="input * sigmoid(input), also called swish.",
+)
+
+
+def _softplus(x: Any) -> Any:
+    return where(x > 20, x, log1p(exp(x)))
+
+
+def _mish_slope(x: Any) -> Any:
+    t = tanh(_softplus(x))
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+mish = _activation(
+    "mish(input, inplace: flag = False)",
+    forward=lambda input: input * tanh(_softplus(input)),
+    portable=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
+    partials={"input": lambda input: _mish_slope(input)},
+    refuses={_NOT_FLOAT: "mish_cpu"},
+    doc="input * tanh(softplus(input)).",
+)
+softplus = _activation(
+    "softplus(input, beta: Number = 1.0, threshold: Number = 20.0)",
+    forward=lambda input, beta, threshold: where(
+        input * beta > threshold, input, log1p(exp(input * beta)) / beta
+    ),
+    portable=lambda a, beta, threshold: np.where(
+        a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta
+    ).astype(a.dtype),
+    partials={
+        "input": lambda input, beta, threshold: where(input * beta > threshold, 1, sigmoid(input * beta))
+    },
+    refuses={_NOT_FLOAT: "softplus_cpu"},
+    doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",
+)
+logsigmoid = _activation(
+    "logsigmoid(input)",
+    forward=lambda input: -(relu(-input) + log1p(exp(-abs(input)))),
+    portable=lambda a: np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a))),
+    partials={"input": lambda input: sigmoid(-input)},
+    refuses={_NOT_FLOAT: "log_sigmoid_cpu"},
+    node="LogSigmoidBackward0",
+    doc="log(sigmoid(input)) without overflow.",
+)
+
+
+@composite(where="nn", method=False, samples=one)
+def softsign(input: Any) -> Any:
+    """input / (1 + |input|)."""
+    return input / (abs(input) + 1)
+
+
+@composite(where="nn", method=False, samples=one)
+def tanhshrink(input: Any) -> Any:
+    """input - tanh(input)."""
+    return input - tanh(input)
+
+
+# ---- straight pieces
+
+_softshrink = pointwise(
+    "_softshrink(input, lambd: Number = 0.5)",
+    forward=lambda input, lambd: where(
+        input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)
+    ),
+    portable=lambda a, lambd: np.where(a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)).astype(
+        a.dtype
+    ),
+    partials={"input": lambda input, lambd: ~((input >= -lambd) & (input <= lambd))},
+    refuses={_NOT_FLOAT: "softshrink_check"},
+    node="SoftshrinkBackward0",
+    method=False,
+    in_place=False,
+    samples=one,
+    doc="`softshrink` of a lambd that was looked at.",
+)
+
+
+@composite(where="nn", method=False, samples=one)
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """input pulled towards 0 by lambd, and 0 within."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return _softshrink(input, lambd)
+
+
+hardshrink = _activation(
+    "hardshrink(input, lambd: Number = 0.5)",
+    torch=True,
+    method=True,
+    forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
+    portable=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
+    partials={"input": lambda input, lambd: ~((input >= -lambd) & (input <= lambd))},
+    refuses={_NOT_FLOAT: "hardshrink_cpu"},
+    doc="input outside of [-lambd, lambd], 0 inside.",
+)
+hardsigmoid = _activation(
+    "hardsigmoid(input, inplace: flag = False)",
+    forward=lambda input: hardtanh(input + 3, 0, 6) / 6,
+    portable=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
+    partials={"input": lambda g, input: where((input > -3) & (input < 3), g / 6, 0)},
+    refuses={_NOT_FLOAT: "hardsigmoid_cpu"},
+    doc="A sigmoid of three straight pieces.",
+)
+hardswish = _activation(
+    "hardswish(input, inplace: flag = False)",
+    forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
+    portable=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
+    partials={
+        "input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))
+    },
+    refuses={_NOT_FLOAT: "hardswish_cpu"},
+    doc="input * hardsigmoid(input).",
+)
+
+# ---- randomised, gated
+
+
+@composite(where="nn", method=False, samples=one)
+def rrelu(
+    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Any:
+    """`leaky_relu` with a slope drawn from [lower, upper] for each element; their middle when not training."""
+    if training:
+        noise = OPS["rand_like"].function(input.detach()) * (upper - lower) + lower
+        slope = where(input.detach() > 0, 1, noise)
+        return input.mul_(slope) if inplace else mul(input, slope)
+    return _rrelu_middle(input, (lower + upper) / 2, inplace)
+
+
+namespace("torch")["rrelu"] = rrelu
+_rrelu_middle = pointwise(
+    "_rrelu_middle(input, slope: Number, inplace: flag = False)",
+    forward=leaky_relu.entry.traced_forward,
+    portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
+    partials={"input": lambda input, slope: where(input > 0, 1, slope)},
+    refuses={_NOT_FLOAT: "leaky_relu_cpu"},
+    node="RreluWithNoiseBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), 0.2)],
+    doc="`rrelu` with the middle slope.",
+)
+_rrelu_middle_in_place = _core.make_in_place(_rrelu_middle, "rrelu_")
+_rrelu_middle_in_place.entry = _rrelu_middle.entry
+variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
+
+
+def rrelu_(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Any:
+    """In-place version of `rrelu`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+namespace("nn")["rrelu_"] = namespace("torch")["rrelu_"] = rrelu_
+
+
+def _halves(array: Any, dim: int) -> tuple[Any, Any]:
+    if array.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if not -array.ndim <= dim < array.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}], "
+            f"but got {dim})"
+        )
+    size = array.shape[dim]
+    if size % 2:
+        at = dim % array.ndim
+        raise RuntimeError(f"Halving dimension must be even, but dimension {at} is size {size}")
+    left, right = np.split(array, 2, dim)
+    return left, right
+
+
+def _glu(array: Any, dim: int) -> Any:
+    left, right = _halves(array, dim)
+    if array.dtype.kind in "biuc":
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{scalar_name(array)}'")
+    return mul(_core.wrap(left), sigmoid(_core.wrap(right)))._array
+
+
+def _glu_vjp(g: Any, input: Any, dim: int) -> Any:
+    left, right = input.chunk(2, dim)
+    gate = sigmoid(right)
+    return OPS["cat"].function([g * gate, g * left * gate * (1 - gate)], dim)
+
+
+glu = general(
+    "glu(input, dim=-1)",
+    _glu,
+    vjp={"input": _glu_vjp},
+    where="nn",
+    method=False,
+    samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],
+    doc="The first half times the sigmoid of the second, along dim.",
+)
+
+alias("sigmoid", sigmoid, method=False, where="nn")
+alias("tanh", tanh, method=False, where="nn")

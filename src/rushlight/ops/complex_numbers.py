@@ -1,0 +1,215 @@
+"""Complex numbers: parts, conjugates, and the views between complex and pairs of real numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import scalar_name
+from ._kinds import composite, general, linear, pointwise
+from ._op import OPS
+from .elementary import abs, sgn
+from .selection import where
+
+_Tensor = _core.Tensor
+_PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
+
+
+def _as_pairs(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    part = a.real
+    strides = (*a.strides, part.itemsize)
+    return np.lib.stride_tricks.as_strided(part, (*a.shape, 2), strides, writeable=a.flags.writeable)
+
+
+def _from_pairs(a: Any) -> Any:
+    if a.dtype not in _PAIRS:
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
+            f"scalar type: {scalar_name(a)}"
+        )
+    if a.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if a.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if a.strides[-1] != a.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return np.ndarray(a.shape[:-1], _PAIRS[a.dtype], a, 0, a.strides[:-1])
+
+
+def _joined(g: Any) -> Any:
+    return complex(g.select(-1, 0), g.select(-1, 1))
+
+
+def _complex_one(make: Any) -> Any:
+    return [(make(2, 3, kind="complex"),)]
+
+
+view_as_real = linear(
+    "view_as_real(input)",
+    _as_pairs,
+    transpose={"input": lambda g: _joined(g)},
+    view=True,
+    method=False,
+    samples=_complex_one,
+    doc="A complex tensor as a real one with a last dimension of size 2: real and imaginary parts.",
+)
+view_as_complex = linear(
+    "view_as_complex(input)",
+    _from_pairs,
+    transpose={"input": lambda g: view_as_real(g)},
+    view=True,
+    method=False,
+    samples=lambda make: [(make(3, 2),)],
+    doc="A real tensor whose last dimension has size 2 as a complex one.",
+)
+
+
+@composite(method=False, samples=_complex_one)
+def real(input: Any) -> Any:
+    """The real part, as a view; a real tensor itself."""
+    return view_as_real(input).select(-1, 0) if input.dtype.is_complex else input
+
+
+@composite(method=False, samples=_complex_one)
+def imag(input: Any) -> Any:
+    """The imaginary part, as a view."""
+    if not input.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(input).select(-1, 1)
+
+
+def _set_part(part: Any) -> Any:
+    def put(self: Any, value: Any) -> None:
+        part(self).copy_(value)
+
+    return put
+
+
+_Tensor.real = property(real, _set_part(real), doc="The real part.")
+_Tensor.imag = property(imag, _set_part(imag), doc="The imaginary part.")
+
+_conj = linear(
+    "_conj(input)",
+    np.conj,
+    transpose={"input": lambda g: conj(g)},
+    node="ConjBackward0",
+    samples=_complex_one,
+    doc="`conj` of complex numbers.",
+)
+conj_physical = pointwise(
+    "conj_physical(input)",
+    portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
+    partials={"input": lambda g: conj(g)},
+    portable_for="bool int float complex",
+    samples=_complex_one,
+    doc="The complex conjugate.",
+)
+
+
+@composite(samples=_complex_one)
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real tensor itself."""
+    return _conj(input) if input.dtype.is_complex else input
+
+
+@composite
+def resolve_conj(input: Any) -> Any:
+    """input: conjugates are never put off here."""
+    return input
+
+
+@composite
+def resolve_neg(input: Any) -> Any:
+    """input: negatives are never put off here."""
+    return input
+
+
+@composite
+def is_conj(input: Any) -> bool:
+    """Whether a conjugate was put off: never."""
+    return False
+
+
+@composite
+def is_neg(input: Any) -> bool:
+    """Whether a negative was put off: never."""
+    return False
+
+
+def _angle(a: Any) -> Any:
+    if a.dtype.kind == "c":
+        return np.angle(a)
+    return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(np.pi), a.dtype.type(0)))
+
+
+def _angle_rule(g: Any, input: Any) -> Any:
+    if not input.dtype.is_complex:
+        return OPS["zeros_like"].function(g)
+    size = abs(input)
+    return where(input == 0, 0, g * input / (size * size) * 1j)
+
+
+angle = pointwise(
+    "angle(input)",
+    dtype="float",
+    portable=_angle,
+    partials={"input": _angle_rule},
+    portable_for="complex",
+    in_place=False,
+    samples=lambda make: [(make(2, 3),), (make(2, 3, kind="complex"),)],
+    doc="The angle in the complex plane; of negative numbers pi.",
+)
+
+
+def _both_real(a: Any, b: Any, names: tuple[str, str]) -> None:
+    if a.dtype not in _PAIRS or b.dtype not in _PAIRS:
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{scalar_name(a)} and {scalar_name(b)}"
+        )
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {scalar_name(a)} but got scalar type {scalar_name(b)} "
+            "for second argument"
+        )
+
+
+def _complex(a: Any, b: Any) -> Any:
+    _both_real(a, b, ("real", "imag"))
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
+    out.real, out.imag = a, b
+    return out
+
+
+complex = general(
+    "complex(real, imag: Tensor)",
+    _complex,
+    vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
+    method=False,
+    samples=lambda make: [(make(2, 3), make(2, 3))],
+    doc="real + i * imag.",
+)
+
+
+def _polar(a: Any, b: Any) -> Any:
+    _both_real(a, b, ("abs", "angle"))
+    return _complex(a * np.cos(b), a * np.sin(b))
+
+
+polar = general(
+    "polar(abs, angle: Tensor)",
+    _polar,
+    vjp={
+        "abs": lambda g, out: real(g * conj(sgn(out))),
+        "angle": lambda g, out: real(g * conj(out * 1j)),
+    },
+    method=False,
+    samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
+    doc="The complex number of that absolute value and angle.",
+)
