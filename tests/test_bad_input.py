@@ -218,10 +218,18 @@ def survives(program: str, timeout: int = 60, memory: int | None = None) -> str:
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", source], capture_output=True, text=True,
-        timeout=timeout, env=os.environ, preexec_fn=limit if memory else None,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-c", source],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=os.environ,
+            preexec_fn=limit if memory else None,
+        )
+    except subprocess.TimeoutExpired as late:
+        said = (late.stdout or b"").decode() + (late.stderr or b"").decode()
+        pytest.fail(f"did not end in {timeout} s; the last it said:\n{said[-500:]}", pytrace=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr[-3000:]}"
     return done.stdout
 
@@ -430,7 +438,7 @@ for owner in (torch, x):
         sys.stderr.seek(0) if sys.stderr.seekable() else None
 print("alive", count)
 """,
-        timeout=100,
+        timeout=60,
     )
     assert "BAD" not in out and out.split()[-2] == "alive"
 

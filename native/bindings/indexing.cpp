@@ -278,25 +278,32 @@ PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return done ? out.release() : not_implemented();
 }
 
-// linear_index(sizes, arrays): the arrays, broadcast together, as one index that counts through the sizes row by row.
+// linear_index(sizes, arrays, counts, check): the arrays, broadcast together, as one index that counts through the sizes row by
+// row. counts: how many dimensions each stands for, which only the messages need. Without check any index is taken: where the
+// result has no elements, torch looks at none.
 PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("linear_index", n, 2, 2)) return nullptr;
-  if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "linear_index(tuple of sizes, list of as many arrays)");
+  if (!check_count("linear_index", n, 4, 4)) return nullptr;
+  if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || !PyTuple_Check(args[2]) ||
+      PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]) || PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[2])) {
+    PyErr_SetString(PyExc_TypeError, "linear_index(tuple of sizes, list of as many arrays, tuple of as many counts, check)");
     return nullptr;
   }
   const Py_ssize_t k = PyTuple_GET_SIZE(args[0]);
+  bool check;
+  if (!bool_argument(args[3], check)) return nullptr;
   std::vector<Ref> owners(k);
   std::vector<Array> arrays(k);
-  std::vector<int64_t> sizes(k);
+  std::vector<int64_t> sizes(k), counts(k);
   std::string shapes;
   int ndim = 0;
   for (Py_ssize_t i = 0; i < k; i++) {
     sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
-    if (sizes[i] == -1 && PyErr_Occurred()) return nullptr;
-    if (!index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], arrays[i])) return nullptr;
+    counts[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[2], i));
+    if (PyErr_Occurred() || !index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], arrays[i])) return nullptr;
     if (arrays[i].ndim > ndim) ndim = arrays[i].ndim;
-    shapes += (i ? ", " : "") + sizes_text(arrays[i].ndim, arrays[i].shape);
+    for (int64_t c = 0; c < counts[i]; c++) {
+      shapes += (shapes.empty() ? "" : ", ") + sizes_text(arrays[i].ndim, arrays[i].shape);
+    }
   }
   npy_intp shape[NPY_MAXDIMS];
   npy_intp total = 1;
@@ -316,22 +323,26 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
     total *= size;
   }
   Ref out = new_zeros(DType::I64, ndim, shape);
-  if (!out) return nullptr;
-  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(array_of(out)));
-  for (Py_ssize_t k_at = 0; k_at < k && total; k_at++) {
-    const Array& a = arrays[k_at];
-    const int64_t size = sizes[k_at];
-    const int64_t* values = reinterpret_cast<const int64_t*>(a.data);
-    npy_intp at[NPY_MAXDIMS] = {}, steps[NPY_MAXDIMS] = {};
-    for (int d = 0; d < a.ndim; d++) steps[ndim - a.ndim + d] = a.shape[d] == 1 ? 0 : a.strides[d] / 8;
-    if (size == 0) {
+  if (!out || !total) return out.release();
+  for (Py_ssize_t i = 0; i < k; i++) {
+    if (sizes[i] == 0) {
       PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
       return nullptr;
     }
+  }
+  if (!check) return out.release();
+  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(array_of(out)));
+  int64_t first = 0;
+  for (Py_ssize_t j = 0; j < k; first += counts[j++]) {
+    const Array& a = arrays[j];
+    const int64_t size = sizes[j];
+    const int64_t* values = reinterpret_cast<const int64_t*>(a.data);
+    npy_intp at[NPY_MAXDIMS] = {}, steps[NPY_MAXDIMS] = {};
+    for (int d = 0; d < a.ndim; d++) steps[ndim - a.ndim + d] = a.shape[d] == 1 ? 0 : a.strides[d] / 8;
     npy_intp offset = 0;
     for (npy_intp i = 0; i < total; i++) {
-      int64_t v = values[offset];
-      if (v < -size || v >= size) return out_of_bounds(v, k_at, size);
+      const int64_t v = values[offset];
+      if (v < -size || v >= size) return out_of_bounds(v, first, size);
       to[i] = to[i] * size + (v < 0 ? v + size : v);
       for (int d = ndim - 1; d >= 0; d--) {
         offset += steps[d];
@@ -424,7 +435,7 @@ PyMethodDef kIndexingMethods[] = {
     fast_method("index_get", index_get, "(x, index, dims, at): the elements at the places, a new array."),
     fast_method("index_put", index_put, "(x, index, dims, at, values, accumulate): writes x at the places."),
     fast_method("index_backward", index_backward, "(g, index, dims, at, shape): zeros with g added at the places."),
-    fast_method("linear_index", linear_index, "(sizes, arrays): several index arrays as one."),
+    fast_method("linear_index", linear_index, "(sizes, arrays, counts, check): several index arrays as one."),
     fast_method("gather", gather_function, "(x, dim, index)"),
     fast_method("scatter", scatter_function, "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
     {nullptr, nullptr, 0, nullptr},

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace rushlight {
 namespace {
@@ -25,6 +26,7 @@ class Arrays {
  public:
   // 1 read, 0 something else is among them.
   int read(PyObject* list) {
+    if (!PyList_Check(list) && !PyTuple_Check(list)) return 0;
     count = PySequence_Fast_GET_SIZE(list);
     if (count > kFew) {
       heap_.reset(new (std::nothrow) Array[static_cast<size_t>(count)]);
@@ -192,12 +194,46 @@ PyObject* cat_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return pieces.release();
 }
 
+// The dense strides that keep the order of an array's own, where some are 0: those dimensions stay where the shape has them.
+void dense_strides(const Array& a, npy_intp* strides) {
+  int order[NPY_MAXDIMS];  // fastest first
+  for (int i = 0; i < a.ndim; ++i) order[i] = a.ndim - 1 - i;
+  for (int i = 1; i < a.ndim; ++i) {
+    int at = i;
+    for (int below = i - 1; below >= 0; --below) {
+      const npy_intp s = a.strides[order[below]], t = a.strides[order[at]];
+      if (s == 0 || t == 0) continue;
+      if (s < t) break;
+      if (s > t || a.shape[order[below]] > a.shape[order[at]]) {
+        std::swap(order[below], order[at]);
+        at = below;
+      }
+    }
+  }
+  npy_intp step = PyArray_ITEMSIZE(a.array);
+  for (int i = 0; i < a.ndim; ++i) {
+    strides[order[i]] = step;
+    step *= a.shape[order[i]];
+  }
+}
+
 // (array, memory_format = None): a copy with the order of strides kept
 PyObject* clone(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!check_count("clone", n, 1, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
   if (n > 1 && args[1] != Py_None) return not_implemented();
-  return PyArray_NewCopy(a.array, NPY_KEEPORDER);
+  bool repeats = false;
+  for (int i = 0; i < a.ndim; ++i) repeats |= a.strides[i] == 0 && a.shape[i] > 1;
+  if (!repeats || a.size() == 0) return PyArray_NewCopy(a.array, NPY_KEEPORDER);
+  npy_intp strides[NPY_MAXDIMS];
+  dense_strides(a, strides);
+  // Only its strides are looked at: NumPy orders the new array as they are.
+  PyArray_Descr* descr = PyArray_DESCR(a.array);
+  Py_INCREF(descr);
+  Ref model(PyArray_NewFromDescr(&PyArray_Type, descr, a.ndim, a.shape, strides, a.data, 0, nullptr));
+  Ref copy(model ? PyArray_NewLikeArray(array_of(model), NPY_KEEPORDER, nullptr, 0) : nullptr);
+  if (!copy || PyArray_CopyInto(array_of(copy), a.array) < 0) return nullptr;
+  return copy.release();
 }
 
 }  // namespace

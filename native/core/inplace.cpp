@@ -65,6 +65,7 @@ std::string made_by(Tensor* t) {
 }
 
 bool overlaps_itself(PyArrayObject* a) {
+  if (PyArray_SIZE(a) == 0) return false;
   for (int i = 0; i < PyArray_NDIM(a); ++i) {
     if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
   }

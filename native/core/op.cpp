@@ -95,6 +95,10 @@ int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
   for (uint8_t i : op->tensor_params) {
     PyObject* o = slots[i];
     if (Py_TYPE(o) == TensorType || is_tensor(o)) {
+      if (i == op->list_param) {
+        raise_argument(op, i, o);
+        return -1;
+      }
       if (look_at(as_tensor(o), seen) < 0) return -1;
       continue;
     }
@@ -326,7 +330,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   Seen seen;
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  if (grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
+  if (op->differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
     PyErr_Format(PyExc_RuntimeError,
                  "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
                  "requires grad.",

@@ -265,7 +265,7 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
   for (int i = 0; i < op->n_params; ++i) {
     if (i < n && is_tensor(slots[i])) {
       args[i] = Ref(as_object(cast_array(as_tensor(slots[i])->array, common)));
-    } else if (i < n) {
+    } else if (i < n && op->params[i].kind != Param::Number) {
       PyArray_Descr* descr = descr_of(common);
       if (!descr) return nullptr;
       Py_INCREF(descr);

@@ -33,11 +33,12 @@ class Walk {
   int ndim() const { return ndim_; }
   bool changed() const { return changed_; }
 
-  Outcome select(int dim, Py_ssize_t index) {
+  // `place`: the position in the key, which torch's message names.
+  Outcome select(int dim, Py_ssize_t index, Py_ssize_t place) {
     if (dim >= ndim_) return dimension_error(dim);
     const npy_intp size = dims_[dim];
     if (index < -size || index >= size) {
-      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension %d with size %zd", index, dim, size);
+      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension %zd with size %zd", index, place, size);
       return Outcome::Error;
     }
     if (index < 0) index += size;
@@ -184,7 +185,7 @@ Outcome walk_tuple(Walk* walk, PyObject* key) {
     } else {
       Py_ssize_t index;
       done = read_int(o, &index);
-      if (done == Outcome::Done) done = walk->select(dim, index);
+      if (done == Outcome::Done) done = walk->select(dim, index, i);
     }
     if (done != Outcome::Done) return done;
   }
@@ -202,7 +203,7 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
                       "0-dim tensor to a number");
       return Outcome::Error;
     }
-    return walk->select(0, index);
+    return walk->select(0, index, 0);
   }
   if (PySlice_Check(key)) {
     if (walk->ndim() == 0) {
@@ -300,7 +301,12 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     return -1;
   }
   Tensor* t = as_tensor(self);
-  const bool number = PyFloat_Check(value) || PyLong_Check(value);
+  bool number = PyFloat_Check(value) || PyLong_Check(value);
+  if (number && PyLong_Check(value)) {
+    int overflow;
+    PyLong_AsLongLongAndOverflow(value, &overflow);
+    number = !overflow;
+  }
   if (!(t->flags & kWatched) && ops.select && (number || Py_TYPE(value) == TensorType)) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;

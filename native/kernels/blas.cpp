@@ -152,12 +152,11 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
   if (m == 0 || n == 0) return;
   const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0);
   const ptrdiff_t mn = m * n;
-  if (simple && (k == 0 || mn <= kSmallProduct / k || n == 1)) {
-    // A single column: the product of a matrix and a vector is bound by memory, and small_gemm reads a once.
-    if (mn <= kSmallProduct / (k ? k : 1) || !blas_available()) {
-      dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta == 1.0, c, n);
-      return;
-    }
+  // A matrix times a vector is bound by memory: rows against rows read each element once.
+  const bool rows_by_vector = (m == 1 || n == 1) && a.column == 1 && b.row == 1;
+  if (simple && (k == 0 || mn <= kSmallProduct / k || rows_by_vector)) {
+    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta == 1.0, c, n);
+    return;
   }
   if (!blas_available()) {
     // c = alpha a b + beta c as c' = (beta / alpha) c; c' += a b; c = alpha c'. Exact for alpha 1, the common case.

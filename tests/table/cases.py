@@ -37,15 +37,35 @@ SAMPLED = [name for name, entry in OPS.items() if entry.samples is not None]
 # PyTorch records these; backward then says "derivative for aten::... is not implemented".
 NO_DERIVATIVE = frozenset(["floor_divide", "_floor_divide_number"])
 
+# Smooth functions whose results PyTorch does not record.
+NOT_RECORDED = frozenset(["bessel_j0", "bessel_j1"])
+
 DIFFERENTIABLE = [
-    name for name in SAMPLED if OPS[name].kind != "constant" and name not in NO_DERIVATIVE
+    name
+    for name in SAMPLED
+    if OPS[name].kind != "constant" and name not in NO_DERIVATIVE | NOT_RECORDED
 ]
 
+# These read only one triangle of a matrix that is to be symmetric (Hermitian).
+SYMMETRIC = frozenset(["_cholesky", "_eigh", "cholesky", "cholesky_ex", "eigh", "eigvalsh"])
+
+# Decompositions that hold up to a complex factor of modulus 1 in every vector.
+UP_TO_PHASE = frozenset(["_eig", "_eigh", "_svd", "eig", "eigh", "svd"])
+
 # What these compute is a question of their argument's strides.
-READ_STRIDES = frozenset(
-    ["as_strided", "as_strided_scatter", "strided_view", "view_scatter", "_strided_backward"]
-    + ["_strided_gather", "_strided_zeroed"]
-)
+_READ_STRIDES = """
+    as_strided as_strided_scatter strided_view view_scatter _strided_backward _strided_gather
+    _strided_zeroed
+"""
+READ_STRIDES = frozenset(_READ_STRIDES.split())
+
+# Views that some strides do not allow, and how they say so.
+REFUSED_STRIDES = {
+    "view": "view size is not compatible with input tensor's size and stride",
+    "view_as_complex": "Tensor must have a last dimension with stride 1",
+}
+
+COMPLEX_ONLY = frozenset(["imag", "view_as_real"])
 
 
 def is_inexact(t: torch.Tensor) -> bool:
@@ -123,6 +143,11 @@ def tensors_in(tree: Any) -> list[torch.Tensor]:
     return found
 
 
+def refused_strides(name: str, error: RuntimeError) -> bool:
+    """Whether an op says that it cannot be a view of arguments of these strides."""
+    return name in REFUSED_STRIDES and str(error).startswith(REFUSED_STRIDES[name])
+
+
 @dataclass
 class Call:
     """One call of an op. Its tensors are numbered in the order of the arguments."""
@@ -180,9 +205,9 @@ def plain(result: Any) -> Any:
     return tuple(result) if isinstance(result, tuple) else result
 
 
-def calls(name: str, dtype: str = "float64") -> list[Call]:
+def calls(name: str, dtype: str = "") -> list[Call]:
     """The op's samples, drawn anew: the same numbers each time."""
-    return _draw(name, dtype)[0]
+    return _draw(name, dtype or ("complex128" if name in COMPLEX_ONLY else "float64"))[0]
 
 
 def _draw(name: str, dtype: str) -> tuple[list[Call], bool]:
@@ -203,13 +228,15 @@ def _draw(name: str, dtype: str) -> tuple[list[Call], bool]:
 @cache
 def takes(name: str, dtype: str) -> bool:
     """Whether the op takes arguments of an element type (that it takes float64 is not asked)."""
+    main = "complex128" if name in COMPLEX_ONLY else "float64"
     try:
         drawn, typed = _draw(name, dtype)
     except Exception:
-        return dtype == "float64"
-    if dtype == "float64":
+        return dtype == main
+    if dtype == main:
         return True
-    if not typed:
+    # An op of the mechanism leaves it to its public function to refuse integers.
+    if not typed or (name.startswith("_") and dtype == "int64"):
         return False
     try:
         for call in drawn:

@@ -1,4 +1,4 @@
-"""Every op gives the same result for any memory layout of its arguments; empty and 0-d ones included."""
+"""Every op gives the same result for any memory layout of its arguments, empty and 0-d included."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cases import (
     SAMPLED,
     Call,
     calls,
+    refused_strides,
     tensor_of,
     tensors_in,
 )
@@ -38,12 +39,15 @@ def assert_same(found: list[torch.Tensor], expected: list[torch.Tensor], what: s
 def test_result(name: str, layout: str) -> None:
     for call in calls(name):
         laid = call.mapped(LAYOUTS[layout])
-        expected = laid.copied().outputs()
+        try:
+            expected = laid.copied().outputs()
+        except torch.linalg.LinAlgError:
+            assert layout == "expanded"  # A matrix with equal rows is singular.
+            continue
         try:
             found = laid.outputs()
         except RuntimeError as error:
-            # PyTorch's `view` never copies.
-            assert name in ("view", "unflatten") and "view size is not compatible" in str(error)
+            assert refused_strides(name, error), f"{call!r}, {layout}: {error}"
             continue
         assert_same(found, expected, f"{call!r}, {layout}")
 

@@ -1,4 +1,4 @@
-"""What an op computes, against its definition in NumPy or SciPy, for every element type it takes."""
+"""What an op computes, against NumPy or SciPy, for every element type it takes."""
 
 from __future__ import annotations
 
@@ -86,15 +86,16 @@ def test_element_type_is_kept(name: str, dtype: str) -> None:
     for call in calls(name, dtype):
         types = {t._array.dtype for t in call.tensors if is_inexact(t)} | {np.dtype(widest)}
         real = {np.zeros(0, t).real.dtype for t in types}
-        for out in call.outputs():
+        # The statistics beside a private op's result may be wider on purpose.
+        outputs = call.outputs()[:1] if name.startswith("_") else call.outputs()
+        for out in outputs:
             if is_inexact(out):
                 assert out._array.dtype in types | real, f"{call!r} gives {out._array.dtype}"
 
 
 # What converts by its nature.
-CONVERSIONS = frozenset(
-    "_to_copy to double float_power ldexp complex polar view_as_complex".split()
-)
+_CONVERSIONS = "_to_copy to double float_power ldexp complex polar view_as_complex"
+CONVERSIONS = frozenset(_CONVERSIONS.split())
 
 WITH_KERNEL = [
     n
@@ -106,7 +107,7 @@ WITH_KERNEL = [
 
 
 def numeric_arguments(call: Call) -> list[Any] | None:
-    """The arguments as a pointwise op's `portable` takes them: arrays of one type, then the rest."""
+    """The arguments as `portable` takes them: arrays of one type, then the rest."""
     entry = OPS[call.name]
     _, params, _ = parse(entry.signature, KINDS.index("pointwise"))
     common = next((t._array.dtype for t in call.tensors if is_inexact(t)), None)

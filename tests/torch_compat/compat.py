@@ -189,17 +189,20 @@ def dtype_name(tensor: Any) -> str:
     return str(tensor.dtype).rpartition(".")[2]
 
 
-def tolerance(dtype: str, expected: np.ndarray, factor: float = 1.0) -> tuple[float, float]:
+def tolerance(
+    dtype: str, expected: np.ndarray, factor: float = 1.0, unit: float = 0.0
+) -> tuple[float, float]:
     """(rtol, atol) for values of `dtype`.
 
     float32 and wider: 4 roundings relative to the element, as two good implementations of one
-    function may differ, and 2 relative to the largest element of the result, since sums cancel.
-    16-bit types are computed in float32 by both and rounded once, so what remains is a value that
-    fell on the other side of a tie: one rounding.
+    function may differ, and 2 relative to the largest element of the result (or `unit`, if that is
+    larger), since sums cancel. 16-bit types are computed in float32 by both and rounded once, so
+    what remains is a value that fell on the other side of a tie: one rounding.
     """
-    relative, absolute = (1, 0.5) if dtype in ("float16", "bfloat16", "complex32") else (4, 2)
+    narrow = dtype in ("float16", "bfloat16", "complex32")
+    relative, absolute = (1, 0.5) if narrow else (4, 2)
     finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max()) if finite.size else 0.0
+    scale = max(float(finite.max()) if finite.size else 0.0, 0.0 if narrow else unit)
     return relative * factor * EPS[dtype], absolute * factor * EPS[dtype] * scale
 
 
@@ -217,7 +220,9 @@ def same_values(expected: Any, actual: Any, where: str, flags: frozenset[str], s
         equal = np.array_equal(want, have, equal_nan=name in EPS)
     else:
         factor = steps * (32 if "loose" in flags else 1)
-        rtol, atol = tolerance(name, want, factor)
+        # Cotangents are of size 1, so gradients may be the small difference of such values.
+        unit = 1.0 if where.startswith("gradient") else 0.0
+        rtol, atol = tolerance(name, want, factor, unit)
         with np.errstate(all="ignore"):
             equal = np.allclose(have, want, rtol=rtol, atol=atol, equal_nan=True)
     return [] if equal else [f"{where}: values\n{have!r}\nexpected\n{want!r}"]

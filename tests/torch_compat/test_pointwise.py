@@ -135,9 +135,9 @@ t.hypot(x, y)                     # float
 t.sigmoid(x)                      # all
 t.erf(x)                          # ordered
 t.erfc(x)                         # ordered
-t.erfinv(unit)                    # f
-t.lgamma(p)                       # f
-t.digamma(p)                      # f
+t.erfinv(unit)                    # f loose
+t.lgamma(p)                       # f loose
+t.digamma(p)                      # f loose
 t.logit(prob)                     # f
 t.logit(prob, eps=0.1)            # f
 t.xlogy(x, p)                     # f
@@ -316,7 +316,7 @@ t.relu(special)                   # float
 t.floor(special)                  # float
 t.clamp(special, -1, 1)           # float
 special.pow(2)                    # float
-special ** 0.5                    # f
+special.abs() ** 0.5              # f
 special ** 0                      # float
 special.flip(0) ** special        # f no2nd
 t.rsqrt(special)                  # f
@@ -392,7 +392,7 @@ t.log(t.sum(t.exp(x), dim=1))     # f
 x * x * x                         # mix
 x + x                             # all
 x - x                             # num
-x / x                             # fc
+x / x                             # f cplx
 x * np.float32(2)                 # mix
 x + np.int64(3)                   # mix
 x * np.pi                         # f

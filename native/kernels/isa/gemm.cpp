@@ -141,17 +141,16 @@ void panel_rows(ptrdiff_t m, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdi
 template <class T>
 RUSHLIGHT_INLINE T dot(const T* x, const T* y, ptrdiff_t n) {
   using V = Vec<T>;
-  V a = V::all(0), b = V::all(0);
+  V a = V::all(0), b = a, c = a, d = a;
   ptrdiff_t i = 0;
-  for (; i + 2 * V::N <= n; i += 2 * V::N) {
+  for (; i + 4 * V::N <= n; i += 4 * V::N) {
     a = fma(V::load(x + i), V::load(y + i), a);
     b = fma(V::load(x + i + V::N), V::load(y + i + V::N), b);
+    c = fma(V::load(x + i + 2 * V::N), V::load(y + i + 2 * V::N), c);
+    d = fma(V::load(x + i + 3 * V::N), V::load(y + i + 3 * V::N), d);
   }
-  if (i + V::N <= n) {
-    a = fma(V::load(x + i), V::load(y + i), a);
-    i += V::N;
-  }
-  T sum = horizontal_sum(a + b);
+  for (; i + V::N <= n; i += V::N) a = fma(V::load(x + i), V::load(y + i), a);
+  T sum = horizontal_sum((a + b) + (c + d));
   for (; i < n; i++) sum += x[i] * y[i];
   return sum;
 }
@@ -160,7 +159,8 @@ template <class T>
 void small_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
                    ptrdiff_t b_row, ptrdiff_t b_column, const T* bias, bool accumulate, T* c, ptrdiff_t ldc) {
   constexpr ptrdiff_t N = Vec<T>::N;
-  if (m <= 2 && b_row == 1 && a_column == 1 && k >= N) {  // rows against rows: packing b would cost more than it saves
+  // Rows against rows, few of one side: packing b would cost more than it saves.
+  if ((m <= 2 || n <= 2) && b_row == 1 && a_column == 1 && k >= N) {
     for (ptrdiff_t i = 0; i < m; i++)
       for (ptrdiff_t j = 0; j < n; j++) {
         const T start = accumulate ? c[i * ldc + j] : bias ? bias[j] : T(0);

@@ -108,6 +108,29 @@ RUSHLIGHT_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
 #endif
 }
 
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+// x forced into [low, high]; NaN stays. (The minimum and maximum instructions return their second operand for a NaN.)
+RUSHLIGHT_INLINE Vec<float> clamp(Vec<float> x, float low, float high) {
+  using V = Vec<float>;
+#if defined(__AVX512F__)
+  const __m512 a = _mm512_maskz_max_ps((__mmask16)-1, _mm512_set1_ps(low), (__m512)x.v);
+  return {(V::Raw)_mm512_maskz_min_ps((__mmask16)-1, _mm512_set1_ps(high), a)};
+#elif defined(__FMA__)
+  return {(V::Raw)_mm256_min_ps(_mm256_set1_ps(high), _mm256_max_ps(_mm256_set1_ps(low), (__m256)x.v))};
+#else
+  const V a = V::all(low), b = V::all(high);
+  x.v = x.v < a.v ? a.v : x.v;
+  return {x.v > b.v ? b.v : x.v};
+#endif
+}
+RUSHLIGHT_INLINE Vec<double> clamp(Vec<double> x, double low, double high) {
+  using V = Vec<double>;
+  const V a = V::all(low), b = V::all(high);
+  x.v = x.v < a.v ? a.v : x.v;
+  return {x.v > b.v ? b.v : x.v};
+}
+#endif
+
 // Combines the lanes pairwise: combine(a, b) over scalars.
 template <class T, class F>
 RUSHLIGHT_INLINE T horizontal(Vec<T> a, F combine) {
@@ -128,10 +151,7 @@ RUSHLIGHT_INLINE Vec<float> exp(Vec<float> x) {
   using V = Vec<float>;
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer kept in the low bits
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
-  const V low = V::all(-104.0f), high = V::all(89.0f);
-  V c;
-  c.v = x.v < low.v ? low.v : x.v;   // NaN compares false and stays
-  c.v = c.v > high.v ? high.v : c.v;
+  const V c = clamp(x, -104.0f, 89.0f);
   const V shifted = fma(c, V::all(1.44269504f), V::all(kRound));
   const V n = shifted - V::all(kRound);
   V r = fma(n, V::all(-0.693145752f), c);
@@ -142,7 +162,8 @@ RUSHLIGHT_INLINE Vec<float> exp(Vec<float> x) {
   p = fma(p, r, V::all(4.16657962e-2f));
   p = fma(p, r, V::all(1.66666657e-1f));
   p = fma(p, r, V::all(5.0e-1f));
-  p = fma(p * r, r, r) + V::all(1.0f);
+  p = fma(p, r, V::all(1.0f));
+  p = fma(p, r, V::all(1.0f));
 #if defined(__AVX512F__)
   return {(V::Raw)_mm512_maskz_scalef_ps((__mmask16)-1, (__m512)p.v, (__m512)n.v)};
 #else
@@ -164,10 +185,7 @@ RUSHLIGHT_INLINE Vec<double> exp(Vec<double> x) {
   using V = Vec<double>;
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
-  const V low = V::all(-746.0), high = V::all(710.0);
-  V c;
-  c.v = x.v < low.v ? low.v : x.v;
-  c.v = c.v > high.v ? high.v : c.v;
+  const V c = clamp(x, -746.0, 710.0);
   const V shifted = fma(c, V::all(1.4426950408889634), V::all(kRound));
   const V n = shifted - V::all(kRound);
   V r = fma(n, V::all(-0.693147180369123816490), c);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rushlight import base as rl
 
@@ -28,13 +28,13 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):  # type: ignore[misc]
     tensor([1., 1.], requires_grad=True)
     """
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = rl.empty(0)
         kind = type(data)
         if kind is rl.Tensor or kind is Parameter:
             return rl.Tensor._make_subclass(cls, data, requires_grad)
-        wrapped = data.detach().requires_grad_(requires_grad)
+        wrapped: Any = data.detach().requires_grad_(requires_grad)
         if type(wrapped) is not kind:
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {kind.__name__} requires that "
@@ -44,7 +44,7 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):  # type: ignore[misc]
                 "implementation."
             )
         wrapped._is_param = True
-        return wrapped
+        return wrapped  # type: ignore[no-any-return]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import _core
 from ..dtypes import ALL
@@ -25,6 +25,7 @@ __all__ = ["bilinear", "composite", "constant", "general", "linear", "pointwise"
 
 _RESULTS = {"promoted": 0, "float": 1, "bool": 2}
 _Tensor = _core.Tensor
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 # The element types by their numbers in native/kernels/kernels.h, in the words that `refuses` uses.
@@ -60,7 +61,7 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 def _is_whole(partial: Any) -> bool:
     """Whether a partial reads g, and so gives the gradient itself instead of the factor."""
-    return partial.__code__.co_argcount > 0 and partial.__code__.co_varnames[0] == "g"
+    return bool(partial.__code__.co_argcount) and partial.__code__.co_varnames[0] == "g"
 
 
 def _zero_rule(g: Any) -> Any:
@@ -246,6 +247,18 @@ def constant(
     return define(_op._CONSTANT, signature, forward, {}, **more)
 
 
+@overload
+def composite(function: _F) -> _F: ...
+@overload
+def composite(
+    *,
+    method: bool = True,
+    where: str = "torch",
+    name: str | None = None,
+    operator: str | None = None,
+    reflected: str | None = None,
+    samples: Any = None,
+) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
     *,

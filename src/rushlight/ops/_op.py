@@ -98,12 +98,28 @@ def _default(text: str) -> Any:
         return _DEFAULTS[text]
     if text[0] in "'\"":
         return sys.intern(text[1:-1])  # a literal in a program is then the same object
-    if text == "()":
-        return ()
+    if text[0] == "(":
+        return tuple(_default(t) for t in text[1:-1].replace(",", " ").split())
     try:
         return int(text)
     except ValueError:
         return float(text)
+
+
+def _split(body: str) -> list[str]:
+    """The parameters of a signature; commas inside brackets belong to a default."""
+    if not body:
+        return []
+    if "(" not in body:
+        return body.split(",")
+    parts, depth = [""], 0
+    for c in body:
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
 
 
 def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
@@ -112,7 +128,7 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     name, _, rest = signature.partition("(")
     params: list[tuple[Any, ...]] = []
     positional = -1
-    body = rest.rstrip().rstrip(")")
+    body = rest.rstrip().removesuffix(")")
     for part in body.split(",") if body else ():
         part = part.strip()
         if part == "*":

@@ -1,4 +1,4 @@
-"""What portable definitions share: halves are computed in float32, and NumPy's warnings stay silent as torch is."""
+"""What portable definitions share: halves are computed in float32, NumPy's warnings silent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _core
 from ._arrays import is_half
 from ._op import namespace
 
-__all__ = ["alias", "is_float", "widened"]
+__all__ = ["add_method", "alias", "is_float", "widened"]
 
 
 def is_float(array: Any) -> bool:
@@ -24,7 +24,7 @@ def _is_half_array(value: Any) -> bool:
 
 
 def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """`definition` with half-precision arrays passed as float32 and its float32 result rounded back."""
+    """`definition`, given halves as float32 arrays; its float32 result is rounded back."""
 
     def portable(*args: Any) -> Any:
         half = None
@@ -35,14 +35,16 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"):
             if half is None:
                 return definition(*args)
-            wide = [
-                a.astype(np.float32) if _is_half_array(a) else a
-                for a in args
-            ]
+            wide = [a.astype(np.float32) if _is_half_array(a) else a for a in args]
             result = definition(*wide)
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
 
     return portable
+
+
+def add_method(name: str, function: Any) -> None:
+    """Put a function among Tensor's methods."""
+    setattr(_core.Tensor, name, function)
 
 
 def alias(name: str, function: Any, *, method: bool = True, where: str = "torch") -> None:

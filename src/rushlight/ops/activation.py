@@ -22,7 +22,7 @@ _CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
 
 
 def _activation(signature: str, *, torch: bool = False, method: bool = False, **more: Any) -> Any:
-    """An activation in nn.functional, with its in-place form `name_` and `inplace=True`; `torch`: in torch.* too."""
+    """An activation in nn.functional, with its in-place form; `torch`: in torch.* too."""
     op = pointwise(signature, where="nn", method=method, in_place=False, samples=one, **more)
     name = op.__name__
     if torch:
@@ -40,14 +40,58 @@ def _activation(signature: str, *, torch: bool = False, method: bool = False, **
     return op
 
 
+def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
+    """The gradient of a function made of straight pieces, itself an op: linear in g, flat in input.
+
+    Written as a mask, the gradient of the gradient would not depend on input at all; torch's does,
+    and is zero.
+    """
+    name = signature.partition("(")[0]
+    node = "".join(word.capitalize() for word in name.strip("_").split("_")) + "Backward0"
+    names = [
+        p.partition(":")[0].strip() for p in signature.partition("(")[2].rstrip(")").split(",")
+    ]
+    return pointwise(
+        signature,
+        forward=forward,
+        partials={"grad": slope, names[1]: 0},
+        node=node,
+        method=False,
+        in_place=False,
+        samples=lambda make: [(make(2, 3), make(2, 3), *([0.25, 0.75][: len(names) - 2]))],
+        doc=f"The gradient of `{name.strip('_').removesuffix('_backward')}`.",
+    )
+
+
 # ---- cut at a point
+
+_threshold_backward = _backward_op(
+    "_threshold_backward(grad, input: Tensor, threshold: Number)",
+    lambda grad, input, threshold: where(input <= threshold, 0, grad),
+    lambda input, threshold: ~(input <= threshold),
+)
+_hardtanh_backward = _backward_op(
+    "_hardtanh_backward(grad, input: Tensor, low: Number, high: Number)",
+    lambda grad, input, low, high: where((input <= low) | (input >= high), 0, grad),
+    lambda input, low, high: ~((input <= low) | (input >= high)),
+)
+_shrink_backward = _backward_op(
+    "_shrink_backward(grad, input: Tensor, lambd: Number)",
+    lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
+    lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
+)
+_leaky_relu_backward = _backward_op(
+    "_leaky_relu_backward(grad, input: Tensor, slope: Number)",
+    lambda grad, input, slope: where(input > 0, grad, grad * slope),
+    lambda input, slope: where(input > 0, 1, slope),
+)
 
 relu = _activation(
     "relu(input, inplace: flag = False)",
     torch=True,
     method=True,
     portable=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
-    partials={"input": lambda out: out > 0},
+    partials={"input": lambda g, out: _threshold_backward(g, out, 0)},
     refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
     doc="max(input, 0).",
 )
@@ -55,7 +99,9 @@ hardtanh = _activation(
     "hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0, inplace: flag = False)",
     kernel="clamp",
     portable=lambda a, low, high, inplace: np.minimum(np.maximum(a, low), high),
-    partials={"input": lambda input, min_val, max_val: (input > min_val) & (input < max_val)},
+    partials={
+        "input": lambda g, input, min_val, max_val: _hardtanh_backward(g, input, min_val, max_val)
+    },
     refuses={"bool": (RuntimeError, "Bool inputs not supported for hardtanh")} | _CLAMP_COMPLEX,
     doc="input cut off below min_val and above max_val.",
 )
@@ -71,8 +117,10 @@ threshold = _activation(
     "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
-    portable=lambda a, threshold, value, inplace: np.where(a <= threshold, value, a).astype(a.dtype),
-    partials={"input": lambda input, threshold: input > threshold},
+    portable=lambda a, threshold, value, inplace: np.where(a <= threshold, value, a).astype(
+        a.dtype
+    ),
+    partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
     doc="input where it is above the threshold, else `value`.",
 )
@@ -80,7 +128,9 @@ leaky_relu = _activation(
     "leaky_relu(input, negative_slope: Number = 0.01, inplace: flag = False)",
     forward=lambda input, negative_slope: where(input > 0, input, input * negative_slope),
     portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
-    partials={"input": lambda input, negative_slope: where(input > 0, 1, negative_slope)},
+    partials={
+        "input": lambda g, input, negative_slope: _leaky_relu_backward(g, input, negative_slope)
+    },
     refuses={_NOT_FLOAT: "leaky_relu_cpu"},
     doc="input above 0, negative_slope * input below.",
 )
@@ -101,7 +151,9 @@ _prelu_kernel = pointwise(
 )
 
 
-@composite(samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())])
+@composite(
+    samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())]
+)
 def prelu(input: Any, weight: Any) -> Any:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
     if weight.dim() > 1:
@@ -110,7 +162,9 @@ def prelu(input: Any, weight: Any) -> Any:
             f"{weight.dim()}. Flatten it first."
         )
     if weight.dim() == 0 or (weight.numel() == 1 and input.dim() <= 1):
-        return _prelu_kernel(input, weight.reshape(()) if weight.dim() and not input.dim() else weight)
+        return _prelu_kernel(
+            input, weight.reshape(()) if weight.dim() and not input.dim() else weight
+        )
     count = weight.numel()
     if count != 1:
         if input.dim() == 0:
@@ -167,7 +221,9 @@ celu = _activation(
     "celu(input, alpha: Number = 1.0, inplace: flag = False)",
     torch=True,
     forward=lambda input, alpha: where(input > 0, input, expm1(input / alpha) * alpha),
-    portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(a.dtype),
+    portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
+        a.dtype
+    ),
     partials={"input": lambda input, alpha: where(input > 0, 1, exp(input / alpha))},
     refuses={_NOT_FLOAT: "elu_cpu"},
     doc="input above 0, alpha * (e ** (input / alpha) - 1) below.",
@@ -191,7 +247,11 @@ def _gelu_tanh_slope(x: Any) -> Any:
 
 def _gelu_portable(a: Any, approximate: Any) -> Any:
     if approximate == "tanh":
-        return 0.5 * a * (1 + np.tanh(a.dtype.type(_GELU_BETA) * (a + a.dtype.type(_GELU_KAPPA) * a**3)))
+        return (
+            0.5
+            * a
+            * (1 + np.tanh(a.dtype.type(_GELU_BETA) * (a + a.dtype.type(_GELU_KAPPA) * a**3)))
+        )
     return 0.5 * a * (1 + erf(_core.wrap(a * a.dtype.type(_INV_SQRT2)))._array)
 
 
@@ -202,8 +262,10 @@ gelu = _activation(
     forward=lambda input: input * 0.5 * (1 + erf(input * _INV_SQRT2)),
     portable=_gelu_portable,
     partials={
-        "input": lambda input: 0.5 * (1 + erf(input * _INV_SQRT2))
-        + input * (_INV_SQRT_2PI * exp(-0.5 * (input * input)))
+        "input": lambda input: (
+            0.5 * (1 + erf(input * _INV_SQRT2))
+            + input * (_INV_SQRT_2PI * exp(-0.5 * (input * input)))
+        )
     },
     refuses=_GELU,
     doc="input times the normal distribution function of input; approximate 'tanh' is faster.",
@@ -287,7 +349,9 @@ softplus = _activation(
         a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta
     ).astype(a.dtype),
     partials={
-        "input": lambda input, beta, threshold: where(input * beta > threshold, 1, sigmoid(input * beta))
+        "input": lambda input, beta, threshold: where(
+            input * beta > threshold, 1, sigmoid(input * beta)
+        )
     },
     refuses={_NOT_FLOAT: "softplus_cpu"},
     doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",
@@ -322,10 +386,10 @@ _softshrink = pointwise(
     forward=lambda input, lambd: where(
         input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)
     ),
-    portable=lambda a, lambd: np.where(a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)).astype(
-        a.dtype
-    ),
-    partials={"input": lambda input, lambd: ~((input >= -lambd) & (input <= lambd))},
+    portable=lambda a, lambd: np.where(
+        a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)
+    ).astype(a.dtype),
+    partials={"input": lambda g, input, lambd: _shrink_backward(g, input, lambd)},
     refuses={_NOT_FLOAT: "softshrink_check"},
     node="SoftshrinkBackward0",
     method=False,
@@ -349,15 +413,16 @@ hardshrink = _activation(
     method=True,
     forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
     portable=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
-    partials={"input": lambda input, lambd: ~((input >= -lambd) & (input <= lambd))},
+    partials={"input": lambda g, input, lambd: _shrink_backward(g, input, lambd)},
     refuses={_NOT_FLOAT: "hardshrink_cpu"},
     doc="input outside of [-lambd, lambd], 0 inside.",
 )
+_SIXTH = 0.1666666716337204  # in single precision whatever the type, as torch has it
 hardsigmoid = _activation(
     "hardsigmoid(input, inplace: flag = False)",
     forward=lambda input: hardtanh(input + 3, 0, 6) / 6,
     portable=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
-    partials={"input": lambda g, input: where((input > -3) & (input < 3), g / 6, 0)},
+    partials={"input": lambda g, input: _hardtanh_backward(g * _SIXTH, input, -3, 3)},
     refuses={_NOT_FLOAT: "hardsigmoid_cpu"},
     doc="A sigmoid of three straight pieces.",
 )
@@ -365,9 +430,7 @@ hardswish = _activation(
     "hardswish(input, inplace: flag = False)",
     forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
     portable=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
-    partials={
-        "input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))
-    },
+    partials={"input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))},
     refuses={_NOT_FLOAT: "hardswish_cpu"},
     doc="input * hardsigmoid(input).",
 )
@@ -377,9 +440,13 @@ hardswish = _activation(
 
 @composite(where="nn", method=False, samples=one)
 def rrelu(
-    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+    input: Any,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
 ) -> Any:
-    """`leaky_relu` with a slope drawn from [lower, upper] for each element; their middle when not training."""
+    """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
         noise = OPS["rand_like"].function(input.detach()) * (upper - lower) + lower
         slope = where(input.detach() > 0, 1, noise)
@@ -392,7 +459,7 @@ _rrelu_middle = pointwise(
     "_rrelu_middle(input, slope: Number, inplace: flag = False)",
     forward=leaky_relu.entry.traced_forward,
     portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
-    partials={"input": lambda input, slope: where(input > 0, 1, slope)},
+    partials={"input": lambda g, input, slope: _leaky_relu_backward(g, input, slope)},
     refuses={_NOT_FLOAT: "leaky_relu_cpu"},
     node="RreluWithNoiseBackward0",
     method=False,
@@ -405,7 +472,9 @@ _rrelu_middle_in_place.entry = _rrelu_middle.entry
 variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
 
 
-def rrelu_(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Any:
+def rrelu_(
+    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Any:
     """In-place version of `rrelu`."""
     return rrelu(input, lower, upper, training, True)
 
@@ -418,8 +487,8 @@ def _halves(array: Any, dim: int) -> tuple[Any, Any]:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if not -array.ndim <= dim < array.ndim:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}], "
-            f"but got {dim})"
+            f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}]"
+            f", but got {dim})"
         )
     size = array.shape[dim]
     if size % 2:

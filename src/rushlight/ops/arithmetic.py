@@ -1,16 +1,14 @@
-"""Arithmetic: sums, products, quotients, remainders, powers, and the fused lerp, addcmul, addcdiv."""
+"""Arithmetic: sums, products, quotients, remainders, and the fused lerp, addcmul, addcdiv."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ._kinds import composite, pointwise, variant
-from ._op import OPS
-from ._portable import alias, is_float
+from ._portable import add_method, alias, is_float
 from ._samples import one, pair, scalars_too, three
 from ._trace import Symbol, Untraceable
 from .selection import where
@@ -39,7 +37,7 @@ def _scaled(b: Any, alpha: Any) -> Any:
         )
     if isinstance(alpha, bool) and b.dtype.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return b * np.asarray(alpha).astype(b.dtype)
+    return b * b.dtype.type(alpha)
 
 
 add = pointwise(
@@ -125,7 +123,7 @@ _rsub_scaled = pointwise(
 )
 variant(rsub, "alpha", "given", _rsub_scaled)
 variant(rsub, "other", "scalar", _rsub_number)
-_Tensor.__rsub__ = lambda self, other: rsub(self, other)
+add_method("__rsub__", lambda self, other: rsub(self, other))
 
 neg = pointwise(
     "neg(input)",
@@ -205,7 +203,7 @@ _core.set_operator("rtruediv", _rtruediv)
 
 def _nonzero(b: Any) -> Any:
     if b.dtype.kind in "iu" and not b.all():
-        raise RuntimeError("ZeroDivisionError: an integer was divided by zero")
+        raise RuntimeError("ZeroDivisionError. An integer tensor was divided by zero.")
     return b
 
 
@@ -273,13 +271,29 @@ def _no_derivative(op: str) -> Any:
     def partial(input: Any) -> Any:
         if isinstance(input, Symbol):
             raise Untraceable("no derivative")
-        raise RuntimeError(f"derivative for aten::{op} is not implemented")
+        raise RuntimeError(
+            f"derivative for aten::{op} is not implemented. "
+            "Detach its arguments, or use an op that has one."
+        )
 
     return partial
 
 
-def _division(name: str, kernel: str, portable: Any, node: str, partials: dict[str, Any], doc: str, **more: Any) -> Any:
-    """A division of whole numbers: the op, and its overload for a number, which looks for zero just once."""
+def _no_derivative_of_other(op: str) -> Any:
+    raise_ = _no_derivative(op)
+    return lambda other: raise_(other)
+
+
+def _division(
+    name: str,
+    kernel: str,
+    portable: Any,
+    node: str,
+    partials: dict[str, Any],
+    doc: str,
+    **more: Any,
+) -> Any:
+    """A division to whole numbers, and its overload for a number, where zero is seen at once."""
     refuses = {"bool complex": f"{kernel}_cpu"}
     op = pointwise(
         f"{name}(input: Operand, other)",
@@ -351,194 +365,21 @@ fmod = _division(
     "What is left of dividing; it has the sign of `input`.",
     tensor_index="1",
 )
-_core.set_operator("rfloordiv", lambda self, other: floor_divide(other, self))
-_core.set_operator("rmod", lambda self, other: remainder(other, self))
-
-# ---- powers
-
-
-def _power(a: Any, b: Any) -> Any:
-    if a.dtype.kind in "iub" and b.dtype.kind in "iu" and (b < 0).any():
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return np.power(a, b)
-
-
-def _of_base(input: Any, exponent: Any) -> Any:
-    return where(exponent == 0, 0, exponent * pow(input, exponent - 1))
-
-
-def _of_exponent(input: Any, exponent: Any, out: Any) -> Any:
-    return where((input == 0) & _not_negative(exponent), 0, out * log(input))
-
-
-def _not_negative(exponent: Any) -> Any:
-    if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
-        return exponent.real >= 0
-    return exponent >= 0
-
-
-def log(value: Any) -> Any:
-    """The logarithm, of numbers too."""
-    if isinstance(value, (_Tensor, Symbol)):
-        return OPS["log"].function(value)
-    if isinstance(value, complex):
-        import cmath
-
-        return cmath.log(value)
-    return math.log(value) if value > 0 else -math.inf if value == 0 else math.nan
-
-
-_POW = {"bool": "pow"}
-
-pow = pointwise(
-    "pow(input: Operand, exponent)",
-    operator="pow",
-    portable=_power,
+_remainder_of_number = pointwise(
+    "_remainder_of_number(input: Operand, other)",
+    kernel="remainder",
+    portable=lambda a, b: np.remainder(a, _nonzero(b)),
     portable_for="int",
-    partials={"input": _of_base, "exponent": _of_exponent},
-    refuses=_POW,
-    node="PowBackward1",
-    domain=(0.5, 2.0),
-    samples=pair,
-    doc="input ** exponent.",
-)
-
-
-def _pow_number_partial(input: Any, exponent: Any) -> Any:
-    if isinstance(exponent, Symbol):
-        return _of_base(input, exponent)
-    return 0 if exponent == 0 else exponent * pow(input, exponent - 1)
-
-
-def _pow_of_number(signature: str, **more: Any) -> Any:
-    more = {
-        "partials": {"input": _pow_number_partial},
-        "node": "PowBackward0",
-        "method": False,
-        "in_place": False,
-        "domain": (0.5, 2.0),
-        "doc": "`pow` with a number for the exponent.",
-    } | more
-    return pointwise(signature, **more)
-
-
-_pow_number = _pow_of_number(
-    "_pow_number(input, exponent)",
-    kernel="pow",
-    portable=_power,
-    portable_for="int",
-    refuses=_POW,
-    samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
-)
-_pow_two = _pow_of_number(
-    "_pow_two(input, exponent: two)",
-    kernel="square",
-    portable=lambda a, exponent: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
-    portable_for="bool",
-    partials={"input": lambda input, exponent: exponent * input},
-    samples=lambda make: [(make(2, 3), 2)],
-)
-_pow_three = _pow_of_number(
-    "_pow_three(input, exponent)",
-    forward=lambda input, exponent: input * input * input,
-    portable=lambda a, exponent: a * a * a,
-    samples=lambda make: [(make(2, 3), 3)],
-)
-_pow_half = _pow_of_number(
-    "_pow_half(input, exponent)",
-    forward=lambda input, exponent: input.sqrt(),
-    portable=lambda a, exponent: np.sqrt(a),
-    samples=lambda make: [(make(2, 3), 0.5)],
-)
-_pow_minus_half = _pow_of_number(
-    "_pow_minus_half(input, exponent)",
-    forward=lambda input, exponent: input.rsqrt(),
-    portable=lambda a, exponent: 1 / np.sqrt(a),
-    samples=lambda make: [(make(2, 3), -0.5)],
-)
-_pow_minus_one = _pow_of_number(
-    "_pow_minus_one(input, exponent)",
-    forward=lambda input, exponent: 1 / input,
-    portable=lambda a, exponent: np.reciprocal(a) if a.dtype.kind in "fc" else _power(a, exponent),
-    portable_for="bool int",
-    samples=lambda make: [(make(2, 3), -1)],
-)
-_pow_base = pointwise(
-    "_pow_base(input: Operand, exponent)",
-    kernel="pow",
-    portable=_power,
-    portable_for="int",
-    partials={"exponent": _of_exponent},
-    refuses=_POW,
-    node="PowBackward2",
+    partials={"other": _no_derivative_of_other("remainder")},
+    refuses={"bool complex": "remainder_cpu"},
+    node="NotImplemented",
     method=False,
     in_place=False,
-    samples=lambda make: [(1.5, make(2, 3))],
-    doc="`pow` of a number.",
+    doc="`remainder` of a number.",
 )
-variant(pow, "input", "scalar", _pow_base)
-variant(pow, "exponent", "scalar", _pow_number)
-for _value, _special in (
-    (2, _pow_two),
-    (3, _pow_three),
-    (0.5, _pow_half),
-    (-0.5, _pow_minus_half),
-    (-1, _pow_minus_one),
-    (-1.0, _pow_minus_one),
-):
-    variant(_pow_number, "exponent", "equals", _special, _value)
-_core.set_operator("rpow", lambda self, other: _pow_base(other, self))
-
-square = pointwise(
-    "square(input)",
-    portable=lambda a: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
-    portable_for="bool",
-    partials={"input": lambda input: 2 * input},
-    node="PowBackward0",
-    samples=one,
-    doc="input ** 2.",
-)
-sqrt = pointwise(
-    "sqrt(input)",
-    dtype="float",
-    portable=np.sqrt,
-    partials={"input": lambda g, out: g / (2 * _conj(out))},
-    domain=(0.2, 3.0),
-    samples=one,
-    doc="The square root.",
-)
-rsqrt = pointwise(
-    "rsqrt(input)",
-    dtype="float",
-    portable=lambda a: 1 / np.sqrt(a),
-    partials={"input": lambda out: -0.5 * (out * out * out)},
-    domain=(0.2, 3.0),
-    samples=one,
-    doc="1 / sqrt(input).",
-)
-
-
-@composite(samples=lambda make: [(make(2, 3, low=0.5), 2.5)])
-def float_power(input: Any, exponent: Any) -> Any:
-    """input ** exponent in double precision."""
-    wide = OPS["to"].function
-
-    def widen(value: Any) -> Any:
-        if not isinstance(value, _Tensor):
-            return value
-        name = "complex128" if value.dtype.is_complex or isinstance(input, complex) else "float64"
-        return wide(value, _double(name))
-
-    if not isinstance(exponent, _Tensor) and not isinstance(exponent, complex):
-        exponent = float(exponent)
-    return pow(widen(input), widen(exponent))
-
-
-def _double(name: str) -> Any:
-    from .. import dtypes
-
-    return getattr(dtypes, name)
-
+variant(remainder, "input", "scalar", _remainder_of_number)
+_core.set_operator("rfloordiv", lambda self, other: floor_divide(other, self))
+_core.set_operator("rmod", lambda self, other: remainder(other, self))
 
 # ---- fused
 
@@ -586,8 +427,8 @@ _ADDCMUL = {"bool": "addcmul_cpu_out"}
 _ADDCDIV = {
     "bool int": (
         RuntimeError,
-        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-        "perform a true division of tensor1 and tensor2. Divide first, or cast to a floating type.",
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
+        "will perform a true division of tensor1 and tensor2. Cast them to a floating type first.",
     )
 }
 
@@ -603,7 +444,7 @@ addcmul = pointwise(
 _addcmul_scaled = pointwise(
     "_addcmul_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
     forward=lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
-    portable=lambda a, b, c, value: a + value * b * c,
+    portable=lambda a, b, c, value: a + a.dtype.type(value) * b * c,
     partials={
         "input": 1,
         "tensor1": lambda tensor2, value: tensor2 * value,
@@ -660,12 +501,6 @@ for _name in ("gcd", "lcm"):
         samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],
         doc=f"The {'greatest common divisor' if _name == 'gcd' else 'least common multiple'}.",
     )
-
-
-@composite(samples=lambda make: [(make(2, 3), make(2, 3, kind="int"))])
-def ldexp(input: Any, other: Any) -> Any:
-    """input * 2 ** other."""
-    return mul(input, _pow_base(2.0, other))
 
 
 alias("multiply", mul)

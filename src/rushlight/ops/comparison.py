@@ -1,4 +1,4 @@
-"""Comparisons, predicates, logic and bits: what gives bools or works on integers. None has a derivative."""
+"""Comparisons, predicates, logic and bits: what gives bools or works on integers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str
         operator=operator,
         dtype="bool",
         portable=portable,
+        partials={"input": 0, "other": 0},  # of the in-place form: what was there before is gone
         refuses={"complex": f"{name}_cpu"} if ordered else {},
+        node=f"{name.capitalize()}Backward1",
         samples=scalars_too,
         doc=doc,
     )
@@ -148,9 +150,25 @@ def _integers(make: Any) -> Any:
     return [(make(2, 3, kind="int"), make(2, 3, kind="int")), (make(3, kind="int"), 2)]
 
 
+_invert = pointwise(
+    "_invert(input)",
+    operator="invert",
+    kernel="bitwise_not",
+    portable=np.bitwise_not,
+    portable_for="bool",
+    refuses={
+        "float complex": (
+            TypeError,
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+        )
+    },
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3, kind="int"),)],
+    doc="What `~input` calls: `bitwise_not`.",
+)
 bitwise_not = pointwise(
     "bitwise_not(input)",
-    operator="invert",
     portable=np.bitwise_not,
     portable_for="bool",
     refuses={"float complex": "bitwise_not_cpu"},
@@ -254,7 +272,8 @@ def equal(input: Any, other: Any) -> bool:
         if not isinstance(value, _core.Tensor):
             place = 1 if at == "input" else 2
             raise TypeError(
-                f"equal(): argument '{at}' (position {place}) must be Tensor, not {type(value).__name__}"
+                f"equal(): argument '{at}' (position {place}) must be Tensor, "
+                f"not {type(value).__name__}"
             )
     if input.shape != other.shape:
         return False

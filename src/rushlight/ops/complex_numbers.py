@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ._arrays import scalar_name
 from ._kinds import composite, general, linear, pointwise
 from ._op import OPS
+from ._portable import add_method
 from .elementary import abs, sgn
 from .selection import where
 
-_Tensor = _core.Tensor
 _PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
 
 
@@ -22,14 +21,16 @@ def _as_pairs(a: Any) -> Any:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     part = a.real
     strides = (*a.strides, part.itemsize)
-    return np.lib.stride_tricks.as_strided(part, (*a.shape, 2), strides, writeable=a.flags.writeable)
+    return np.lib.stride_tricks.as_strided(
+        part, (*a.shape, 2), strides, writeable=a.flags.writeable
+    )
 
 
 def _from_pairs(a: Any) -> Any:
     if a.dtype not in _PAIRS:
         raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
-            f"scalar type: {scalar_name(a)}"
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {scalar_name(a)}"
         )
     if a.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
@@ -91,8 +92,8 @@ def _set_part(part: Any) -> Any:
     return put
 
 
-_Tensor.real = property(real, _set_part(real), doc="The real part.")
-_Tensor.imag = property(imag, _set_part(imag), doc="The imaginary part.")
+add_method("real", property(real, _set_part(real), doc="The real part."))
+add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 _conj = linear(
     "_conj(input)",
@@ -102,7 +103,7 @@ _conj = linear(
     samples=_complex_one,
     doc="`conj` of complex numbers.",
 )
-conj_physical = pointwise(
+conj_physical: Any = pointwise(
     "conj_physical(input)",
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
@@ -182,7 +183,7 @@ def _both_real(a: Any, b: Any, names: tuple[str, str]) -> None:
 
 def _complex(a: Any, b: Any) -> Any:
     _both_real(a, b, ("real", "imag"))
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
+    out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
     out.real, out.imag = a, b
     return out
 

@@ -1,4 +1,4 @@
-"""Elementary functions: exponentials, logarithms, trigonometry, rounding, the error function and its kin."""
+"""Elementary functions: exponentials, logarithms, trigonometry, rounding, the error function."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._kinds import pointwise, variant
+from ._kinds import composite, pointwise, variant
 from ._op import OPS
-from ._portable import alias
+from ._portable import add_method, alias
 from ._samples import one, pair
 from ._trace import Symbol
-from .arithmetic import _conj, _no_derivative, reciprocal, rsqrt
-from .comparison import isfinite
+from .arithmetic import _conj, _no_derivative, reciprocal
+from .comparison import isfinite, isnan
+from .powers import rsqrt
 from .selection import where
 
 _LN2, _LN10 = math.log(2.0), math.log(10.0)
@@ -23,7 +24,12 @@ _TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 
 
 def _unary(
-    name: str, portable: Any, partial: Any, doc: str, domain: tuple[float, float] = (-2.0, 2.0), **more: Any
+    name: str,
+    portable: Any,
+    partial: Any,
+    doc: str,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    **more: Any,
 ) -> Any:
     """A function of one argument that makes floats of integers."""
     return pointwise(
@@ -53,10 +59,18 @@ exp2 = _unary(
 expm1 = _unary("expm1", np.expm1, lambda out: out + 1, "e ** input - 1, exact near 0.")
 log = _unary("log", np.log, lambda g, input: g / _conj(input), "The natural logarithm.", _POSITIVE)
 log2 = _unary(
-    "log2", np.log2, lambda g, input: g / (_conj(input) * _LN2), "The logarithm to base 2.", _POSITIVE
+    "log2",
+    np.log2,
+    lambda g, input: g / (_conj(input) * _LN2),
+    "The logarithm to base 2.",
+    _POSITIVE,
 )
 log10 = _unary(
-    "log10", np.log10, lambda g, input: g / (_conj(input) * _LN10), "The logarithm to base 10.", _POSITIVE
+    "log10",
+    np.log10,
+    lambda g, input: g / (_conj(input) * _LN10),
+    "The logarithm to base 10.",
+    _POSITIVE,
 )
 log1p = _unary(
     "log1p",
@@ -74,7 +88,9 @@ def _logaddexp_share(input: Any, other: Any) -> Any:
 
 logaddexp = pointwise(
     "logaddexp(input, other: Tensor)",
-    portable=lambda a, b: np.logaddexp(a, b) if a.dtype.kind == "f" else np.log(np.exp(a) + np.exp(b)),
+    portable=lambda a, b: (
+        np.logaddexp(a, b) if a.dtype.kind == "f" else np.log(np.exp(a) + np.exp(b))
+    ),
     partials={
         "input": _logaddexp_share,
         "other": lambda input, other: _logaddexp_share(other, input),
@@ -99,14 +115,20 @@ logaddexp2 = pointwise(
 
 # ---- trigonometric and hyperbolic functions
 
-sin = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
-cos = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
+sin: Any = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
+cos: Any = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
 tan = _unary("tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0))
-asin = _unary("asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE)
-acos = _unary("acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE)
-atan = _unary("atan", np.arctan, lambda g, input: g / (_conj(input * input) + 1), "The angle of that tangent.")
+asin = _unary(
+    "asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE
+)
+acos = _unary(
+    "acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE
+)
+atan = _unary(
+    "atan", np.arctan, lambda g, input: g / (_conj(input * input) + 1), "The angle of that tangent."
+)
 sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
-cosh = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
+cosh: Any = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
 tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
 asinh = _unary("asinh", np.arcsinh, lambda input: rsqrt(input * input + 1), "The inverse of sinh.")
 acosh = _unary(
@@ -116,7 +138,13 @@ acosh = _unary(
     "The inverse of cosh.",
     (1.2, 3.0),
 )
-atanh = _unary("atanh", np.arctanh, lambda g, input: g / (1 - _conj(input * input)), "The inverse of tanh.", _INSIDE)
+atanh = _unary(
+    "atanh",
+    np.arctanh,
+    lambda g, input: g / (1 - _conj(input * input)),
+    "The inverse of tanh.",
+    _INSIDE,
+)
 
 
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
@@ -264,7 +292,6 @@ nextafter = pointwise(
     portable=np.nextafter,
     partials={"input": _no_derivative("nextafter"), "other": _no_derivative("nextafter")},
     refuses={"bool int complex": "nextafter_cpu"},
-    node="NotImplemented",
     doc="The next number after input towards other.",
 )
 heaviside = pointwise(
@@ -324,10 +351,10 @@ _round_decimals_op = pointwise(
     doc="`round` to decimal places.",
 )
 variant(round, "decimals", "given", _round_decimals_op)
-_core.Tensor.__round__ = lambda self, ndigits=None: round(self, decimals=ndigits or 0)
-_core.Tensor.__floor__ = lambda self: floor(self)
-_core.Tensor.__ceil__ = lambda self: ceil(self)
-_core.Tensor.__trunc__ = lambda self: trunc(self)
+add_method("__round__", lambda self, ndigits=None: round(self, decimals=ndigits or 0))
+add_method("__floor__", lambda self: floor(self))
+add_method("__ceil__", lambda self: ceil(self))
+add_method("__trunc__", lambda self: trunc(self))
 frac = pointwise(
     "frac(input)",
     portable=lambda a: a - np.trunc(a),
@@ -338,19 +365,62 @@ frac = pointwise(
 )
 
 
-def _nan_to_num(a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    if a.dtype.kind not in "fc":
-        return a.copy()
-    return np.nan_to_num(a, copy=True, nan=nan or 0.0, posinf=posinf, neginf=neginf)
-
-
-nan_to_num = pointwise(
-    "nan_to_num(input, nan: number = None, posinf: number = None, neginf: number = None)",
-    portable=_nan_to_num,
+_finite_only = pointwise(
+    "_nan_to_num(input, nan: Number, posinf: Number, neginf: Number)",
+    forward=lambda input, nan, posinf, neginf: where(
+        isnan(input),
+        nan,
+        where(input == math.inf, posinf, where(input == -math.inf, neginf, input)),
+    ),
+    portable=lambda a, nan, posinf, neginf: (
+        np.nan_to_num(a, nan=nan, posinf=posinf, neginf=neginf)
+        if a.dtype.kind in "fc"
+        else a.copy()
+    ),
     partials={"input": lambda input: isfinite(input)},
-    samples=one,
-    doc="NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest numbers).",
+    portable_for="bool int",
+    node="NanToNumBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), 0.0, 1.0, -1.0)],
+    doc="`nan_to_num` with all replacements given.",
 )
+_finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
+_finite_only_in_place.entry = _finite_only.entry
+
+
+def _replacements(input: Any, nan: Any, posinf: Any, neginf: Any) -> tuple[Any, Any, Any]:
+    dtype = input.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return 0.0, 0.0, 0.0
+    largest = _LARGEST.get(dtype.name, 1.7976931348623157e308)
+    return (
+        0.0 if nan is None else nan,
+        largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )
+
+
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromkeys(
+    ("float32", "complex64"), 3.4028234663852886e38
+)
+
+
+@composite(samples=one)
+def nan_to_num(
+    input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Any = None
+) -> Any:
+    """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
+    more = {} if out is None else {"out": out}
+    return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
+
+
+def nan_to_num_(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+    """In-place version of `nan_to_num`."""
+    return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
+
+
+add_method("nan_to_num_", nan_to_num_)
 
 
 # ---- sigmoid and the error function

@@ -23,6 +23,7 @@ from . import shape as _shape
 from ._arrays import scalar_name
 from ._kinds import linear
 from ._op import namespace
+from .joining import unbind
 from .selection import _cell, copy_, fill_
 
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
@@ -60,6 +61,7 @@ def _add_back(g: Any, index: Any, dims: Any, at: Any, shape: Any) -> Any:
 
 def _write(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> None:
     if values.dtype != x.dtype:
+        _check_shapes(x, index, dims, at, values)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{scalar_name(x)} for the destination and {scalar_name(values)} for the source."
@@ -70,6 +72,18 @@ def _write(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any)
             np.add.at(x, places, values)
         else:
             x[places] = values
+
+
+def _check_shapes(x: Any, index: Any, dims: Any, at: Any, values: Any) -> None:
+    rest = [n for d, n in enumerate(x.shape) if d not in dims]
+    want = [*rest[:at], *index.shape, *rest[at:]]
+    have = list(values.shape)
+    tail = want[len(want) - len(have) :]
+    if len(have) > len(want) or any(a not in (1, b) for a, b in zip(have, tail, strict=True)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {have} cannot be broadcast to indexing result of "
+            f"shape {want}"
+        )
 
 
 def _put(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> Any:
@@ -279,7 +293,7 @@ def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
 
 
 def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
-    """(view, place): the view that the simple items make of x; (index, dims, at) of the rest, or None."""
+    """(view, place): the view that the simple items make of x, and the `_place` of the rest, or None."""
     items = [_normal(item) for item in _as_tuple(key)]
     ndim = x._array.ndim
     specified = 0
@@ -297,14 +311,16 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     view, dim = x, 0
     found: list[tuple[int, int, Any]] = []  # (first dimension, how many, index tensor)
-    for item in items:
+    for at, item in enumerate(items):
         if isinstance(item, slice):
             size = view._array.shape[dim]
             start, stop, step = item.indices(size)
             if step <= 0:
                 raise ValueError("step must be greater than zero")
-            from_start = item.start is None or operator.index(item.start) == 0
-            if not (from_start and stop == size and step == 1):
+            whole = (item.start is None or operator.index(item.start) == 0) and (
+                item.stop is None or operator.index(item.stop) >= size
+            )
+            if not (whole and step == 1):
                 view = _shape._slice(view, dim, start, max(start, stop), step)
             dim += 1
         elif item is Ellipsis:
@@ -323,34 +339,52 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
                 continue
             if item._array.dtype == np.uint8:
                 warnings.warn(_UINT8, stacklevel=4)
-            found.append((dim, item._array.ndim, _mask_positions(item, dim, view)))
+            found.append((dim, item._array.ndim, item))
             dim += item._array.ndim
         else:
+            size = view._array.shape[dim]
+            if not -size <= item < size:
+                raise IndexError(
+                    f"index {int(item)} is out of bounds for dimension {at} with size {size}"
+                )
             view = _shape.select(view, dim, int(item))
     if not found:
         return (view if writing or view is not x else _shape.alias(x)), None
     return view, _place(view, found)
 
 
-def _place(view: Any, found: list[tuple[int, int, Any]]) -> tuple[Any, tuple[int, ...], int]:
-    """Several indices as one."""
+def _place(
+    view: Any, found: list[tuple[int, int, Any]]
+) -> tuple[Any, tuple[int, ...], int, bool]:
+    """Several indices as one: (index, dims, at, whether it was a single mask)."""
+    mask = len(found) == 1 and _is_mask(found[0][2])
+    found = [
+        (first, n, _mask_positions(index, first, view) if _is_mask(index) else index)
+        for first, n, index in found
+    ]
     if len(found) == 1:
         first, n, index = found[0]
         if index._array.dtype != np.int64:
             index = _core.wrap(index._array.astype(np.int64))
-        return index, tuple(range(first, first + n)), first
+        return index, tuple(range(first, first + n)), first, mask
     dims = tuple(d for first, n, _ in found for d in range(first, first + n))
     shape = view._array.shape
     sizes = tuple(math.prod(shape[first : first + n]) for first, n, _ in found)
-    linear_index = _kernels.linear_index(sizes, [index._array for _, _, index in found])
+    rest_is_empty = 0 in [n for d, n in enumerate(shape) if d not in dims]
+    linear_index = _kernels.linear_index(
+        sizes,
+        [index._array for _, _, index in found],
+        tuple(n for _, n, _ in found),
+        not rest_is_empty,
+    )
     adjacent = dims[-1] - dims[0] == len(dims) - 1
-    return _core.wrap(linear_index), dims, dims[0] if adjacent else 0
+    return _core.wrap(linear_index), dims, dims[0] if adjacent else 0, False
 
 
 def get_item(x: Any, key: Any) -> Any:
     """`x[key]`."""
     view, place = _resolve(x, key, False)
-    return view if place is None else _index(view, *place)
+    return view if place is None else _index(view, *place[:3])
 
 
 # ---- writing
@@ -368,12 +402,20 @@ def scalar_array(value: Any, dtype: Any) -> Any:
     return _cell(value, dtype)
 
 
-def _without_leading_ones(value: Any, ndim: int) -> Any:
+def _without_leading_ones(value: Any, want: tuple[int, ...]) -> Any:
     shape = value._array.shape
+    if shape == want:
+        return value
     extra = 0
-    while extra < len(shape) - ndim and shape[extra] == 1:
+    while extra < len(shape) and shape[extra] == 1:
         extra += 1
     return value.reshape(shape[extra:]) if extra else value
+
+
+def _full_name(dtype: Any) -> str:
+    if dtype.is_complex or dtype.name in ("bfloat16", "bool"):
+        return f"CPU{dtype.scalar_name}Type"
+    return f"torch.{dtype.scalar_name}Tensor"
 
 
 def _check_expands(value: Any, target: Any) -> None:
@@ -381,7 +423,7 @@ def _check_expands(value: Any, target: Any) -> None:
     more = len(want) - len(have)
     if more < 0:
         raise RuntimeError(
-            f"expand(torch.{value.dtype.scalar_name}Tensor{{{list(have)}}}, size={list(want)}): the "
+            f"expand({_full_name(value.dtype)}{{{list(have)}}}, size={list(want)}): the "
             f"number of sizes provided ({len(want)}) must be greater or equal to the number of "
             f"dimensions in the tensor ({len(have)})"
         )
@@ -403,44 +445,41 @@ def set_item(x: Any, key: Any, value: Any) -> None:
         )
     if key is False:
         return
-    target, place = _resolve(x, key, True)
+    target, place = (_shape.unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
-            fill_(target, _core.wrap(scalar_array(value, x._array.dtype)))
-            return
-        value = _without_leading_ones(value, target._array.ndim)
+            value = _core.wrap(scalar_array(value, x._array.dtype))
+        value = _without_leading_ones(value, target._array.shape)
         _check_expands(value, target)
         if value._array.ndim == 0 and target._array.ndim:
             fill_(target, value)
         else:
             copy_(target, value)
         return
-    index, dims, at = place
     if not is_tensor:
         value = _core.wrap(scalar_array(value, x._array.dtype))
-    elif value._array.ndim:
-        n = target._array.ndim - len(dims) + index._array.ndim
-        value = _without_leading_ones(value, n)
-    elif value._array.dtype != x._array.dtype and _single_mask(key):
-        value = value.to(x.dtype)
-    _index_put_(target, index, dims, at, value, False)
+    else:
+        value = _for_place(target, place, value)
+    _index_put_(target, *place[:3], value, False)
 
 
-def _single_mask(key: Any) -> bool:
-    """torch fills a mask with one number of any type; other indices want the tensor's own type."""
-    return isinstance(key, _Tensor) and _is_mask(key)
+def _for_place(target: Any, place: Any, value: Any) -> Any:
+    """A value as `_index_put` takes it: torch fills a mask with one number of any type."""
+    if place[3] and value._array.size == 1 and value._array.dtype != target._array.dtype:
+        value = value.to(target.dtype)
+    return _without_leading_ones(value, ()) if value._array.ndim else value
 
 
 def _iterate(x: Any) -> Any:
     if x._array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(_shape.unbind(x, 0))
+    return iter(unbind(x, 0))
 
 
 # ---- index_put
 
 
-def _put_place(name: str, input: Any, indices: Any) -> tuple[Any, tuple[int, ...], int]:
+def _put_place(name: str, input: Any, indices: Any) -> tuple[Any, tuple[int, ...], int, bool]:
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
@@ -463,11 +502,9 @@ def _put_place(name: str, input: Any, indices: Any) -> tuple[Any, tuple[int, ...
     dim = 0
     found = []
     for index in indices:
-        if _is_mask(index):
-            found.append((dim, index._array.ndim, _mask_positions(index, dim, input)))
-        else:
-            found.append((dim, 1, index))
-        dim += found[-1][1]
+        n = index._array.ndim if _is_mask(index) else 1
+        found.append((dim, n, index))
+        dim += n
     return _place(input, found)
 
 
@@ -479,17 +516,22 @@ def _put_values(name: str, values: Any) -> Any:
     return values
 
 
+def _put_value(input: Any, place: Any, values: Any) -> Any:
+    return _for_place(input, place, values) if place[3] else values
+
+
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
-    return _index_put(input, *_put_place("index_put", input, indices), values, bool(accumulate))
+    place = _put_place("index_put", input, indices)
+    return _index_put(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
     place = _put_place("index_put_", input, indices)
-    return _index_put_(input, *place, values, bool(accumulate))
+    return _index_put_(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
 namespace("torch")["index_put"] = index_put

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from ._arrays import common_type
 from ._kinds import composite, linear
-from .shape import _dim, _slice, expand, reshape, transpose, unsqueeze, view
+from .shape import _dim, _slice
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -137,7 +137,9 @@ split_with_sizes = linear(
 
 
 @composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), [2, 3])])
-def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> Any:
+def split(
+    tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+) -> Any:
     """Pieces along a dimension: of one size, or of the sizes given."""
     size = split_size_or_sections if split_size is None else split_size
     if isinstance(size, (tuple, list)):
@@ -160,9 +162,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 
 
 def _pieces(input: Any, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
-    return tuple(
-        [_slice(input, dim, a, b, 1) for a, b in zip((0, *ends[:-1]), ends, strict=True)]
-    )
+    return tuple([_slice(input, dim, a, b, 1) for a, b in zip((0, *ends[:-1]), ends, strict=True)])
 
 
 @composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), (1, 3)), (make(5, 3), 4, 1)])

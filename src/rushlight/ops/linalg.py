@@ -28,7 +28,7 @@ from ._arrays import (
 )
 from ._kinds import bilinear, composite, general, variant
 from ._kinds import linear as linear_kind
-from ._op import namespace
+from ._op import OPS, namespace
 from ._samples import matrices
 
 _kernels = _core.kernels
@@ -203,7 +203,14 @@ matmul = bilinear(
     operator="matmul",
     transpose={"input": _grad_left, "other": _grad_right},
     backward=(_matmul_backward, "g input other needs"),
-    node="MmBackward0",
+    node="UnsafeViewBackward0",
+    nodes=[
+        (2, 2, "MmBackward0"),
+        (2, 1, "MvBackward0"),
+        (1, 1, "DotBackward0"),
+        (1, 2, "SqueezeBackward4"),
+        (2, 3, "CloneBackward0"),
+    ],
     samples=matrices,
     doc="The matrix product; stacks of matrices broadcast over their leading dimensions, vectors count as rows or columns.",
 )
@@ -546,22 +553,30 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     return result if w.ndim != 2 else result.reshape(*x.shape[:-1], w.shape[0])
 
 
-def _linear_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
+def _linear_backward(g: Array, x: Array, w: Array, need_x: bool, need_w: bool, need_b: bool) -> Any:
     """The gradients of a layer in one call. What no needed gradient reads may be None."""
     if g.dtype.char not in "fd":
         return NotImplemented
-    need_x, need_w = needs[0], needs[1]
     if x is not None and w is not None:
-        grads = _kernels.linear_backward(g, x, w, need_x, need_w, len(needs) > 2 and needs[2])
-        return grads if len(needs) > 2 or grads is NotImplemented else grads[:2]
+        return _kernels.linear_backward(g, x, w, need_x, need_w, need_b)
     n = g.shape[-1]
     grads = (
         _kernels.matmul(g, w) if need_x else None,
         _kernels.matmul(g.reshape(-1, n).T, x.reshape(-1, x.shape[-1])) if need_w else None,
+        _kernels.sum(g, tuple(range(g.ndim - 1))) if need_b else None,
     )
-    if len(needs) > 2:
-        grads += (_kernels.sum(g, tuple(range(g.ndim - 1))) if needs[2] else None,)
     return NotImplemented if any(part is NotImplemented for part in grads) else grads
+
+
+def _plain_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
+    grads = _linear_backward(g, x, w, *needs, False)
+    return grads if grads is NotImplemented else grads[:2]
+
+
+def _biased_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
+    need_b, need_x, need_w = needs
+    grads = _linear_backward(g, x, w, need_x, need_w, need_b)
+    return grads if grads is NotImplemented else (grads[2], grads[0], grads[1])
 
 
 def _weight_grad(g: Any, input: Any, weight_shape: Any) -> Any:
@@ -585,8 +600,9 @@ linear = bilinear(
     _linear,
     native=_kernels.linear,
     transpose={"input": _input_grad, "weight": _weight_grad},
-    backward=(_linear_backward, "g input weight needs"),
-    node="MmBackward0",
+    backward=(_plain_backward, "g input weight needs"),
+    node="UnsafeViewBackward0",
+    nodes=[(2, 2, "MmBackward0"), (1, 2, "SqueezeBackward4")],
     where="nn",
     method=False,
     samples=_layers,
@@ -601,8 +617,10 @@ _linear_bias = general(
         "weight": _weight_grad,
         "bias": lambda g: g.sum(tuple(range(g.ndim - 1))) if g.ndim > 1 else g,
     },
-    backward=(_linear_backward, "g input weight needs"),
-    node="AddmmBackward0",
+    backward=(_biased_backward, "g input weight needs"),
+    edges="bias input weight",
+    node="ViewBackward0",
+    nodes=[(2, 2, "AddmmBackward0")],
     where="nn",
     method=False,
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
@@ -693,7 +711,8 @@ def kron(input: Any, other: Any) -> Any:
     q = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([s for size in p for s in (size, 1)])
     right = other.reshape([s for size in q for s in (1, size)])
-    return (left * right).reshape([s * t for s, t in zip(p, q, strict=True)])
+    shape = [s * t for s, t in zip(p, q, strict=True)]
+    return OPS["_unsafe_view"].function(left * right, shape)
 
 
 def _cross(a: Array, b: Array, dim: int) -> Array:

@@ -100,7 +100,7 @@ def _broadcast(a: Array, b: Array) -> tuple[int, ...]:
 def _operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
     """Two arrays in their common type (widened), and that type; `name` is what torch calls its kernel."""
     dtype = common_type(a, b)
-    if dtype.kind in "biu":
+    if dtype.kind in "biuc":
         raise NotImplementedError(
             f"\"{name}\" not implemented for '{scalar_name(np.empty(0, dtype))}'"
         )

@@ -174,7 +174,7 @@ def _max_pool_op(n: int, node: str) -> Any:
 _max_pools = {
     n: _max_pool_op(n, node)
     for n, node in (
-        (1, "MaxPool2DWithIndicesBackward0"),
+        (1, "SqueezeBackward1"),
         (2, "MaxPool2DWithIndicesBackward0"),
         (3, "MaxPool3DWithIndicesBackward0"),
     )
@@ -442,7 +442,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
                 g, tuple(input_shape), kernel_size, stride, padding, ceil_mode, include, divisor
             )
         },
-        node=f"AvgPool{max(n, 2)}DBackward0",
+        node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [
             (make(2, *(5, 4, 3)[:n]), (2, 2, 2)[:n], (2, 1, 1)[:n], (1, 0, 0)[:n], True, False, None)
@@ -606,7 +606,7 @@ def _adaptive_avg_op(n: int) -> Any:
         f"_adaptive_avg_pool{n}d(input, output_size: plain)",
         _adaptive_avg,
         transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
-        node=f"AdaptiveAvgPool{max(n, 2)}DBackward0",
+        node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
         doc="The means of as many windows as asked for.",
@@ -646,7 +646,7 @@ def _adaptive_max_op(n: int) -> Any:
         vjp={
             "input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)
         },
-        node=f"AdaptiveMaxPool{max(n, 2)}DBackward0",
+        node=f"AdaptiveMaxPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         first_only=True,
         samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],

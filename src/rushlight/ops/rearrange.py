@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import listed, rounded, widened
+from ._arrays import listed
 from ._kinds import composite, linear
 from ._op import OPS
 from .joining import cat, stack
 from .shape import (
-    _common_shape,
     _contiguous_copy,
     _diagonal_backward,
     _dim,
@@ -94,13 +93,15 @@ def _roll(a: Array, shifts: Any, dims: Any) -> Array:
         for d in along:
             _dim(d, 0)
         return a.copy()
-    return np.roll(a, by, tuple([_dim(d, a.ndim) for d in along]))
+    return np.ascontiguousarray(np.roll(a, by, tuple([_dim(d, a.ndim) for d in along])))
 
 
 roll = linear(
     "roll(input, shifts: ints, dims=())",
     _roll,
-    transpose={"input": lambda g, shifts, dims: roll(g, tuple([-s for s in _as_tuple(shifts)]), dims)},
+    transpose={
+        "input": lambda g, shifts, dims: roll(g, tuple([-s for s in _as_tuple(shifts)]), dims)
+    },
     out=False,
     samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
     doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
@@ -269,7 +270,9 @@ def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
 _diagonal_copy = linear(
     "_diagonal_copy(input, offset=0)",
     lambda a, offset: a.diagonal(offset).copy(),
-    transpose={"input": lambda g, input_shape, offset: _diagonal_backward(g, input_shape, offset, 0, 1)},
+    transpose={
+        "input": lambda g, input_shape, offset: _diagonal_backward(g, input_shape, offset, 0, 1)
+    },
     node="DiagonalBackward0_copy",
     method=False,
     out=False,
@@ -305,9 +308,7 @@ def _blocks(tensors: list[Array]) -> Array:
             )
     blocks = [a.reshape((1,) * (2 - a.ndim) + a.shape) for a in tensors]
     dtype = common_type(*tensors)
-    result = np.zeros(
-        (sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), dtype
-    )
+    result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), dtype)
     row = column = 0
     for b in blocks:
         result[row : row + b.shape[0], column : column + b.shape[1]] = b
@@ -371,7 +372,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
-            f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}"
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
     swapped = indexing == "xy" and len(tensors) > 1
     if swapped:
@@ -383,7 +384,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         sizes[i] = -1 if x.numel() else 0
         grids.append(expand(view(x, sizes), shape))
     if swapped:
-        grids = [x.transpose(0, 1) for x in (grids[1], grids[0], *grids[2:])]
+        grids = [grids[1], grids[0], *grids[2:]]
     return tuple(grids)
 
 

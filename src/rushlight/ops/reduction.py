@@ -11,17 +11,17 @@ import warnings
 from builtins import all as _all
 from builtins import max as _largest
 from collections.abc import Sequence
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..return_types import named
 from ._arrays import default_float, is_half, rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear, variant
 from ._op import OPS, namespace
 from .joining import cat
-from .shape import sum_to
+from .shape import view
 
 _kernels = _core.kernels
 _NAMESPACE = namespace("torch")
@@ -45,7 +45,7 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
     result = []
     for given in dims:
-        d = given.__index__()
+        d = as_int(given)
         if not -n <= d < n:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
@@ -75,7 +75,11 @@ _spread = linear(
     view=True,
     method=False,
     out=False,
-    samples=lambda make: [(make(2), (2, 3), 1, False), (make(2, 1), (2, 3), 1, True), (make(), (2, 3), None, False)],
+    samples=lambda make: [
+        (make(2), (2, 3), 1, False),
+        (make(2, 1), (2, 3), 1, True),
+        (make(), (2, 3), None, False),
+    ],
     doc="A reduced tensor seen in the shape that was reduced.",
 )
 
@@ -151,7 +155,7 @@ def _averaging(name: str, node: str, **more: Any) -> Any:
         native=_kernels.mean,
         transpose={
             "input": lambda g, input_shape, dim, keepdim: _spread(
-                g / _count(input_shape, dim), input_shape, dim, keepdim
+                g / (_count(input_shape, dim) or 1), input_shape, dim, keepdim
             )
         },
         backward=(_kernels.mean_backward, "g input_shape dim keepdim"),
@@ -169,7 +173,16 @@ variant(mean, "dim", "given", _mean_dims)
 
 
 def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
-    if dtype is not None:
+    if isinstance(dim, (tuple, list)):
+        raise TypeError(
+            f"prod() received an invalid combination of arguments - got ({type(dim).__name__}), "
+            "but expected one dim. Call it once for each."
+        )
+    if dtype is None:
+        found = _kernels.prod(a, dim, keepdim)
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
+    else:
         a = a.astype(dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = _axes(dim, a.ndim)
@@ -202,7 +215,6 @@ def _multiplying(name: str, node: str, **more: Any) -> Any:
     return general(
         f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
         _prod,
-        native=_kernels.prod,
         vjp={
             "input": lambda g, input, out, dim, keepdim: _prod_grad(
                 g, _cast_to(input, out), out, dim, keepdim
@@ -242,8 +254,8 @@ nansum = general(
     "nansum(input, dim=None, keepdim=False, *, dtype=None)",
     _nansum,
     vjp={
-        "input": lambda g, input, input_shape, dim, keepdim: _call("where", 
-            input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
+        "input": lambda g, input, input_shape, dim, keepdim: _call(
+            "where", input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
         )
     },
     samples=_reduced,
@@ -284,7 +296,10 @@ def _checked_var(name: str, input: Any, dim: Any, correction: float) -> None:
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
     if input.dtype.category < 2:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
+        what = name if name.endswith("_mean") else "std and var"
+        raise RuntimeError(
+            f"{what} only support floating point and complex dtypes, not {input.dtype.scalar_name}"
+        )
     if _count(input.shape, dim) - correction <= 0 and 0 not in _kept(input.shape, dim):
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
@@ -313,7 +328,11 @@ _var_op = general(
     "_var(input, dim: dims, correction: number, keepdim: bool)",
     _var,
     native=_kernels.var,
-    vjp={"input": lambda g, input, dim, correction, keepdim: _var_grad(g, input, dim, correction, keepdim)},
+    vjp={
+        "input": lambda g, input, dim, correction, keepdim: _var_grad(
+            g, input, dim, correction, keepdim
+        )
+    },
     method=False,
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The variance with a correction to the number of elements.",
@@ -356,7 +375,7 @@ def _sum_of(*gradients: Any) -> Any:
 
 
 def _mean_grad(g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
-    return _spread(g / _count(input.shape, dim), input.shape, dim, keepdim)
+    return _spread(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
 
 
 _var_mean_op = general(
@@ -406,6 +425,11 @@ def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(axis))}'")
         if isinstance(dim, bool):
             dim, unbiased = None, dim
+        if correction is not None and unbiased is not None:
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got both unbiased and "
+                "correction, but expected one of them"
+            )
         if correction is None:
             correction = 0 if unbiased is False else 1
         if isinstance(dim, (tuple, list)) and not dim:
@@ -421,388 +445,11 @@ def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
 
 
 var = _spread_function("var", _var_op, "The variance, of all elements or along dimensions.", True)
-std = _spread_function("std", _std_op, "The standard deviation, of all elements or along dimensions.", True)
+std = _spread_function(
+    "std", _std_op, "The standard deviation, of all elements or along dimensions.", True
+)
 var_mean = _spread_function("var_mean", _var_mean_op, "(variance, mean).", False)
 std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean).", False)
-
-# ---- extremes
-
-
-def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array:
-    """1 / (how many elements have the reduced value) where an element has it, else 0."""
-    axes = _axes(dim, a.ndim)
-    wide = widened(a)
-    value = widened(value)
-    if not keepdim:
-        value = np.expand_dims(value, axes) if a.ndim else value
-    with np.errstate(all="ignore"):
-        has = wide == value
-        if nan and a.dtype.kind not in "bui":
-            has |= np.isnan(wide) & np.isnan(value)
-        return rounded(has / has.sum(axes, keepdims=True), a)
-
-
-_share = constant(
-    "_share(input, value: Tensor, dim: dims, keepdim: bool, nan: bool)",
-    _shares,
-    method=False,
-    out=False,
-    doc="How a reduction's gradient is shared among the elements that have the reduced value.",
-)
-
-
-def _shared(g: Any, input: Any, out: Any, dim: Any, keepdim: bool, nan: bool) -> Any:
-    return _spread(g, input.shape, dim, keepdim) * _share(input, out, dim, keepdim, nan)
-
-
-def _no_complex(a: Array, kernel: str) -> None:
-    if a.dtype.kind == "c":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
-
-
-def _extreme(name: str, largest: bool) -> Any:
-    kernel = _kernels.amax if largest else _kernels.amin
-    reduce = np.maximum.reduce if largest else np.minimum.reduce
-
-    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
-        _no_complex(a, "max_values_cpu" if largest else "min_values_cpu")
-        axes = _axes(dim, a.ndim)
-        _no_empty(name, a.shape, axes, dim)
-        return rounded(reduce(widened(a), axes, keepdims=bool(keepdim)), a)
-
-    return general(
-        f"{name}(input, dim=(), keepdim=False)",
-        forward,
-        native=kernel,
-        vjp={
-            "input": lambda g, input, out, dim, keepdim: _shared(g, input, out, dim, keepdim, False)
-        },
-        samples=_reduced,
-        doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; ties share the gradient.",
-    )
-
-
-def _no_empty(name: str, shape: Sequence[int], axes: tuple[int, ...], dim: Any) -> None:
-    """torch's errors where there is nothing to choose from."""
-    if 0 not in shape:
-        return
-    if len(axes) == len(shape) and (dim is None or dim == ()):
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-            "Specify the reduction dim with the 'dim' argument."
-        )
-    for d in axes:
-        if shape[d] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
-
-
-amax = _extreme("amax", True)
-amin = _extreme("amin", False)
-
-
-def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
-    _no_complex(a, "aminmax_cpu")
-    axes = _axes(dim, a.ndim)
-    if 0 in a.shape:
-        if dim is None:
-            raise RuntimeError(
-                "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
-            )
-        _no_empty("aminmax", a.shape, axes, dim)
-    wide = widened(a)
-    keep = bool(keepdim)
-    return (
-        rounded(np.minimum.reduce(wide, axes, keepdims=keep), a),
-        rounded(np.maximum.reduce(wide, axes, keepdims=keep), a),
-    )
-
-
-aminmax = general(
-    "aminmax(input, *, dim=None, keepdim=False)",
-    _aminmax,
-    vjp={
-        "input": lambda g, g1, input, out, out1, dim, keepdim: _sum_of(
-            None if g is None else _shared(g, input, out, dim, keepdim, False),
-            None if g1 is None else _shared(g1, input, out1, dim, keepdim, False),
-        )
-    },
-    outputs=named("aminmax", "min", "max"),
-    samples=lambda make: [(make(2, 3),), (make(2, 3), {"dim": 1})],
-    doc="The smallest and the largest element.",
-)
-
-# The values at chosen places along a dimension, and the way back: a linear pair.
-
-
-def _placed(index: Array, dim: int, keepdim: bool) -> Array:
-    return index if keepdim or index.ndim == 0 else np.expand_dims(index, dim)
-
-
-def _taken(a: Array, index: Array, dim: int, keepdim: bool) -> Array:
-    if a.ndim == 0:
-        return a.copy()
-    found = np.take_along_axis(a, index if keepdim else np.expand_dims(index, dim), dim)
-    return found if keepdim else found.squeeze(dim)
-
-
-def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, add: bool) -> Array:
-    if not shape:
-        return g.copy()
-    if not keepdim:
-        g, index = np.expand_dims(g, dim), np.expand_dims(index, dim)
-    if not add:
-        result = np.zeros(shape, g.dtype)
-        np.put_along_axis(result, index, g, dim)
-        return result
-    wide = widened(g)
-    total = np.zeros(shape, wide.dtype)
-    where = list(np.indices(index.shape, sparse=True))
-    where[dim] = index
-    np.add.at(total, tuple(where), wide)
-    return rounded(total, g)
-
-
-_take_along = linear(
-    "_take_along(input, index: Tensor, dim: int, keepdim: bool, add: bool)",
-    lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
-    transpose={
-        "input": lambda g, index, input_shape, dim, keepdim, add: _put_along(
-            g, index, input_shape, dim, keepdim, add
-        )
-    },
-    method=False,
-    out=False,
-    doc="The elements at the places `index` along a dimension.",
-)
-_put_along = linear(
-    "_put_along(input, index: Tensor, shape: shape, dim: int, keepdim: bool, add: bool)",
-    _put,
-    transpose={
-        "input": lambda g, index, dim, keepdim, add: _take_along(g, index, dim, keepdim, add)
-    },
-    method=False,
-    out=False,
-    doc="Zeros of a shape, with the input at the places `index`; `add` where places may repeat.",
-)
-
-
-def selecting(
-    signature: str, forward: Any, *, node: str | None = None, keepdim: bool | None = None, add: bool = False, **more: Any
-) -> Any:
-    """An op that gives (values, indices) of chosen elements along `dim`: the gradient goes to those places.
-
-    keepdim: whether the results keep the dimension, where that is no argument of the op.
-    """
-    if keepdim is None:
-
-        def rule(g: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
-            return _put_along(g, out1, input_shape, dim, keepdim, add)
-
-        chosen: Any = rule
-    else:
-
-        def fixed(g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
-            return _put_along(g, out1, input_shape, dim, keepdim, add)
-
-        chosen = fixed
-    name = signature.partition("(")[0].strip("_").removesuffix("_dim")
-    return general(
-        signature,
-        forward,
-        vjp={"input": chosen},
-        node=node,
-        outputs=named(name, "values", "indices"),
-        first_only=True,
-        **more,
-    )
-
-
-def _chosen(a: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """(values, indices), `index` having size 1 in `dim`."""
-    if a.ndim == 0:
-        return a.copy(), np.zeros((), np.int64)
-    values = np.take_along_axis(a, index, dim)
-    if keepdim:
-        return values, np.ascontiguousarray(index)
-    return np.squeeze(values, dim).copy(), np.squeeze(index, dim).copy()
-
-
-def _checked_dim(name: str, a: Array, dim: Any) -> int:
-    (d,) = _axes(dim, a.ndim) if a.ndim else (0,)
-    if not a.ndim:
-        _axes(dim, 0)
-    elif a.shape[d] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
-    return d
-
-
-def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
-    """The first place of the extreme along a dimension (a NaN counts as one), with size 1 there."""
-    wide = widened(a)
-    if 0 in a.shape:
-        return np.zeros((*a.shape[:dim], 1, *a.shape[dim + 1 :]), np.int64)
-    found = (_kernels.argmax if largest else _kernels.argmin)(wide, dim, True)
-    if found is NotImplemented:
-        found = (np.argmax if largest else np.argmin)(wide, dim, keepdims=True)
-    return found  # type: ignore[no-any-return]
-
-
-def _three_forms(name: str, largest: bool) -> Any:
-    elementwise = "maximum" if largest else "minimum"
-    kernel = _kernels.amax if largest else _kernels.amin
-    reduce = np.maximum.reduce if largest else np.minimum.reduce
-
-    def whole(a: Array) -> Array:
-        _no_complex(a, f"{name}_all")
-        _no_empty(name, a.shape, tuple(range(a.ndim)), None)
-        found = kernel(a)
-        return rounded(reduce(widened(a), None), a) if found is NotImplemented else found
-
-    of_all = general(
-        f"_{name}_all(input)",
-        whole,
-        vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
-        node=f"{name.capitalize()}Backward1",
-        method=False,
-        samples=lambda make: [(make(2, 3),), (make(),)],
-        doc=f"The {name}imum of all elements; ties share the gradient.",
-    )
-
-    def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-        _no_complex(a, f"{name}_cpu" if largest else "min_cpu")
-        d = _checked_dim(name, a, dim)
-        return _chosen(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
-
-    of_dim = selecting(
-        f"_{name}_dim(input, dim: int, keepdim=False)",
-        along,
-        node=f"{name.capitalize()}Backward0",
-        method=False,
-        samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1, True), (make(), 0)],
-        doc=f"The {name}ima along a dimension and their indices.",
-    )
-
-    def function(
-        input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None, out: Any = None, **axis: Any
-    ) -> Any:
-        if axis:
-            dim, keepdim = axis.pop("axis", dim), axis.pop("keepdims", keepdim)
-            if axis:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(axis))}'")
-        more = {} if out is None else {"out": out}
-        if dim is None and other is None:
-            return of_all(input, **more)
-        if other is not None or isinstance(dim, Tensor):
-            return OPS[elementwise].function(
-                input, dim if other is None else other, **more
-            )
-        return of_dim(input, dim, keepdim, **more)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"The {name}imum of all elements, the {name}ima along a dimension with their indices, or of two "
-        "tensors element by element."
-    )
-    return composite(function, samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))])
-
-
-max = _three_forms("max", True)
-min = _three_forms("min", False)
-
-
-def _arg_function(name: str, largest: bool) -> Any:
-    kernel = _kernels.argmax if largest else _kernels.argmin
-
-    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
-        if a.dtype.kind in "bc":
-            kind = "bool" if a.dtype.kind == "b" else "complex"
-            raise RuntimeError(f"{name}(): does not support {kind} input")
-        found = kernel(widened(a), dim, keepdim)
-        if found is NotImplemented:
-            found = (np.argmax if largest else np.argmin)(a, dim, keepdims=bool(keepdim))
-        return found  # type: ignore[no-any-return]
-
-    return constant(
-        f"{name}(input, dim=None, keepdim=False)",
-        forward,
-        samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), 0, True)],
-        doc=f"The index of the {'largest' if largest else 'smallest'} element; the first of several.",
-    )
-
-
-argmax = _arg_function("argmax", True)
-argmin = _arg_function("argmin", False)
-
-# ---- medians
-
-
-def _median_index(a: Array, dim: int, skip_nan: bool) -> Array:
-    """The place of the lower median along a dimension, of size 1 there."""
-    order = np.argsort(widened(a), dim, kind="stable")  # NaN last
-    size = a.shape[dim]
-    if a.dtype.kind in "bui":
-        at = np.full([1 if i == dim else n for i, n in enumerate(a.shape)], (size - 1) // 2)
-        return np.take_along_axis(order, at, dim)
-    nan = np.isnan(widened(a))
-    valid = size - nan.sum(dim, keepdims=True)
-    if skip_nan:
-        at = np.maximum(valid - 1, 0) // 2
-        return np.take_along_axis(order, at, dim)
-    found = np.take_along_axis(order, np.full_like(valid, (size - 1) // 2), dim)
-    return np.where(valid < size, nan.argmax(dim, keepdims=True), found)
-
-
-def _medians(name: str, skip_nan: bool) -> Any:
-    def refuse(a: Array) -> None:
-        if a.dtype.kind in "bc":
-            raise NotImplementedError(f"\"median_cpu\" not implemented for '{scalar_name(a)}'")
-
-    def whole(a: Array) -> Array:
-        refuse(a)
-        if a.size == 0:
-            low = np.iinfo(a.dtype).min if a.dtype.kind in "iu" else np.nan
-            return np.array(low, a.dtype)
-        flat = a.reshape(-1)
-        return flat[_median_index(flat, 0, skip_nan)[0]]  # type: ignore[no-any-return]
-
-    of_all = general(
-        f"_{name}_all(input)",
-        whole,
-        vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
-        node=f"{name.capitalize()}Backward0",
-        method=False,
-        samples=lambda make: [(make(2, 3),), (make(5),)],
-        doc="The lower median of all elements.",
-    )
-
-    def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-        refuse(a)
-        d = _checked_dim(name, a, dim)
-        index = _median_index(a, d, skip_nan) if a.ndim else a
-        return _chosen(a, index, d, keepdim)
-
-    of_dim = selecting(
-        f"_{name}_dim(input, dim: int, keepdim=False)",
-        along,
-        node=f"{name.capitalize()}Backward1",
-        method=False,
-        samples=lambda make: [(make(3, 4), 0), (make(3, 4), 1, True)],
-        doc="The lower medians along a dimension and their indices.",
-    )
-
-    def function(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-        more = {} if out is None else {"out": out}
-        return of_all(input, **more) if dim is None else of_dim(input, dim, keepdim, **more)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "The lower median of all elements, or along a dimension with its index" + (
-        ", NaN left out." if skip_nan else "."
-    )
-    return composite(function, samples=lambda make: [(make(2, 3),), (make(3, 4), 1)])
-
-
-median = _medians("median", False)
-nanmedian = _medians("nanmedian", True)
 
 # ---- truth and counts
 
@@ -858,10 +505,17 @@ logsumexp = general(
     _logsumexp,
     native=_kernels.logsumexp,
     vjp={
-        "input": lambda g, input, out, dim, keepdim: _spread(g, input.shape, dim, keepdim)
-        * (input - _spread(out, input.shape, dim, keepdim)).exp().conj()
+        "input": lambda g, input, out, dim, keepdim: (
+            _spread(g, input.shape, dim, keepdim)
+            * (input - _spread(out, input.shape, dim, keepdim)).exp().conj()
+        )
     },
-    samples=lambda make: [(make(2, 3), 0), (make(2, 3), (0, 1)), (make(2, 3), 1, True), (make(), 0)],
+    samples=lambda make: [
+        (make(2, 3), 0),
+        (make(2, 3), (0, 1)),
+        (make(2, 3), 1, True),
+        (make(), 0),
+    ],
     doc="log(sum(exp(input))) along dimensions, without overflow.",
 )
 
@@ -874,7 +528,11 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     lead = len(have) - len(shape)
     if lead < 0 or not _all([n in (1, h) for n, h in zip(shape, have[lead:], strict=True)]):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
-    return input if shape == have else sum_to(input, shape)
+    if shape == have:
+        return input
+    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
+    total = sum(input, dims, True)
+    return view(total, shape) if lead else total
 
 
 _NAMESPACE.pop("sum_to_size", None)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import is_half, rounded, scalar_name, widened
+from ._arrays import rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear
 from ._op import OPS
+from .extremes import selecting
 from .joining import cat
-from .reduction import _axes, selecting, sum
+from .reduction import sum
 from .shape import _dim, _slice
 
 _kernels = _core.kernels
@@ -146,7 +147,8 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         return _from_the_end(g * (-out).exp().conj(), dim) * input.exp().conj()
 
     def part(values: Any) -> Any:
-        logs = _where(values > 0, values, 0).log() - out
+        # Where there is nothing to take the logarithm of, a number far below any other.
+        logs = _where(values > 0, _where(values > 0, values, 1).log() - out, -1e30)
         return (logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
 
     return part(g) - part(-g)
@@ -173,9 +175,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     d = _dim(dim, input.ndim)
     for other in (prepend, append):
         if other is not None and other.ndim != input.ndim:
-            raise RuntimeError(
-                "diff expects prepend or append to be the same dimension as input"
-            )
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     parts = [p for p in (prepend, input, append) if p is not None]
     if len(parts) > 1:
         input = cat(parts, d)
@@ -195,9 +195,7 @@ def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
         return dx
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
-            raise RuntimeError(
-                "trapezoid: There must be one `x` value for each sample point"
-            )
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
         x = x.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
         return diff(x, dim=dim)
     return diff(x, dim=dim - y.ndim)
@@ -211,6 +209,8 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
+    if y.dtype.category == 0:
+        raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
     d = _dim(dim, y.ndim)
     if y.shape[d] == 0:
         return OPS["zeros"].function([n for i, n in enumerate(y.shape) if i != d], dtype=y.dtype)
@@ -241,6 +241,9 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1)
 
 
 def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
+    if a.dtype.kind in "bc":
+        kernel = "linspace_cpu" if a.dtype.kind == "b" else "aminmax_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
     if a.dtype.kind not in "fV":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_name(a)}'")
     if bins <= 0:

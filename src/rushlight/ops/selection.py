@@ -1,4 +1,4 @@
-"""Choosing and overwriting elements: where, clamp, maximum and its kin, masked_fill, fill_, zero_, copy_."""
+"""Choosing and overwriting elements: where, clamp, maximum, masked_fill, fill_, zero_, copy_."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ._kinds import composite, general, pointwise, variant
 from ._op import OPS, namespace
-from ._portable import alias
+from ._portable import add_method, alias
 from ._samples import one, pair
 
 # ---- where
@@ -51,11 +51,13 @@ def _where(condition: Any, input: Any = None, other: Any = None, *, out: Any = N
             "where() received an invalid combination of arguments - got "
             f"({', '.join(type(a).__name__ for a in (condition, input, other) if a is not None)})"
         )
-    return where(condition, input, other) if out is None else where(condition, input, other, out=out)
+    return (
+        where(condition, input, other) if out is None else where(condition, input, other, out=out)
+    )
 
 
 namespace("torch")["where"] = _where
-setattr(_core.Tensor, "where", lambda self, condition, other: where(condition, self, other))
+add_method("where", lambda self, condition, other: where(condition, self, other))
 
 # ---- clamp
 
@@ -132,10 +134,28 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
     return op
 
 
-_clamp_low = _bound("_clamp_low", "maximum", "min", "ClampBackward0", "ClampBackward1", "`clamp` from below.")
-_clamp_high = _bound("_clamp_high", "minimum", "max", "ClampBackward0", "ClampBackward1", "`clamp` from above.")
-clamp_min = _bound("clamp_min", "maximum", "min", "ClampMinBackward1", "ClampMinBackward0", "The larger of input and min.")
-clamp_max = _bound("clamp_max", "minimum", "max", "ClampMaxBackward1", "ClampMaxBackward0", "The smaller of input and max.")
+_clamp_low = _bound(
+    "_clamp_low", "maximum", "min", "ClampBackward0", "ClampBackward1", "`clamp` from below."
+)
+_clamp_high = _bound(
+    "_clamp_high", "minimum", "max", "ClampBackward0", "ClampBackward1", "`clamp` from above."
+)
+clamp_min = _bound(
+    "clamp_min",
+    "maximum",
+    "min",
+    "ClampMinBackward1",
+    "ClampMinBackward0",
+    "The larger of input and min.",
+)
+clamp_max = _bound(
+    "clamp_max",
+    "minimum",
+    "max",
+    "ClampMaxBackward1",
+    "ClampMaxBackward0",
+    "The smaller of input and max.",
+)
 
 
 def _clamp_samples(make: Any) -> Any:
@@ -177,8 +197,9 @@ def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
 _clamp_in_place = _core.make_in_place(_clamp, "clamp_")
 _clamp_low_in_place = _core.make_in_place(_clamp_low, "clamp_")
 _clamp_high_in_place = _core.make_in_place(_clamp_high, "clamp_")
-setattr(_core.Tensor, "clamp_", clamp_)
+add_method("clamp_", clamp_)
 alias("clip", clamp)
+add_method("clip_", clamp_)
 
 # ---- the larger and the smaller
 
@@ -278,7 +299,12 @@ _C_NAMES = {
     "int32": "int",
     "int64": "int64_t",
 }
-_LARGEST = {"e": 65504.0, "V": 3.3895313892515355e38, "f": 3.4028234663852886e38, "F": 3.4028234663852886e38}
+_LARGEST = {
+    "e": 65504.0,
+    "V": 3.3895313892515355e38,
+    "f": 3.4028234663852886e38,
+    "F": 3.4028234663852886e38,
+}
 
 
 def _cell(value: Any, dtype: Any) -> Any:
@@ -303,7 +329,8 @@ def _cell(value: Any, dtype: Any) -> Any:
         fits = kind not in "iu"
     if not fits:
         raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} without overflow"
+            f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} "
+            "without overflow"
         )
     return np.array(value, dtype)
 
@@ -316,7 +343,8 @@ def _spread(cell: Any, like: Any) -> Any:
 def _filled(input: Any, value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim:
         raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
         )
     return _spread(_cell(value, input.dtype), input)
 
@@ -357,7 +385,9 @@ def _fitted(a: Any, src: Any, non_blocking: Any) -> Any:
         return _spread(_cell(src, a.dtype), a)
     if src.dtype != a.dtype:
         with np.errstate(all="ignore"):
-            src = (src.real if src.dtype.kind == "c" and a.dtype.kind not in "cb" else src).astype(a.dtype)
+            src = (src.real if src.dtype.kind == "c" and a.dtype.kind not in "cb" else src).astype(
+                a.dtype
+            )
     if src.shape == a.shape:
         return src
     try:

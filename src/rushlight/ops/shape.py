@@ -21,6 +21,7 @@ from ..dtypes import dtype as dtype_class
 from ..errors import dim_out_of_range
 from ._arrays import listed
 from ._kinds import composite, linear
+from ._op import namespace
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -73,7 +74,12 @@ view = linear(
     backward=(_kernels.reshape, "g input_shape"),
     view=True,
     out=False,
-    samples=lambda make: [(make(2, 6), 3, 4), (make(2, 6), (-1,)), (make(), 1, 1), (make(0, 3), 3, 0)],
+    samples=lambda make: [
+        (make(2, 6), 3, 4),
+        (make(2, 6), (-1,)),
+        (make(), 1, 1),
+        (make(0, 3), 3, 0),
+    ],
     doc="The same elements in another shape, which the strides must allow; or the same bytes as another dtype.",
 )
 
@@ -202,7 +208,9 @@ def _squeezing(signature: str, node: str, samples: Any) -> Any:
 
 _squeeze = _squeezing("_squeeze(input)", "SqueezeBackward0", lambda make: [(make(1, 3, 1),)])
 _squeeze_dim = _squeezing(
-    "_squeeze_dim(input, dim: int)", "SqueezeBackward1", lambda make: [(make(1, 3), 0), (make(1, 3), 1)]
+    "_squeeze_dim(input, dim: int)",
+    "SqueezeBackward1",
+    lambda make: [(make(1, 3), 0), (make(1, 3), 1)],
 )
 _squeeze_dims = _squeezing(
     "_squeeze_dims(input, dim: dims)", "SqueezeBackward2", lambda make: [(make(1, 3, 1), (0, 2))]
@@ -336,7 +344,7 @@ def adjoint(input: Any) -> Any:
             "tensor.adjoint() is only supported on matrices or batches of matrices. "
             f"Got {input.ndim}-D tensor."
         )
-    return transpose(_conj(input), -2, -1)
+    return _conj(transpose(input, -2, -1))
 
 
 def _reversed_dims(self: Any) -> Any:
@@ -345,7 +353,9 @@ def _reversed_dims(self: Any) -> Any:
     if ndim == 2:
         return permute(self, (1, 0))
     if ndim == 0:
-        message = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+        message = (
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+        )
     else:
         message = (
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated "
@@ -372,7 +382,7 @@ def _matrix_adjoint(self: Any) -> Any:
         raise RuntimeError(
             f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
         )
-    return transpose(_conj(self), -2, -1)
+    return _conj(transpose(self, -2, -1))
 
 
 def _hermitian(self: Any) -> Any:
@@ -381,7 +391,7 @@ def _hermitian(self: Any) -> Any:
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
         )
-    return transpose(_conj(self), 0, 1) if self.ndim else _conj(self)
+    return _conj(transpose(self, 0, 1)) if self.ndim else _conj(self)
 
 
 for _name, _property in {
@@ -409,7 +419,10 @@ expand = linear(
 def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
     """What the kernel leaves: sums of integers, half precision and complex numbers, in their own type."""
     lead = a.ndim - len(shape)
-    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)]
+    dims = [
+        *range(lead),
+        *(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1),
+    ]
     half = a.dtype.itemsize == 2 and a.dtype.kind in "fV"
     total = a.sum(tuple(dims), dtype=np.float32 if half else a.dtype)
     return np.array(total, a.dtype).reshape(shape)
@@ -424,7 +437,12 @@ sum_to = linear(
     node="SumBackward1",
     method=False,
     out=False,
-    samples=lambda make: [(make(2, 3), (3,)), (make(2, 3), (2, 1)), (make(2, 3), ()), (make(4, 2, 3), (1, 3))],
+    samples=lambda make: [
+        (make(2, 3), (3,)),
+        (make(2, 3), (2, 1)),
+        (make(2, 3), ()),
+        (make(4, 2, 3), (1, 3)),
+    ],
     doc="Undoes broadcasting: sums over the dimensions that expanding `shape` repeated.",
 )
 
@@ -477,16 +495,20 @@ def broadcast_shapes(*shapes: Any) -> Any:
     for size in sizes:
         for n in size:
             if n < 0:
-                raise RuntimeError(
-                    f"Trying to create tensor with negative dimension ({n}): ({n})"
-                )
-    try:
-        return Size(_common_shape(sizes))
-    except RuntimeError:
-        raise RuntimeError(
-            "Shape mismatch: objects cannot be broadcast to a single shape. "
-            f"The shapes given are {', '.join(map(str, sizes))}."
-        ) from None
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+    result: list[int] = []
+    for at, size in enumerate(sizes):
+        try:
+            result = list(_common_shape([result, size]))
+        except RuntimeError:
+            pairs = enumerate(zip(reversed(result), reversed(size), strict=False), 1)
+            d = next(i for i, (have, n) in pairs if have != n and 1 not in (have, n))
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {size[-d]} at {-d}! Mismatching "
+                f"argument at index {at} had {size}; but expected shape should be broadcastable to "
+                f"{result}"
+            ) from None
+    return Size(result)
 
 
 # ---- parts
@@ -494,7 +516,9 @@ def broadcast_shapes(*shapes: Any) -> Any:
 select = linear(
     "select(input, dim: int, index: int)",
     _kernels.select,
-    transpose={"input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)},
+    transpose={
+        "input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)
+    },
     backward=(_kernels.select_backward, "g input_shape dim index"),
     view=True,
     out=False,
@@ -524,7 +548,11 @@ _slice = linear(
     view=True,
     method=False,
     out=False,
-    samples=lambda make: [(make(5, 3), 0, 1, None, 2), (make(5, 3), 1, -2, 10, 1), (make(5), 0, 3, 1, 1)],
+    samples=lambda make: [
+        (make(5, 3), 0, 1, None, 2),
+        (make(5, 3), 1, -2, 10, 1),
+        (make(5), 0, 3, 1, 1),
+    ],
     doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
 )
 _slice_backward = linear(
@@ -555,9 +583,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     if start < 0:
         start += size
     if start + length > size:
-        raise RuntimeError(
-            f"start ({start}) + length ({length}) exceeds dimension size ({size})."
-        )
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return _slice(input, dim, start, start + length, 1)
 
 
@@ -700,7 +726,9 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     if memory_format is contiguous_format:
         return input if input._array.flags.c_contiguous else _contiguous_copy(input)
     _format_order(memory_format, input.ndim)
-    return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
+    return (
+        input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
+    )
 
 
 def storage_offset(self: Any) -> int:
@@ -712,13 +740,22 @@ Tensor.is_contiguous = is_contiguous
 Tensor.storage_offset = storage_offset
 
 
-def _method_only(*names: str) -> None:
-    from ._op import namespace
-
+def internal(*names: str) -> None:
+    """Take ops out of the public namespace: what torch has only as a method, or not at all."""
     for name in names:
         namespace("torch").pop(name, None)
 
 
-_method_only("view", "view_as", "reshape_as", "expand", "expand_as", "unfold", "contiguous", "sum_to", "alias")
+internal(
+    "view",
+    "view_as",
+    "reshape_as",
+    "expand",
+    "expand_as",
+    "unfold",
+    "contiguous",
+    "sum_to",
+    "alias",
+)
 
 _core.register(callbacks={"clone": clone, "sum_to": sum_to})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, default_float, dim_in, refuse, rounded, widened
+from ._arrays import Array, default_float, dim_in, is_half, refuse, rounded, widened
 from ._kinds import composite, general, variant
 from ._op import namespace
 from ._samples import Make, Samples
@@ -56,6 +56,23 @@ def _log_softmax(a: Array, dim: int, dtype: Any = None) -> Any:
         return rounded(low - np.log(np.exp(low).sum(dim, keepdims=True)), a)
 
 
+def _softmax_back(g: Array, out: Array, dim: int) -> Any:
+    result = _kernels.softmax_backward(g, out, dim)
+    if result is NotImplemented and is_half(out):
+        # Rounded once, not at every step of the rule.
+        g, y = widened(g), widened(out)
+        return (y * (g - (g * y).sum(dim, keepdims=True))).astype(out.dtype)
+    return result
+
+
+def _log_softmax_back(g: Array, out: Array, dim: int) -> Any:
+    result = _kernels.log_softmax_backward(g, out, dim)
+    if result is NotImplemented and is_half(out):
+        g, y = widened(g), widened(out)
+        return (g - np.exp(y) * g.sum(dim, keepdims=True)).astype(out.dtype)
+    return result
+
+
 def _along(make: Make) -> Samples:
     return [(make(2, 3), 1), (make(2, 3), 0), (make(2, 3, 2), 1), (make(4), -1), (make(), 0)]
 
@@ -66,7 +83,7 @@ softmax = general(
     vjp={
         "input": lambda g, out, dim: out * (g - (g * out).sum(dim, keepdim=True)),
     },
-    backward=(_kernels.softmax_backward, "g out dim"),
+    backward=(_softmax_back, "g out dim"),
     samples=_along,
     doc="exp(input), divided by its sum along dim.",
 )
@@ -74,7 +91,7 @@ log_softmax = general(
     "log_softmax(input, dim: plain, dtype=None)",
     _log_softmax,
     vjp={"input": lambda g, out, dim: g - out.exp() * g.sum(dim, keepdim=True)},
-    backward=(_kernels.log_softmax_backward, "g out dim"),
+    backward=(_log_softmax_back, "g out dim"),
     samples=_along,
     doc="The logarithm of softmax, exact where softmax is small.",
 )

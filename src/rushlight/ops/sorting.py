@@ -11,11 +11,11 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import is_half, listed, rounded, scalar_name, widened
+from ._arrays import listed, scalar_name, widened
 from ._kinds import composite, constant, general
 from ._op import OPS
-from .reduction import _axes, _checked_dim, _chosen, _put_along, _take_along, selecting
-from .shape import _dim, _squeeze_dim, reshape, unsqueeze
+from .extremes import _check_tensor, _checked_dim, _chosen, _take_along, selecting
+from .shape import _dim, reshape, unsqueeze
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
@@ -41,24 +41,33 @@ def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Arr
     return _chosen(a, _order(a, d, bool(descending)), d, True)
 
 
-_sort_op = selecting(
-    "_sort(input, dim: int, descending: bool, stable: bool)",
-    _sort,
-    keepdim=True,
-    method=False,
-    samples=lambda make: [(make(3, 4), -1, False, False), (make(3, 4), 0, True, True)],
-    doc="The entries of a dimension in order, and where each was.",
-)
+def _sorting(name: str, node: str) -> Any:
+    return selecting(
+        f"{name}(input, dim: int, descending: bool, stable: bool)",
+        _sort,
+        keepdim=True,
+        node=node,
+        outputs=named("sort", "values", "indices"),
+        method=False,
+        samples=lambda make: [(make(3, 4), -1, False, False), (make(3, 4), 0, True, True)],
+        doc="The entries of a dimension in order, and where each was.",
+    )
+
+
+_sort_op = _sorting("_sort", "SortBackward0")
+_stable_sort = _sorting("_stable_sort", "SortBackward1")
 
 
 @composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 0, True), (make(),)])
 def sort(
-    input: Any, dim: int = -1, descending: bool = False, stable: Any = False, *, out: Any = None
+    input: Any, dim: int = -1, descending: bool = False, stable: Any = None, *, out: Any = None
 ) -> Any:
     """The entries of a dimension in order, and where each was."""
+    _check_tensor("sort", input)
+    op = _sort_op if stable is None else _stable_sort
     if out is not None:
-        return _sort_op(input, dim, descending, stable, out=out)
-    return _sort_op(input, dim, descending, stable)
+        return op(input, dim, descending, stable, out=out)
+    return op(input, dim, descending, stable)
 
 
 @composite
@@ -75,11 +84,18 @@ def msort(input: Any) -> Any:
 
 def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
     if a.dtype.kind in "bc":
-        raise NotImplementedError(f"\"topk_cpu\" not implemented for '{scalar_name(a)}'")
+        kind = (
+            "topk does not support bool"
+            if a.dtype.kind == "b"
+            else " topk does not support complex"
+        )
+        raise RuntimeError(f"{kind} dtypes on CPU")
     d = _dim(dim, a.ndim)
     size = a.shape[d] if a.ndim else 1
     if not 0 <= k <= size:
-        raise RuntimeError(f"selected index k out of range. k is {k}; the dimension has {size} entries.")
+        raise RuntimeError(
+            f"selected index k out of range. k is {k}; the dimension has {size} entries."
+        )
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
     first = [slice(None)] * a.ndim
@@ -115,8 +131,14 @@ kthvalue = selecting(
 )
 
 
+def _refuse_complex(a: Array, kernel: str) -> None:
+    if a.dtype.kind == "c":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+
+
 def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The most frequent entry (the smallest of several), and its last place."""
+    _refuse_complex(a, "mode_cpu")
     d = _checked_dim("mode", a, dim)
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
@@ -127,7 +149,9 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     starts = np.ones(values.shape, bool)
     starts[..., 1:] = values[..., 1:] != values[..., :-1]
     length = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
-    at = length.argmax(-1, keepdims=True)  # the end of the first longest run: stable order puts its last place there
+    at = length.argmax(
+        -1, keepdims=True
+    )  # the end of the first longest run: stable order puts its last place there
     index = np.moveaxis(np.take_along_axis(order, at, -1), -1, d)
     return _chosen(a, index, d, keepdim)
 
@@ -144,7 +168,9 @@ mode = selecting(
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, how: str, skip_nan: bool) -> Any:
+def _quantile(
+    name: str, input: Any, q: Any, dim: Any, keepdim: bool, how: str, skip_nan: bool
+) -> Any:
     if input.numel() == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if input.dtype.name not in ("float32", "float64"):
@@ -169,15 +195,15 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, how: str, 
         raise RuntimeError(
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {how}"
         )
+    # The dimension goes last; where it is kept, a dimension of size 1 takes its place.
     ndim = input.ndim
     if dim is None:
-        flat, d = reshape(input, -1), 0
-        kept: list[int] = [1] * ndim
+        moved = reshape(input, [1] * (ndim if keepdim else 0) + [-1])
+    elif keepdim or not ndim:
+        moved = unsqueeze(input, -1).transpose(_dim(dim, ndim), -1) if ndim else reshape(input, 1)
     else:
-        d = _dim(dim, ndim)
-        flat = input if ndim else reshape(input, 1)
-        kept = [1 if i == d else n for i, n in enumerate(input.shape)]
-    values = _sort_op(flat.movedim(d, -1), -1, False, False)[0]
+        moved = input.movedim(_dim(dim, ndim), -1)
+    values = _sort_op(moved, -1, False, False)[0]
     size = values.shape[-1]
     nan = np.isnan(values._array)
     queries = reshape(q, -1)
@@ -202,10 +228,10 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, how: str, 
         high = np.ceil(np.broadcast_to(ranks._array, low.shape)).astype(np.int64)
         above = _take_along(values, _wrap(high), values.ndim - 1, True, True)
         result = OPS["lerp"].function(result, above, weight)
-    # One quantile a last entry: they become the first dimension, or go.
-    result = unsqueeze(result, 0).transpose(0, -1)
-    shape = kept if keepdim else [n for i, n in enumerate(kept) if dim is not None and i != d]
-    return reshape(result, shape if q.ndim == 0 else [q.shape[0], *shape])
+    # One quantile a last entry: with several, they become the first dimension.
+    if q.ndim:
+        result.unsqueeze_(0).transpose_(0, -1)
+    return result.squeeze_(-1)
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
@@ -231,7 +257,9 @@ def nanquantile(
 # ---- searching
 
 
-def _search(bounds: Array, values: Array, right: bool, side: Any, int32: bool, sorter: Any) -> Array:
+def _search(
+    bounds: Array, values: Array, right: bool, side: Any, int32: bool, sorter: Any
+) -> Array:
     if side is not None:
         if side not in ("left", "right"):
             raise RuntimeError(
@@ -243,6 +271,10 @@ def _search(bounds: Array, values: Array, right: bool, side: Any, int32: bool, s
                 "while right was True"
             )
         right = side == "right"
+    if bounds.dtype.kind in "bc":
+        raise NotImplementedError(
+            f"\"searchsorted_out_cpu\" not implemented for '{scalar_name(bounds)}'"
+        )
     if bounds.ndim == 0:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension")
     if bounds.ndim > 1 and (values.ndim != bounds.ndim or values.shape[:-1] != bounds.shape[:-1]):
@@ -307,20 +339,17 @@ def bucketize(
 ) -> Any:
     """Which of the intervals between boundaries each value lies in."""
     if boundaries.ndim != 1:
-        raise RuntimeError(
-            f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})"
-        )
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     more = {} if out is None else {"out": out}
     return _searchsorted(boundaries, _as_tensor(input, boundaries), right, None, out_int32, **more)
 
 
 # ---- distinct values
 
-_DISTINCT = "rushlight has no gradient for the distinct values of a tensor"
-
 
 def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Array]:
     """(values, where each element went, how many of each)."""
+    _refuse_complex(a, "unique")
     shape = a.shape
     if dim is None:
         rows = widened(a).reshape(-1)
@@ -346,16 +375,36 @@ def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Arra
     chosen = order[starts]
     if dim is None:
         return a.reshape(-1)[chosen], inverse.reshape(shape), counts
-    return np.ascontiguousarray(np.take(a, chosen, d)), inverse, counts
+    taken = np.ascontiguousarray(np.moveaxis(a, d, 0)[chosen])
+    return np.moveaxis(taken, 0, d), inverse, counts
 
 
-_unique = constant(
-    "_unique(input, dim: int, consecutive: bool)",
-    _distinct,
-    method=False,
-    out=False,
-    doc="Distinct elements or slices, where each went, and how many of each there are.",
-)
+def _no_gradient(name: str) -> Any:
+    def rule(g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented. Detach the tensor first, or gather the "
+            "values yourself with the indices of return_inverse=True."
+        )
+
+    return rule
+
+
+def _distinct_op(name: str, torch_name: str, node: str) -> Any:
+    return general(
+        f"{name}(input, dim: int, consecutive: bool)",
+        _distinct,
+        vjp={"input": _no_gradient(torch_name)},
+        node=node,
+        first_only=True,
+        method=False,
+        out=False,
+        doc="Distinct elements or slices, where each went, and how many of each there are.",
+    )
+
+
+_unique_all = _distinct_op("_unique_all", "_unique2", "Unique2Backward0")
+_unique_dim = _distinct_op("_unique_dim", "unique_dim", "UniqueDimBackward0")
+_unique_runs = _distinct_op("_unique_runs", "unique_consecutive", "UniqueConsecutiveBackward0")
 
 
 def _wanted(found: Any, inverse: bool, counts: bool) -> Any:
@@ -374,7 +423,8 @@ def unique(
     dim: Any = None,
 ) -> Any:
     """The distinct elements (or slices along dim) in order."""
-    return _wanted(_unique(input, dim, False), return_inverse, return_counts)
+    op = _unique_all if dim is None else _unique_dim
+    return _wanted(op(input, dim, False), return_inverse, return_counts)
 
 
 @composite
@@ -382,16 +432,23 @@ def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
     """The elements (or slices along dim) without repeats of the one before."""
-    return _wanted(_unique(input, dim, True), return_inverse, return_counts)
+    return _wanted(_unique_runs(input, dim, True), return_inverse, return_counts)
 
 
 @composite(method=False)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
     """Whether each element is among the test elements."""
     if isinstance(elements, Tensor):
         test_elements = _as_tensor(test_elements, elements)
     else:
         elements = _as_tensor(elements, test_elements)
+    for x in (elements, test_elements):
+        if x.dtype.category in (0, 3):
+            raise RuntimeError(
+                f"Unsupported input type encountered for isin(): {x.dtype.scalar_name}"
+            )
     return _isin(elements, test_elements, invert)
 
 

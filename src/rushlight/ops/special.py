@@ -1,6 +1,6 @@
 """Special functions (torch.special): gamma, log-odds, entropies, Bessel, the normal distribution.
 
-Where there is no kernel the values are computed in float64 by the classical means named at each function.
+Where there is no kernel the values are computed in float64, by the means named at each function.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._kinds import composite, pointwise, variant
-from ._op import OPS, namespace
-from ._portable import alias
-from ._samples import one, pair
+from ._arrays import default_float
+from ._kinds import composite, general, pointwise, variant
+from ._portable import add_method, alias
+from ._samples import one
 from ._trace import Symbol, Untraceable
-from .arithmetic import mul
-from .elementary import cos, erf, erfc, exp, log, log1p, round, sigmoid, sin
-from .elementary import erfinv, exp2, expm1
-from .selection import clamp, where
+from .elementary import cos, erf, erfc, erfinv, exp, exp2, expm1, log, log1p, round, sigmoid, sin
+from .powers import _log
+from .selection import where
 
 _PI = math.pi
 
@@ -43,9 +42,15 @@ def _special(
     signature: str, portable: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
 ) -> Any:
     half = {} if more.pop("halves", True) else {"half": refusal}
-    if portable and "forward" not in more and "kernel" not in more and _core.kernel_arity(signature.partition("(")[0]) < 0:
+    if (
+        portable
+        and "forward" not in more
+        and "kernel" not in more
+        and _core.kernel_arity(signature.partition("(")[0]) < 0
+    ):
         portable = _in_double(portable)
-    more = {"in_place": False, "method": False, "samples": one, "where": "special"} | more
+    options: dict[str, Any] = {"in_place": False, "method": False, "samples": one}
+    options |= {"where": "special"} | more
     return pointwise(
         signature,
         dtype="float",
@@ -53,7 +58,7 @@ def _special(
         partials=partials,
         refuses={"complex": refusal} | half,
         doc=doc,
-        **more,
+        **options,
     )
 
 
@@ -61,7 +66,7 @@ def _special(
 
 
 def _hurwitz(s: float, q: Any) -> Any:
-    """zeta(s, q) for q > 0 by Euler and Maclaurin: ten terms, then the integral and its corrections."""
+    """zeta(s, q), q > 0, by Euler and Maclaurin: ten terms, the integral and its corrections."""
     total = np.zeros_like(q)
     for k in range(10):
         total += (q + k) ** -s
@@ -94,9 +99,9 @@ def _zeta(x: Any, q: Any) -> Any:
                 return math.inf
             if x != math.floor(x):
                 return math.nan
-            n = int(math.ceil(-q))
+            n = math.ceil(-q)
             shifted = float(_hurwitz(x, np.float64(q + n)))
-            return shifted + sum((q + k) ** -x for k in range(n))
+            return shifted + math.fsum((q + k) ** -x for k in range(n))
         return float(_hurwitz(x, np.float64(q)))
 
     return np.vectorize(single, otypes=[np.float64])(x, q)
@@ -129,7 +134,7 @@ lgamma = _special(
     where="torch",
     domain=(0.5, 3.0),
 )
-digamma = _special(
+digamma: Any = _special(
     "digamma(input)",
     None,
     {"input": lambda input: _polygamma_op(input, 1)},
@@ -146,7 +151,7 @@ def _polygamma_values(a: Any, n: int) -> Any:
     return _polygamma(a.astype(np.float64), n).astype(a.dtype)
 
 
-_polygamma_op = pointwise(
+_polygamma_op: Any = pointwise(
     "_polygamma(input, n: order)",
     dtype="float",
     portable=_polygamma_values,
@@ -175,21 +180,26 @@ def polygamma(n: int, input: Any) -> Any:
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
-_core.Tensor.polygamma = lambda self, n: polygamma(n, self)
-_core.Tensor.polygamma_ = lambda self, n: self.copy_(polygamma(n, self))
+add_method("polygamma", lambda self, n: polygamma(n, self))
+add_method("polygamma_", lambda self, n: self.copy_(polygamma(n, self)))
 
 
-@composite(samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)])
-def mvlgamma(input: Any, p: int) -> Any:
-    """The logarithm of the multivariate gamma function of dimension p."""
+def _mvlgamma_values(a: Any, p: int) -> Any:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if a.dtype.kind in "biu":
+        a = a.astype(default_float())
     total = p * (p - 1) / 4 * math.log(_PI)
-    for j in range(p):
-        total = lgamma(input - j / 2) + total
-    return total
+    return sum(_kernel(lgamma, a - j / 2) for j in range(p)) + total
 
 
+mvlgamma = general(
+    "mvlgamma(input, p: number)",
+    _mvlgamma_values,
+    vjp={"input": lambda g, input, p: g * sum(digamma(input - j / 2) for j in range(p))},
+    samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
+    doc="The logarithm of the multivariate gamma function of dimension p.",
+)
 zeta = _special(
     "zeta(input: Operand, other)",
     _zeta,
@@ -204,11 +214,17 @@ zeta = _special(
 
 
 def _log_of(input: Any, other: Any) -> Any:
-    return where((input == 0) & (other <= 0), 0, log(other))
+    return where((input == 0) & (other <= 0), 0, _log(other))
 
 
 def _log1p_of(input: Any, other: Any) -> Any:
-    return where((input == 0) & (other <= -1), 0, log1p(other))
+    return where((input == 0) & (other <= -1), 0, _log1p(other))
+
+
+def _log1p(value: Any) -> Any:
+    if isinstance(value, (_core.Tensor, Symbol)):
+        return log1p(value)
+    return math.log1p(value) if value > -1 else -math.inf if value == -1 else math.nan
 
 
 def _xlogy_values(a: Any, b: Any) -> Any:
@@ -220,7 +236,14 @@ def _xlog1py_values(a: Any, b: Any) -> Any:
 
 
 def _log_product(
-    name: str, node: str, portable: Any, first: Any, second: Any, refusal: str, doc: str, **more: Any
+    name: str,
+    node: str,
+    portable: Any,
+    first: Any,
+    second: Any,
+    refusal: str,
+    doc: str,
+    **more: Any,
 ) -> Any:
     """A product with a logarithm, and its overloads for numbers."""
     signature = "{}(input: Operand, other)"
@@ -243,7 +266,9 @@ def _log_product(
             refusal,
             f"`{name}` with a number.",
             node=f"{node}{at}",
-            samples=lambda make, at=at: [(1.5, make(2, 3, low=0.5)) if at == 1 else (make(2, 3), 1.5)],
+            samples=lambda make, at=at: [
+                (1.5, make(2, 3, low=0.5)) if at == 1 else (make(2, 3), 1.5)
+            ],
             **hidden,
         )
         variant(op, param, "scalar", number)
@@ -278,7 +303,11 @@ xlog1py = _log_product(
 entr = _special(
     "entr(input)",
     None,
-    {"input": lambda input: where(input > 0, -log(input) - 1, where(input == 0, math.inf, math.nan))},
+    {
+        "input": lambda input: where(
+            input > 0, -log(input) - 1, where(input == 0, math.inf, math.nan)
+        )
+    },
     "entr_cpu",
     "-input * log(input), 0 at 0, -inf below.",
     forward=lambda input: where(
@@ -319,7 +348,9 @@ _logit_clamped = _special(
     },
     "logit_cpu",
     "`logit` with eps.",
-    forward=lambda input, eps: _odds(where(input < eps, eps, where(input > 1 - eps, 1 - eps, input))),
+    forward=lambda input, eps: _odds(
+        where(input < eps, eps, where(input > 1 - eps, 1 - eps, input))
+    ),
     node="LogitBackward0",
     samples=lambda make: [(make(2, 3, low=0.0, high=1.0), 0.1)],
 )
@@ -349,8 +380,8 @@ sinc = pointwise(
     doc="sin(pi input) / (pi input), 1 at 0.",
 )
 
-# ---- Bessel functions: the integral (1/pi) of e**(x cos t) cos(n t), by the trapezoidal rule, which converges
-# like the function's Fourier series; far out the asymptotic series.
+# ---- Bessel functions: the integral (1/pi) of e**(x cos t) cos(n t), by the trapezoidal rule,
+# which converges like the function's Fourier series; far out the asymptotic series.
 
 
 def _scaled_bessel_i(order: int) -> Any:
@@ -398,7 +429,7 @@ i0e = _special(
     "i0 divided by e ** |input|.",
     node="SpecialI0EBackward0",
 )
-i1 = _special(
+i1: Any = _special(
     "i1(input)",
     lambda a: _i1e(a) * np.exp(np.abs(a)),
     {"input": lambda input: i0(input) - _i1_over_x(input)},
@@ -413,7 +444,7 @@ def _i1e_slope(input: Any, out: Any) -> Any:
     return where(tiny, 0.5, i0e(input) - out * (input.sgn() + 1 / where(tiny, 1, input)))
 
 
-i1e = _special(
+i1e: Any = _special(
     "i1e(input)",
     _i1e,
     {"input": _i1e_slope},
@@ -457,6 +488,8 @@ for _order in (0, 1):
     )
 
 # ---- the normal distribution
+
+_INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
 def _erfcx_values(a: Any) -> Any:
@@ -507,7 +540,6 @@ log_ndtr = _special(
     halves=False,
     node="SpecialLogNdtrBackward0",
 )
-_INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
 def _ndtri_values(p: Any) -> Any:

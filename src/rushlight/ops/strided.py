@@ -12,6 +12,7 @@ also takes `layout`, the strides of that tensor (None: contiguous), and works on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from .. import _core
 from ._kinds import composite, linear
+from .shape import internal, reshape, t, transpose
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -95,7 +97,12 @@ def _scattered(g: Array, shape: Ints, size: Ints, stride: Ints, offset: int, lay
 
 
 def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
-    if layout is None and offset >= 0 and g.flags.c_contiguous and _reach(size, stride) + offset <= g.size:
+    if (
+        layout is None
+        and offset >= 0
+        and g.flags.c_contiguous
+        and _reach(size, stride) + offset <= g.size
+    ):
         return _kernels.strided(g, size, stride, offset).copy()  # type: ignore[no-any-return]
     place = _Place(g.shape, size, stride, offset, layout)
     if layout is not None and _overlapping(g.shape, layout):
@@ -136,7 +143,10 @@ _strided_backward = linear(
     backward=(_gathered, "g size stride storage_offset layout"),
     method=False,
     out=False,
-    samples=lambda make: [(make(2, 2), (3, 4), (2, 2), (4, 1), 1), (make(2, 3), (3, 4), (2, 3), (1, 1), 0)],
+    samples=lambda make: [
+        (make(2, 2), (3, 4), (2, 2), (4, 1), 1),
+        (make(2, 3), (3, 4), (2, 3), (1, 1), 0),
+    ],
     doc="Zeros of a shape, with the input added where `strided_view` shows it.",
 )
 
@@ -183,30 +193,40 @@ _strided_zeroed = linear(
 )
 
 
-def _both_parts(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> tuple[Array, Array]:
-    return _with_part(g, 0, size, stride, offset, layout), _gathered(g, size, stride, offset, layout)
+def _both_parts(
+    g: Array, size: Ints, stride: Ints, offset: int, layout: Any
+) -> tuple[Array, Array]:
+    return _with_part(g, 0, size, stride, offset, layout), _gathered(
+        g, size, stride, offset, layout
+    )
 
 
-view_scatter = linear(
-    "view_scatter(input, src: Tensor, size: shape, stride: shape, storage_offset: int, layout=None)",
-    _with_part,
-    transpose={
-        "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
-            g, size, stride, storage_offset, layout
-        ),
-        "src": lambda g, size, stride, storage_offset, layout: _strided_gather(
-            g, size, stride, storage_offset, layout
-        ),
-    },
-    backward=(_both_parts, "g size stride storage_offset layout"),
-    node="CopySlices",
-    method=False,
-    out=False,
-    samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
-    doc="The tensor with the place of a strided view overwritten.",
-)
+def _scattering(name: str, node: str) -> Any:
+    return linear(
+        f"{name}(input, src: Tensor, size: shape, stride: shape, storage_offset: int, layout=None)",
+        _with_part,
+        transpose={
+            "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
+                g, size, stride, storage_offset, layout
+            ),
+            "src": lambda g, size, stride, storage_offset, layout: _strided_gather(
+                g, size, stride, storage_offset, layout
+            ),
+        },
+        backward=(_both_parts, "g size stride storage_offset layout"),
+        node=node,
+        method=False,
+        out=False,
+        samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
+        doc="The tensor with the place of a strided view overwritten.",
+    )
+
+
+view_scatter = _scattering("view_scatter", "CopySlices")
+_as_strided_scatter = _scattering("_as_strided_scatter", "AsStridedScatterBackward0")
 
 _core.register(callbacks={"strided_view": strided_view, "view_scatter": view_scatter})
+internal("strided_view", "view_scatter")
 
 
 def _layout_of(a: Array) -> Any:
@@ -227,7 +247,9 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
-def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
     array = input._array
     offset = 0
@@ -238,4 +260,138 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
             f"slice size = {list(size)}"
         )
-    return view_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
+    return _as_strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
+
+
+# ---- in place: the same tensor seen with another shape from now on
+
+
+def _reseat(self: Any, seen: Any, *args: Any) -> Any:
+    """Give `self` the array and the history of the view `seen(self, *args)`."""
+    if self.requires_grad and _core.is_grad_enabled():
+        _core.check_in_place(self, True)
+    made = seen(self, *args)
+    node = made.grad_fn  # before the write is counted, which makes a view's history out of date
+    self._array = made._array
+    self._bump_version()
+    if node is not None:
+        _core.rebase(self, node, 0)
+    return self
+
+
+def _reshaping(signature: str, kernel: Any, back: Any, node: str) -> Any:
+    """The op that an in-place form records: like the one of its name, under another node."""
+    return linear(
+        signature,
+        kernel,
+        transpose={"input": back},
+        node=node,
+        view=True,
+        method=False,
+        out=False,
+        doc="What the in-place form of a view records.",
+    )
+
+
+def _to_shape(g: Any, input_shape: Any) -> Any:
+    return reshape(g, input_shape)
+
+
+_t_in_place = _reshaping("_t_in_place(input)", _kernels.t, lambda g: t(g), "TBackward1")
+_transpose_in_place = _reshaping(
+    "_transpose_in_place(input, dim0: int, dim1: int)",
+    _kernels.transpose,
+    lambda g, dim0, dim1: transpose(g, dim0, dim1),
+    "TransposeBackward1",
+)
+_unsqueeze_in_place = _reshaping(
+    "_unsqueeze_in_place(input, dim: int)", _kernels.unsqueeze, _to_shape, "UnsqueezeBackward1"
+)
+_squeeze_in_place = _reshaping(
+    "_squeeze_in_place(input)", _kernels.squeeze, _to_shape, "SqueezeBackward3"
+)
+_squeeze_dim_in_place = _reshaping(
+    "_squeeze_dim_in_place(input, dim: int)", _kernels.squeeze, _to_shape, "SqueezeBackward4"
+)
+_squeeze_dims_in_place = _reshaping(
+    "_squeeze_dims_in_place(input, dim: dims)", _kernels.squeeze, _to_shape, "SqueezeBackward5"
+)
+
+
+def t_(self: Any) -> Any:
+    """In-place version of `t`."""
+    return _reseat(self, _t_in_place)
+
+
+def transpose_(self: Any, dim0: int, dim1: int) -> Any:
+    """In-place version of `transpose`."""
+    return _reseat(self, _transpose_in_place, dim0, dim1)
+
+
+def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
+    """In-place version of `swapaxes`."""
+    return _reseat(self, _transpose_in_place, axis0, axis1)
+
+
+def unsqueeze_(self: Any, dim: int) -> Any:
+    """In-place version of `unsqueeze`."""
+    return _reseat(self, _unsqueeze_in_place, dim)
+
+
+def squeeze_(self: Any, dim: Any = None) -> Any:
+    """In-place version of `squeeze`."""
+    if dim is None:
+        return _reseat(self, _squeeze_in_place)
+    several = isinstance(dim, (tuple, list))
+    return _reseat(self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
+
+
+def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """In-place version of `as_strided`."""
+    return _reseat(self, as_strided, size, stride, storage_offset)
+
+
+def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+    """Another size, elements kept in storage order; new ones are unset. Not for tensors with a gradient."""
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    size = tuple([n.__index__() for n in given])
+    for n in size:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+    array = self._array
+    if array.shape == size:
+        return self
+    wanted = math.prod(size)
+    held = array
+    while isinstance(held.base, np.ndarray):
+        held = held.base
+    offset = _kernels.storage_offset(array)
+    if held.flags.c_contiguous and held.dtype == array.dtype and offset + wanted <= held.size:
+        self._array = _kernels.strided(array, size, _contiguous_strides(size), 0)
+    else:
+        grown = np.empty(wanted, array.dtype)
+        flat = held.reshape(-1)[offset:] if held.flags.c_contiguous else array.reshape(-1)
+        grown[: min(flat.size, wanted)] = flat[:wanted].view(array.dtype)
+        self._array = grown.reshape(size)
+    return self
+
+
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """`resize_` to the size of another tensor."""
+    return resize_(self, the_template.shape)
+
+
+for _method in (
+    t_,
+    transpose_,
+    swapaxes_,
+    unsqueeze_,
+    squeeze_,
+    as_strided_,
+    resize_,
+    resize_as_,
+):
+    setattr(Tensor, _method.__name__, _method)
+Tensor.swapdims_ = swapaxes_

@@ -86,7 +86,7 @@ class Adam(FusedOptimizer):
                 if own and not isinstance(own["step"], rl.Tensor):
                     own["step"] = rl.tensor(float(own["step"]), dtype=rl.float32)
 
-    def _start(self, p: Tensor, amsgrad: bool) -> dict[str, Tensor]:
+    def _start(self, p: Tensor, amsgrad: bool) -> Any:
         """The state of a parameter that has not been stepped yet."""
         state = self.state[p]
         state["step"] = rl.tensor(0.0, dtype=rl.float32)

@@ -180,7 +180,7 @@ def _note_steps(optimizer: Any) -> None:
     inner = optimizer.step
     # A bound method would make the optimizer own a function that owns the optimizer.
     function = getattr(inner, "__func__", None)
-    bound = inner if function is None else None
+    bound: Any = inner if function is None else None
     owner = weakref.ref(optimizer)
 
     def step(*args: Any, **kwargs: Any) -> Any:

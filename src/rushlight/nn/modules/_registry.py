@@ -111,7 +111,7 @@ class LazyHooks:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, module: Module | None, owner: type) -> Any:
+    def __get__(self, module: Any, owner: type) -> Any:
         if module is None:
             return self
         hooks: OrderedDict[int, Any] = OrderedDict()

@@ -200,7 +200,7 @@ class Softplus(_Settings):
 class Hardtanh(_Settings):
     """clamp(x, min_val, max_val)."""
 
-    _shown = ("min_val", "max_val")
+    _shown: tuple[str, ...] = ("min_val", "max_val")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()

@@ -28,7 +28,8 @@ class _Numbered(Module):
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         """Makes `modules` the children, in order."""
-        self._modules = {str(i): module for i, module in enumerate(modules)}
+        self.__dict__["_modules"].clear()
+        self._modules.update({str(i): module for i, module in enumerate(modules)})
 
     def _name(self, index: Any) -> str:
         """The name of the child at a position (names need not be numbers in a Sequential)."""

@@ -227,7 +227,8 @@ class RNNBase(Module):
         values = [getattr(self, name) for name in self._all_weights[place]]
         projection = values.pop() if self.proj_size > 0 else None
         w_ih, w_hh, *biases = values
-        return Weights(w_ih, w_hh, *(biases or (None, None)), projection)
+        b_ih, b_hh = biases or (None, None)
+        return Weights(w_ih, w_hh, b_ih, b_hh, projection)
 
     def _zeros(self, input: Tensor, batch: int) -> tuple[Tensor, ...]:
         """The state to start from where none is given."""

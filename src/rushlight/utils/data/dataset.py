@@ -169,7 +169,7 @@ def random_split(
 ) -> list[Subset[Any]]:
     """Splits a dataset at random into parts of the given lengths, or fractions that sum to 1."""
     size = len(dataset)
-    sizes = list(lengths)
+    sizes: list[Any] = list(lengths)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):
             if fraction < 0 or fraction > 1:
@@ -188,6 +188,6 @@ def random_split(
     order = rl.randperm(size, generator=generator).tolist()
     ends = list(accumulate(sizes))
     return [
-        Subset(dataset, order[end - length : end])  # type: ignore[misc]
+        Subset(dataset, order[end - length : end])
         for end, length in zip(ends, sizes, strict=True)
     ]

@@ -1,0 +1,613 @@
+"""Changing the size of images: padding, interpolation, and moving channels into space.
+
+Interpolation works along one dimension at a time: every output is a weighted sum of a few inputs ("taps"), so forward is a
+gather and its transpose a sum over runs of equal places. Padding other than with a constant is a gather by index too.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ._arrays import Array, listed, rounded, widened
+from ._kinds import composite, general, linear
+from ._op import namespace
+
+_Ints = tuple[int, ...]
+_nn = namespace("nn")
+
+# ---- taps: out[i] = sum over t of weights[t, i] * in[places[t, i]] along one dimension
+
+
+def _gathered(x: Array, places: Array, weights: Array | None, axis: int) -> Array:
+    out = None
+    for t in range(places.shape[0]):
+        part = np.take(x, places[t], axis)
+        if weights is not None:
+            shape = [1] * x.ndim
+            shape[axis] = -1
+            part = part * weights[t].astype(x.dtype).reshape(shape)
+        out = part if out is None else out + part
+    return np.ascontiguousarray(out)
+
+
+def _summed(g: Array, places: Array, weights: Array | None, axis: int, size: int) -> Array:
+    """The transpose: every gradient goes back to the places that it came from."""
+    shape = list(g.shape)
+    shape[axis] = size
+    out = np.zeros(shape, g.dtype)
+    for t in range(places.shape[0]):
+        part = g
+        if weights is not None:
+            wide = [1] * g.ndim
+            wide[axis] = -1
+            part = g * weights[t].astype(g.dtype).reshape(wide)
+        row = places[t]
+        order = np.argsort(row, kind="stable")
+        row = row[order]
+        if not row.size:
+            continue
+        starts = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
+        sums = np.add.reduceat(np.take(part, order, axis), starts, axis)
+        at = [slice(None)] * g.ndim
+        at[axis] = row[starts]  # type: ignore[call-overload]
+        out[tuple(at)] += sums
+    return out
+
+
+def _resample(x: Array, taps: Any) -> Array:
+    wide = widened(x)
+    for axis, (places, weights) in taps:
+        wide = _gathered(wide, places, weights, axis)
+    return rounded(np.ascontiguousarray(wide), x)
+
+
+def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
+    wide = widened(g)
+    for axis, (places, weights) in reversed(taps):
+        wide = _summed(wide, places, weights, axis, shape[axis])
+    return rounded(np.ascontiguousarray(wide), g)
+
+
+def _resampling(name: str, node: str) -> Any:
+    """A pair of ops, each the other's transpose, under torch's name of the node."""
+    op = linear(
+        f"{name}(input, taps: plain)",
+        _resample,
+        transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
+        node=node,
+        method=False,
+        doc="Weighted sums of a few inputs along dimensions.",
+    )
+    back = linear(
+        f"{name}_transpose(input, taps: plain, shape: plain)",
+        _resample_back,
+        transpose={"input": lambda g, taps: op(g, taps)},
+        node=node.replace("Backward0", "BackwardBackward0"),
+        method=False,
+        doc="The transpose of weighted sums along dimensions.",
+    )
+    return op
+
+
+# ---- padding
+
+
+def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+    widths = [(0, 0)] * x.ndim
+    cut = [slice(None)] * x.ndim
+    for i in range(len(pad) // 2):
+        axis = x.ndim - 1 - i
+        before, after = pad[2 * i], pad[2 * i + 1]
+        widths[axis] = (max(before, 0), max(after, 0))
+        cut[axis] = slice(max(-before, 0), x.shape[axis] - max(-after, 0))
+    inner = x[tuple(cut)]
+    shape = [n + a + b for n, (a, b) in zip(inner.shape, widths, strict=True)]
+    if value:
+        out = np.empty(shape, x.dtype)
+        out[...] = np.asarray(value).astype(x.dtype)
+    else:
+        out = np.zeros(shape, x.dtype)
+    out[tuple(slice(a, a + n) for (a, _), n in zip(widths, inner.shape, strict=True))] = inner
+    return out
+
+
+constant_pad_nd = general(
+    "constant_pad_nd(input, pad: plain, value=0)",
+    _constant_pad,
+    vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
+    method=False,
+    samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
+    doc="The tensor with a border of a constant; a negative width cuts.",
+)
+
+
+def _reflected(n: int, before: int, after: int) -> Array:
+    i = np.abs(np.arange(-before, n + after))
+    return np.where(i >= n, 2 * (n - 1) - i, i)
+
+
+def _replicated(n: int, before: int, after: int) -> Array:
+    return np.clip(np.arange(-before, n + after), 0, n - 1)
+
+
+def _wrapped(n: int, before: int, after: int) -> Array:
+    return np.arange(-before, n + after) % n
+
+
+_pads = {
+    (mode, n): _resampling(f"_{mode}_pad{n}d", f"{node}{n}DBackward0")
+    for mode, node in (
+        ("reflect", "ReflectionPad"),
+        ("replicate", "ReplicationPad"),
+        ("circular", "CircularPad"),
+    )
+    for n in (1, 2, 3)
+}
+_PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+
+
+def _border(input: Any, pad: _Ints, mode: str) -> Any:
+    n = len(pad) // 2
+    if input.ndim not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    taps = []
+    for i in range(n):
+        axis = input.ndim - 1 - i
+        before, after = pad[2 * i], pad[2 * i + 1]
+        size = input.shape[axis]
+        if mode == "reflect" and (before >= size or after >= size):
+            raise RuntimeError(
+                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: "
+                f"padding ({before}, {after}) at dimension {axis} of input {listed(input.shape)}"
+            )
+        if mode == "circular" and (before > size or after > size):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        places = _PLACES[mode](size, max(before, 0), max(after, 0))
+        places = places[max(-before, 0) : places.size - max(-after, 0)]
+        taps.append((axis, (places[None], None)))
+    return _pads[mode, n](input, tuple(taps))
+
+
+@composite(where="nn", method=False)
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """A border around the last dimensions: widths (last before, last after, the one before it, ...)."""
+    widths = tuple(int(p) for p in pad)
+    if len(widths) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(widths) > 2 * input.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(widths)} and input of dimension {input.ndim}"
+        )
+    if mode == "constant":
+        for i in range(len(widths) // 2):
+            size = input.shape[input.ndim - 1 - i]
+            left = size + min(widths[2 * i], 0) + min(widths[2 * i + 1], 0)
+            if left < 0:
+                raise RuntimeError("narrow(): length must be non-negative.")
+        return constant_pad_nd(input, widths, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in _PLACES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return _border(input, widths, mode)
+
+
+# ---- interpolation
+
+_MODES = ("nearest", "linear", "bilinear", "bicubic", "trilinear", "area", "nearest-exact")
+_NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+
+
+def _ratio(n: int, out: int, scale: float | None) -> float:
+    """How far one output moves on the input."""
+    return 1.0 / scale if scale else n / out
+
+
+@functools.lru_cache(maxsize=256)
+def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> Any:
+    # In float32, as torch computes the places.
+    step = np.float32(_ratio(n, out, scale))
+    i = np.arange(out, dtype=np.float32)
+    places = np.floor((i + np.float32(0.5)) * step if exact else i * step).astype(np.int64)
+    return np.minimum(places, n - 1)[None], None
+
+
+def _centres(n: int, out: int, scale: float | None, corners: bool) -> Array:
+    """Where the outputs lie on the input's axis."""
+    i = np.arange(out, dtype=np.float64)
+    if corners:
+        return i * ((n - 1) / (out - 1) if out > 1 else 0.0)
+    return (i + 0.5) * _ratio(n, out, scale) - 0.5
+
+
+@functools.lru_cache(maxsize=256)
+def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
+    x = np.maximum(_centres(n, out, scale, corners), 0.0)
+    low = np.minimum(x.astype(np.int64), n - 1)
+    high = np.minimum(low + 1, n - 1)
+    part = x - low
+    return np.stack([low, high]), np.stack([1 - part, part])
+
+
+def _cubic(x: Array, a: float) -> Array:
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+@functools.lru_cache(maxsize=256)
+def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
+    x = _centres(n, out, scale, corners)
+    base = np.floor(x).astype(np.int64)
+    part = x - base
+    places = np.stack([np.clip(base + t, 0, n - 1) for t in (-1, 0, 1, 2)])
+    return places, np.stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
+
+
+@functools.lru_cache(maxsize=256)
+def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic: bool) -> Any:
+    """Weights over a support that grows with the reduction in size."""
+    step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
+    stretch = max(step, 1.0)
+    reach = (2.0 if cubic else 1.0) * stretch
+    centre = step * (np.arange(out) + 0.5)
+    first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + reach + 0.5).astype(np.int64), n)
+    count = int((last - first).max())
+    places = first[None] + np.arange(count)[:, None]
+    x = (places - centre[None] + 0.5) / stretch
+    weights = _cubic(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0.0)
+    weights = np.where(places < last[None], weights, 0.0)
+    return np.minimum(places, n - 1), weights / weights.sum(0)
+
+
+_upsamples = {
+    (mode, n): _resampling(f"_upsample_{name.lower()}{n}d", f"Upsample{name}{n}D{aa}Backward0")
+    for mode, name, sizes, aa in (
+        ("nearest", "Nearest", (1, 2, 3), ""),
+        ("nearest-exact", "NearestExact", (1, 2, 3), ""),
+        ("linear", "Linear", (1,), ""),
+        ("bilinear", "Bilinear", (2,), ""),
+        ("trilinear", "Trilinear", (3,), ""),
+        ("bicubic", "Bicubic", (2,), ""),
+    )
+    for n in sizes
+}
+_upsamples["bilinear-aa", 2] = _resampling("_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0")
+_upsamples["bicubic-aa", 2] = _resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
+
+
+def _target(
+    input: Any, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[list[int], list[float | None]]:
+    """The wanted sizes, and the factors that places are computed with (None: from the sizes)."""
+    n = input.ndim - 2
+    spatial = [int(s) for s in input.shape[2:]]
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if isinstance(size, (tuple, list)):
+            if len(size) != n:
+                raise ValueError(
+                    "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                    f"dimensions of {spatial} and output size of {size}. Please provide input tensor in (N, C, d1, d2, "
+                    "...,dK) format and output size in (o1, o2, ...,oK) format."
+                )
+            return [int(s) for s in size], [None] * n
+        return [int(size)] * n, [None] * n
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if isinstance(scale_factor, (tuple, list)):
+        if len(scale_factor) != n:
+            raise ValueError(
+                "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {spatial} and scale_factor of shape {scale_factor}. Please provide input tensor in "
+                "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+            )
+        factors = [float(f) for f in scale_factor]
+    else:
+        factors = [float(scale_factor)] * n
+    wanted = [math.floor(s * f) for s, f in zip(spatial, factors, strict=True)]
+    return wanted, [None] * n if recompute else list(factors)
+
+
+def _check_sizes(spatial: Sequence[int], wanted: Sequence[int]) -> None:
+    if min(spatial) > 0 and min(wanted) > 0:
+        return
+    names = {1: ("W",), 2: ("H", "W"), 3: ("D", "H", "W")}[len(wanted)]
+
+    def text(sizes: Sequence[int]) -> str:
+        return ", ".join(f"{name}: {v}" for name, v in zip(names, sizes, strict=True))
+
+    raise RuntimeError(
+        f"Input and output sizes should be greater than 0, but got input ({text(spatial)}) output ({text(wanted)})"
+    )
+
+
+@composite(where="nn", method=False)
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: "
+                "linear | bilinear | bicubic | trilinear"
+            )
+    elif align_corners is None:
+        align_corners = False
+    n = input.ndim - 2
+    if n not in (1, 2, 3) or mode not in _MODES:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            "linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact "
+            f"(got {mode})"
+        )
+    wanted, factors = _target(input, size, scale_factor, recompute_scale_factor)
+    if antialias and not (mode in ("bilinear", "bicubic") and n == 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if mode in _NEEDS and _NEEDS[mode] != input.ndim:
+        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_NEEDS[mode]}D input")
+    _check_sizes(input.shape[2:], wanted)
+    if mode == "area":
+        return _nn[f"adaptive_avg_pool{n}d"](input, wanted)
+    taps = []
+    for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
+        have = int(have)
+        if mode in ("nearest", "nearest-exact"):
+            tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
+        elif antialias:
+            tap = _antialias_taps(have, out, factor, bool(align_corners), mode == "bicubic")
+        elif mode == "bicubic":
+            tap = _cubic_taps(have, out, factor, bool(align_corners))
+        else:
+            tap = _linear_taps(have, out, factor, bool(align_corners))
+        taps.append((i + 2, tap))
+    return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
+
+
+@composite(where="nn", method=False)
+def upsample(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """`interpolate` under its older name."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+# ---- channels into space
+
+
+def _shuffle(x: Array, r: int) -> Array:
+    *lead, c, h, w = x.shape
+    n = len(lead)
+    t = x.reshape(*lead, c // (r * r), r, r, h, w)
+    t = t.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return np.ascontiguousarray(t).reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def _unshuffle(x: Array, r: int) -> Array:
+    *lead, c, h, w = x.shape
+    n = len(lead)
+    t = x.reshape(*lead, c, h // r, r, w // r, r)
+    t = t.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return np.ascontiguousarray(t).reshape(*lead, c * r * r, h // r, w // r)
+
+
+_pixel_shuffle = linear(
+    "_pixel_shuffle(input, r: plain)",
+    _shuffle,
+    transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
+    method=False,
+    samples=lambda make: [(make(1, 4, 2, 3), 2)],
+    doc="Channels as the pixels of r by r blocks.",
+)
+_pixel_unshuffle = linear(
+    "_pixel_unshuffle(input, r: plain)",
+    _unshuffle,
+    transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
+    method=False,
+    samples=lambda make: [(make(1, 2, 4, 2), 2)],
+    doc="The pixels of r by r blocks as channels.",
+)
+
+
+@composite(method=False)
+def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    if input.shape[-3] % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
+        )
+    return _pixel_shuffle(input, r)
+
+
+@composite(method=False)
+def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+    """The inverse of `pixel_shuffle`."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    *_, h, w = input.shape
+    for name, size in (("height", h), ("width", w)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
+                f"but input.size({-2 if name == 'height' else -1})={size} is not divisible by {r}"
+            )
+    return _pixel_unshuffle(input, r)
+
+
+@composite(method=False)
+def channel_shuffle(input: Any, groups: int) -> Any:
+    """The channels dealt out from groups, one of each in turn."""
+    n, c = input.shape[:2]
+    if c % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
+    rest = input.shape[2:]
+    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
+
+
+_nn.update(pixel_shuffle=pixel_shuffle, pixel_unshuffle=pixel_unshuffle, channel_shuffle=channel_shuffle)
+
+# ---- sampling at given places
+
+
+@composite(where="nn", method=False)
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
+            stacklevel=2,
+        )
+        align_corners = False
+    dtype = theta.dtype.numpy
+
+    def axis(n: int) -> Array:
+        if n <= 1:
+            return np.zeros(n, dtype)
+        line = np.linspace(-1, 1, n, dtype=dtype)
+        return line if align_corners else line * ((n - 1) / n)
+
+    spatial = [int(s) for s in size[2:]]
+    axes = np.meshgrid(*(axis(n) for n in spatial), indexing="ij")
+    base = np.stack([*reversed(axes), np.ones(spatial, dtype)], -1).astype(dtype)
+    flat = _core.wrap(base.reshape(1, -1, base.shape[-1]))
+    return (flat @ theta.mT).reshape(theta.shape[0], *spatial, len(spatial))
+
+
+@composite(where="nn", method=False)
+def grid_sample(
+    input: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Any:
+    """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1, 1]."""
+    if mode not in ("bilinear", "nearest"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+            f"but got: '{padding_mode}'"
+        )
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
+            stacklevel=2,
+        )
+        align_corners = False
+    n, c = input.shape[:2]
+    spatial = [int(s) for s in input.shape[2:]]
+    d = len(spatial)
+    places = []
+    for k, size in enumerate(spatial):
+        x = grid.select(-1, d - 1 - k)
+        x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) / 2
+        if padding_mode == "border":
+            x = x.clamp(0, size - 1)
+        elif padding_mode == "reflection":
+            x = _mirror(x, size, align_corners).clamp(0, size - 1)
+        places.append(x)
+    flat = input.reshape(n, c, -1)
+    out_shape = [int(s) for s in grid.shape[1:-1]]
+    total = None
+    corners = [()] if mode == "nearest" else [()]
+    for _ in range(0 if mode == "nearest" else d):
+        corners = [(*corner, bit) for corner in corners for bit in (0, 1)]
+    for corner in corners:
+        weight: Any = 1.0
+        index = np.zeros((n, *out_shape), np.int64)
+        inside = np.ones((n, *out_shape), bool)
+        for k, (x, size) in enumerate(zip(places, spatial, strict=True)):
+            values = x._array
+            if mode == "nearest":
+                at = np.rint(values).astype(np.int64)
+            else:
+                low = np.floor(values)
+                at = low.astype(np.int64) + corner[k]
+                part = x - _core.wrap(low)
+                weight = weight * (part if corner[k] else 1 - part)
+            inside &= (at >= 0) & (at < size)
+            index = index * size + np.clip(at, 0, size - 1)
+        picked = flat.gather(2, _core.wrap(np.broadcast_to(index.reshape(n, 1, -1), (n, c, index[0].size)).copy()))
+        picked = picked.reshape(n, c, *out_shape)
+        if not inside.all():
+            picked = picked.masked_fill(_core.wrap(~inside[:, None]), 0.0)
+        if mode != "nearest":
+            picked = picked * weight.unsqueeze(1)
+        total = picked if total is None else total + picked
+    return total
+
+
+def _mirror(x: Any, size: int, corners: bool) -> Any:
+    low, high = (0.0, 2.0 * (size - 1)) if corners else (-1.0, 2.0 * size - 1)
+    if high <= low:
+        return x * 0
+    half, span = low / 2, (high - low) / 2
+    away = (x - half).abs()
+    turns = np.floor(away._array / span)
+    rest = away - _core.wrap((turns * span).astype(away._array.dtype))
+    odd = _core.wrap(turns % 2 == 1)
+    return _torch_where(odd, span - rest + half, rest + half)
+
+
+def _torch_where(condition: Any, a: Any, b: Any) -> Any:
+    return namespace("torch")["where"](condition, a, b)
+
+
+__all__ = ["affine_grid", "channel_shuffle", "grid_sample", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "upsample"]
