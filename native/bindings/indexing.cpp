@@ -12,6 +12,8 @@
 
 namespace rushlight {
 
+const char* scalar_name(DType dtype);  // core
+
 namespace {
 
 std::string sizes_text(int ndim, const npy_intp* shape) {
@@ -189,6 +191,24 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return out.release();
 }
 
+// First and one-past-last byte.
+void bounds(const Array& a, const char*& low, const char*& high) {
+  low = high = a.data;
+  for (int i = 0; i < a.ndim; i++) {
+    const npy_intp reach = a.strides[i] * (a.shape[i] - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  high += item_size(a.dtype);
+}
+
+bool share_memory(const Array& a, const Array& b) {
+  if (a.size() == 0 || b.size() == 0) return false;
+  const char *a_low, *a_high, *b_low, *b_high;
+  bounds(a, a_low, a_high);
+  bounds(b, b_low, b_high);
+  return a_low < b_high && b_low < a_high;
+}
+
 // Values of the places' shape: `one` element for all, or contiguous. They never share memory with `x`.
 Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one) {
   one = values.size() == 1;
@@ -209,16 +229,7 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
     if (!full || PyArray_CopyInto(array_of(full), array_of(owner)) < 0) return Ref();
     return full;
   }
-  if (array_of(owner) == values.array) {
-    const char* low = values.data;
-    const char* high = low + values.size() * item_size(values.dtype);
-    const char *x_low = x.data, *x_high = x.data + item_size(x.dtype);
-    for (int i = 0; i < x.ndim; i++) {
-      const npy_intp reach = x.strides[i] * (x.shape[i] - 1);
-      (reach < 0 ? x_low : x_high) += reach;
-    }
-    if (low < x_high && x_low < high) return Ref(PyArray_NewCopy(values.array, NPY_CORDER));
-  }
+  if (array_of(owner) == values.array && share_memory(x, values)) return Ref(PyArray_NewCopy(values.array, NPY_CORDER));
   return owner;
 }
 
@@ -232,13 +243,18 @@ PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
       !array_argument(args[4], "index_put", values) || !bool_argument(args[5], accumulate)) {
     return nullptr;
   }
-  if (values.dtype != x.dtype || !PyArray_ISALIGNED(x.array)) return not_implemented();
+  if (!PyArray_ISALIGNED(x.array)) return not_implemented();
   if (PyArray_FailUnlessWriteable(x.array, "the written array") < 0) return nullptr;
   Indexed in;
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
   bool one;
   Ref from = values_for(values, x, in, one);
   if (!from) return nullptr;
+  if (values.dtype != x.dtype) {
+    PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s "
+                 "for the source.", scalar_name(x.dtype), scalar_name(values.dtype));
+    return nullptr;
+  }
   if (in.total == 0) return none();
   const char* data = PyArray_BYTES(array_of(from));
   bool done;
@@ -277,6 +293,8 @@ PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   return done ? out.release() : not_implemented();
 }
+
+}  // namespace
 
 // linear_index(sizes, arrays, counts, check): the arrays, broadcast together, as one index that counts through the sizes row by
 // row. counts: how many dimensions each stands for, which only the messages need. Without check any index is taken: where the
@@ -355,78 +373,156 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return out.release();
 }
 
+namespace {
+
 // ---------------------------------------------------------------- gather and scatter
 
-// Whether every index lies in [0, size); raises otherwise.
-bool check_picks(const Array& index, int dim, npy_intp size) {
-  const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
+// These have one answer to everything that is not in order, NotImplemented: the Python side then finds out what to say.
+
+// Whether every index lies in [0, size).
+bool in_range(const Array& index, npy_intp size) {
+  const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
   const npy_intp n = index.size();
-  for (npy_intp i = 0; i < n; i++) {
-    if (values[i] < 0 || values[i] >= size) {
-      PyErr_Format(PyExc_RuntimeError, "index %lld is out of bounds for dimension %d with size %zd",
-                   static_cast<long long>(values[i]), dim, static_cast<Py_ssize_t>(size));
-      return false;
-    }
-  }
-  return true;
+  uint64_t outside = 0;
+  for (npy_intp i = 0; i < n; i++) outside |= values[i] >= static_cast<uint64_t>(size);
+  return outside == 0;
 }
 
-// gather(x, dim, index): all of at least one dimension, index no larger than x outside dim (the caller checks).
-PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("gather", n, 3, 3)) return nullptr;
-  Array x, index;
+// x, dim, index of gather and scatter; `src` may be null.
+struct Scattering {
+  Array x, index, src;
   Ref index_owner;
-  if (!array_argument(args[0], "gather", x) || !index_argument(args[2], "gather", index_owner, index)) return nullptr;
-  const int dim = dim_argument(args[1], x.ndim);
-  if (dim < 0) return nullptr;
-  if (x.ndim != index.ndim || x.ndim == 0 || !PyArray_ISALIGNED(x.array)) return not_implemented();
-  for (int d = 0; d < x.ndim; d++) {
-    if (d != dim && index.shape[d] > x.shape[d]) return not_implemented();
+  int dim = 0;
+
+  // 1 in order, 0 not, -1 exception.
+  int read(PyObject* x_object, PyObject* dim_object, PyObject* index_object, PyObject* src_object) {
+    if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
+    if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
+    if (x.ndim == 0 || x.ndim != index.ndim || !PyArray_ISALIGNED(x.array)) return 0;
+    const long d = PyLong_AsLong(dim_object);
+    if (d < -x.ndim || d >= x.ndim) {
+      PyErr_Clear();
+      return 0;
+    }
+    dim = static_cast<int>(d < 0 ? d + x.ndim : d);
+    for (int i = 0; i < x.ndim; i++) {
+      if (i != dim && index.shape[i] > x.shape[i]) return 0;
+    }
+    if (src_object) {
+      if (!as_array(src_object, src) || src.dtype != x.dtype || !PyArray_ISALIGNED(src.array) || src.ndim != x.ndim) return 0;
+      for (int i = 0; i < x.ndim; i++) {
+        if (index.shape[i] > src.shape[i]) return 0;
+      }
+    }
+    if (!index_argument(index_object, "scatter", index_owner, index)) return -1;
+    return in_range(index, x.shape[dim]) ? 1 : 0;
   }
-  if (!check_picks(index, dim, x.shape[dim])) return nullptr;
-  Ref out = new_ref(x.dtype, index.ndim, index.shape);
+};
+
+// gather(x, dim, index, sparse_grad)
+PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("gather", n, 3, 4)) return nullptr;
+  Scattering s;
+  const int ready = s.read(args[0], args[1], args[2], nullptr);
+  if (ready <= 0) return ready ? nullptr : not_implemented();
+  Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape);
   if (!out) return nullptr;
   const Array to = view_of(array_of(out));
-  const Picks picks{x.ndim, dim, index.shape, reinterpret_cast<const int64_t*>(index.data), x.strides, to.strides};
-  ReleaseGil released(index.size() * item_size(x.dtype) > kReleaseGilBytes);
-  gather(x.dtype, x.data, picks, to.data);
+  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides, to.strides};
+  ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
+  gather(s.x.dtype, s.x.data, picks, to.data);
   return out.release();
 }
 
-// scatter(x, dim, index, src, mode): writes x. src: of at least the index's sizes, or one element for all.
-PyObject* scatter_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("scatter", n, 5, 5)) return nullptr;
-  Array x, index, src;
-  Ref index_owner;
-  if (!array_argument(args[0], "scatter", x) || !index_argument(args[2], "scatter", index_owner, index) ||
-      !array_argument(args[3], "scatter", src)) {
-    return nullptr;
+PyObject* land(PyObject* const* args, Land how) {
+  Scattering s;
+  const int ready = s.read(args[0], args[1], args[2], args[3]);
+  if (ready <= 0) return ready ? nullptr : not_implemented();
+  if (!PyArray_ISWRITEABLE(s.x.array)) return not_implemented();
+  Ref src_owner = Ref::borrow(args[3]);
+  if (share_memory(s.x, s.src)) {
+    src_owner = Ref(PyArray_NewCopy(s.src.array, NPY_CORDER));
+    if (!src_owner) return nullptr;
+    s.src = view_of(array_of(src_owner));
   }
-  const long mode = PyLong_AsLong(args[4]);
-  if (mode == -1 && PyErr_Occurred()) return nullptr;
-  const int dim = dim_argument(args[1], x.ndim);
-  if (dim < 0) return nullptr;
-  if (x.ndim != index.ndim || x.ndim == 0 || src.dtype != x.dtype || mode < 0 || mode >= static_cast<long>(Land::Count) ||
-      !PyArray_ISALIGNED(x.array) || (src.ndim && src.ndim != x.ndim)) {
-    return not_implemented();
-  }
-  for (int d = 0; d < x.ndim; d++) {
-    if ((d != dim && index.shape[d] > x.shape[d]) || (src.ndim && index.shape[d] > src.shape[d])) return not_implemented();
-  }
-  if (PyArray_FailUnlessWriteable(x.array, "the written array") < 0) return nullptr;
-  if (!check_picks(index, dim, x.shape[dim])) return nullptr;
-  Ref src_owner = aligned(src);
-  if (!src_owner) return nullptr;
-  const npy_intp still[NPY_MAXDIMS] = {};
-  src = view_of(array_of(src_owner));
-  const Picks picks{x.ndim, dim, index.shape, reinterpret_cast<const int64_t*>(index.data), x.strides,
-                    src.ndim ? src.strides : still};
+  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides, s.src.strides};
   bool done;
   {
-    ReleaseGil released(index.size() * item_size(x.dtype) > kReleaseGilBytes);
-    done = scatter(x.dtype, static_cast<Land>(mode), x.data, picks, src.data);
+    ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
+    done = scatter(s.x.dtype, how, s.x.data, picks, s.src.data);
   }
   return done ? none() : not_implemented();
+}
+
+// scatter_set(x, dim, index, src), scatter_add: write x.
+template <Land kHow>
+PyObject* scatter_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return check_count("scatter", n, 4, 4) ? land(args, kHow) : nullptr;
+}
+
+// scatter(x, dim, index, src, mode): writes x; src broadcast to the index's shape.
+PyObject* scatter_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("scatter", n, 5, 5)) return nullptr;
+  const long mode = PyLong_AsLong(args[4]);
+  if (mode == -1 && PyErr_Occurred()) return nullptr;
+  if (mode < 0 || mode >= static_cast<long>(Land::Count)) return not_implemented();
+  return land(args, static_cast<Land>(mode));
+}
+
+// ---------------------------------------------------------------- whole slices of one dimension
+
+// 1 in order, 0 not, -1 exception. Slices are named by int64 vectors of indices >= 0.
+int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, Array& x, Array& index, Ref& index_owner,
+                int& dim) {
+  if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
+  if ((index.dtype != DType::I64 && index.dtype != DType::I32) || index.ndim != 1 || x.ndim == 0) return 0;
+  const long d = PyLong_AsLong(dim_object);
+  if (d < -x.ndim || d >= x.ndim) {
+    PyErr_Clear();
+    return 0;
+  }
+  dim = static_cast<int>(d < 0 ? d + x.ndim : d);
+  if (!index_argument(index_object, "index", index_owner, index)) return -1;
+  return in_range(index, x.shape[dim]) ? 1 : 0;
+}
+
+// Calls index_get, index_put, ... on (dim,), dim.
+PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, PyObject* fourth, PyObject* fifth, Py_ssize_t n) {
+  Ref at(PyLong_FromLong(dim));
+  Ref dims(at ? PyTuple_Pack(1, at.get()) : nullptr);
+  if (!dims) return nullptr;
+  PyObject* args[] = {first, index, dims.get(), at.get(), fourth, fifth};
+  return f(nullptr, args, n);
+}
+
+// index_select(x, dim, index)
+PyObject* index_select(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("index_select", n, 3, 3)) return nullptr;
+  Array x, index;
+  Ref index_owner;
+  int dim;
+  const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
+  if (ready <= 0) return ready ? nullptr : not_implemented();
+  return with_dim(index_get, args[0], index_owner.get(), dim, nullptr, nullptr, 4);
+}
+
+// index_add(x, dim, index, source, alpha): writes x.
+PyObject* index_add(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (!check_count("index_add", n, 5, 5)) return nullptr;
+  Array x, index, source;
+  Ref index_owner;
+  int dim;
+  const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
+  if (ready < 0) return nullptr;
+  if (!ready || !as_array(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim || !PyLong_CheckExact(args[4]) ||
+      PyLong_AsLong(args[4]) != 1) {
+    PyErr_Clear();
+    return not_implemented();
+  }
+  for (int i = 0; i < x.ndim; i++) {
+    if (source.shape[i] != (i == dim ? index.shape[0] : x.shape[i])) return not_implemented();
+  }
+  return with_dim(index_put, args[0], index_owner.get(), dim, args[3], Py_True, 6);
 }
 
 }  // namespace
@@ -436,8 +532,12 @@ PyMethodDef kIndexingMethods[] = {
     fast_method("index_put", index_put, "(x, index, dims, at, values, accumulate): writes x at the places."),
     fast_method("index_backward", index_backward, "(g, index, dims, at, shape): zeros with g added at the places."),
     fast_method("linear_index", linear_index, "(sizes, arrays, counts, check): several index arrays as one."),
-    fast_method("gather", gather_function, "(x, dim, index)"),
-    fast_method("scatter", scatter_function, "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
+    fast_method("gather", gather_function, "(x, dim, index, sparse_grad)"),
+    fast_method("scatter_set", scatter_function<Land::Set>, "(x, dim, index, src): writes x."),
+    fast_method("scatter_add", scatter_function<Land::Add>, "(x, dim, index, src): writes x."),
+    fast_method("scatter", scatter_mode, "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
+    fast_method("index_select", index_select, "(x, dim, index)"),
+    fast_method("index_add", index_add, "(x, dim, index, source, alpha): writes x."),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -69,56 +69,16 @@ PyObject* cast_back(Ref result, DType type) {
   return contiguous_as(array_of(result), type).release();
 }
 
-const char* type_name(DType t) {
-  static constexpr const char* kNames[] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float",
-                                           "Double", "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
-  return kNames[static_cast<int>(t)];
-}
-
-// "2x3" and the like, for messages.
-struct ShapeText {
-  char text[128];
-  explicit ShapeText(const Array& a) {
-    size_t at = 0;
-    text[0] = 0;
-    for (int i = 0; i < a.ndim && at + 24 < sizeof text; i++)
-      at += static_cast<size_t>(PyOS_snprintf(text + at, sizeof text - at, i ? "x%zd" : "%zd", a.shape[i]));
-  }
-};
-
-bool same_type(const Array& a, const Array& b) {
-  if (a.dtype == b.dtype) return true;
-  PyErr_Format(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s", type_name(a.dtype),
-               type_name(b.dtype));
-  return false;
-}
-
+// Arguments that do not fit together get NotImplemented, here and below: the definition in ops/linalg.py says what is wrong, in
+// words that depend on the case.
 PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array a, b;
   if (!check_count("matmul", count, 2, 2)) return nullptr;
   if (!as_array(args[0], a) || !as_array(args[1], b)) return not_implemented();
   const DType type = computed_as_float(a.dtype) ? DType::F32 : a.dtype;
   if (type != DType::F32 && type != DType::F64) return not_implemented();
-  if (!same_type(a, b)) return nullptr;
-  if (a.ndim == 0 || b.ndim == 0) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a.ndim, b.ndim);
-    return nullptr;
-  }
-  const npy_intp inner_a = a.shape[a.ndim - 1], inner_b = b.shape[b.ndim == 1 ? 0 : b.ndim - 2];
-  if (inner_a != inner_b) {
-    const ShapeText sa(a), sb(b);
-    if (a.ndim == 1 && b.ndim == 1)
-      PyErr_Format(PyExc_RuntimeError,
-                   "inconsistent tensor size, expected tensor [%zd] and src [%zd] to have the same number of elements, "
-                   "but got %zd and %zd elements respectively", inner_a, inner_b, inner_a, inner_b);
-    else if (b.ndim == 1)
-      PyErr_Format(PyExc_RuntimeError, "size mismatch, got input (%zd), mat (%s), vec (%s)",
-                   a.ndim > 1 ? a.shape[a.ndim - 2] : npy_intp{1}, sa.text, sb.text);
-    else
-      PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 shapes cannot be multiplied (%s and %s)", sa.text, sb.text);
-    return nullptr;
-  }
+  if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return not_implemented();
+  if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return nullptr;
   const npy_intp m = x.rows, k = x.columns, n = y.columns;
@@ -132,11 +92,7 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   for (int i = 0; i < leading; i++) {
     const int ix = i - (leading - x.leading), iy = i - (leading - y.leading);
     const npy_intp sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
-    if (sx != sy && sx != 1 && sy != 1) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "The size of tensor a (%zd) must match the size of tensor b (%zd) at non-singleton dimension %d", sx, sy, i);
-      return nullptr;
-    }
+    if (sx != sy && sx != 1 && sy != 1) return not_implemented();
     shape[i] = sx == 1 ? sy : sx;
     x_steps[i] = sx == 1 ? 0 : x.strides[ix];
     y_steps[i] = sy == 1 ? 0 : y.strides[iy];
@@ -188,23 +144,8 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool has_bias = args[0] != Py_None;
   if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias))) return not_implemented();
   if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
-  if (!a.is_float()) return not_implemented();
-  if (!same_type(a, b)) return nullptr;
-  if (has_bias && bias.dtype != a.dtype) {
-    PyErr_Format(PyExc_RuntimeError, "self and mat2 must have the same dtype, but got %s and %s", type_name(bias.dtype),
-                 type_name(b.dtype));
-    return nullptr;
-  }
-  if (a.ndim != 2 || b.ndim != 2) {
-    PyErr_Format(PyExc_RuntimeError, a.ndim != 2 ? "mat1 must be a matrix, got %d-D tensor" : "mat2 must be a matrix, got %d-D tensor",
-                 a.ndim != 2 ? a.ndim : b.ndim);
-    return nullptr;
-  }
-  if (a.shape[1] != b.shape[0]) {
-    PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 shapes cannot be multiplied (%zdx%zd and %zdx%zd)", a.shape[0],
-                 a.shape[1], b.shape[0], b.shape[1]);
-    return nullptr;
-  }
+  if (!a.is_float() || b.dtype != a.dtype || (has_bias && bias.dtype != a.dtype)) return not_implemented();
+  if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, a.dtype, true, x) || !make_stack(b, a.dtype, true, y)) return nullptr;
   const npy_intp shape[2] = {x.rows, y.columns};
@@ -236,21 +177,11 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool has_bias = count > 2 && args[2] != Py_None;
   if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
   if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
-  if (!same_type(x, w) || (has_bias && !same_type(x, bias))) return nullptr;
+  if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
   const npy_intp k = x.shape[x.ndim - 1], n = w.shape[0];
   npy_intp m = 1;
   for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
-  if (k != w.shape[1]) {
-    PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 shapes cannot be multiplied (%zdx%zd and %zdx%zd)", m, k, w.shape[1], n);
-    return nullptr;
-  }
-  if (has_bias && bias.shape[0] != n && bias.shape[0] != 1) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "The expanded size of the tensor (%zd) must match the existing size (%zd) at non-singleton dimension 1.  "
-                 "Target sizes: [%zd, %zd].  Tensor sizes: [%zd]", n, bias.shape[0], m, n, bias.shape[0]);
-    return nullptr;
-  }
-  if (has_bias && bias.shape[0] != n) return not_implemented();
+  if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return not_implemented();
   Stack ws;
   if (!make_stack(w, x.dtype, true, ws)) return nullptr;
   Stack xs;

@@ -65,7 +65,10 @@ inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_I
 inline Tensor* as_tensor(PyObject* o) { return reinterpret_cast<Tensor*>(o); }
 inline PyObject* as_object(void* o) { return reinterpret_cast<PyObject*>(o); }
 inline PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObject*>(o); }
-inline bool requires_grad(const Tensor* t) { return t->grad_fn || (t->flags & kRequiresGrad); }
+// A view wants a gradient when its root does, even one made under no_grad (which has no grad_fn).
+inline bool requires_grad(const Tensor* t) {
+  return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
+}
 
 // A new plain tensor around `array`, whose reference is taken over (also on failure).
 Tensor* wrap_array(PyArrayObject* array);

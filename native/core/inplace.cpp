@@ -55,6 +55,13 @@ int remake_grad_fn(Tensor* view) {
   return 0;
 }
 
+std::string move_both(const std::string& mode) {
+  return ". Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+         "view and the inplace either both inside the " +
+         (mode == "inference" ? "inference_mode" : mode) +
+         " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
+}
+
 std::string made_by(Tensor* t) {
   if (!t->grad_fn) return "View";
   std::string name = Py_TYPE(t->grad_fn)->tp_name;
@@ -65,6 +72,7 @@ std::string made_by(Tensor* t) {
 }
 
 bool overlaps_itself(PyArrayObject* a) {
+  if (PyArray_SIZE(a) == 0) return false;
   if (PyArray_SIZE(a) == 0) return false;
   for (int i = 0; i < PyArray_NDIM(a); ++i) {
     if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
@@ -97,6 +105,19 @@ bool overlaps(PyArrayObject* a, PyArrayObject* out) {
     if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(out, i)) return true;
   }
   return false;
+}
+
+// torch refuses what it can tell at a glance: two dense blocks that share some memory but are not element for element the same.
+bool is_dense(PyArrayObject* a) {
+  if (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a)) return true;
+  const char *low, *high;
+  bounds(a, &low, &high);
+  return high - low == PyArray_NBYTES(a) && !overlaps_itself(a);
+}
+
+bool overlaps_partly(PyArrayObject* a, PyArrayObject* out) {
+  if (PyArray_SIZE(a) == 0 || a == out) return false;
+  return is_dense(a) && is_dense(out) && overlaps(a, out);
 }
 
 std::string sizes(int ndim, const npy_intp* dims) {
@@ -135,6 +156,14 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   for (int i = 0; i < n; ++i) {
     if (is_tensor(operands[i])) copy_first |= overlaps(as_tensor(operands[i])->array, a);
   }
+  for (int i = 0; i < n; ++i) {
+    if (is_tensor(operands[i]) && overlaps_partly(as_tensor(operands[i])->array, a)) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                      "location. Please clone() the tensor before performing the operation.");
+      return -1;
+    }
+  }
   if (!copy_first) {
     Ref done(as_object(pointwise_forward(op, slots, a)));
     return done ? 0 : -1;
@@ -146,7 +175,8 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   if (op->writer) {
     Ref done(run_on_arrays(op, op->writer, slots));
-    return done ? 0 : -1;
+    if (!done) return -1;
+    if (done.get() != Py_NotImplemented) return 0;
   }
   Ref value(run_forward(op, slots));
   if (!value) return -1;
@@ -198,7 +228,17 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
   if (now != t->history_version) {
     Node* unused;
     if (current_grad_fn(t->base, &unused) < 0) return -1;
-    if (requires_grad(t->base) && is_differentiable(t->dtype) && !(t->flags & kNoGradView)) {
+    if (requires_grad(t->base) && is_differentiable(t->dtype)) {
+      if (t->flags & (kNoGradView | kInferenceView)) {
+        *grad_fn = t->grad_fn;
+        if (!grad_enabled()) return 0;
+        const std::string mode = t->flags & kInferenceView ? "inference" : "no_grad";
+        PyErr_SetString(PyExc_RuntimeError,
+                        ("A view was created in " + mode + " mode and its base or another view of its base has been modified "
+                         "inplace" + (mode == "inference" ? " in normal mode" : " with grad mode enabled") + move_both(mode))
+                            .c_str());
+        return -1;
+      }
       if (remake_grad_fn(t) < 0) return -1;
     }
     t->history_version = now;
@@ -255,11 +295,8 @@ int check_in_place(Tensor* self, bool recording) {
     if (self->flags & (kNoGradView | kInferenceView)) {
       const std::string mode = self->flags & kInferenceView ? "inference" : "no_grad";
       PyErr_SetString(PyExc_RuntimeError,
-                      ("A view was created in " + mode + " mode and is being modified inplace with grad mode enabled. Given that "
-                       "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-                       "view and the inplace either both inside the " + (mode == "inference" ? "inference_mode" : mode) +
-                       " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-                       "tracked).")
+                      ("A view was created in " + mode + " mode and is being modified inplace" +
+                       (mode == "inference" ? " in normal mode" : " with grad mode enabled") + move_both(mode))
                           .c_str());
       return -1;
     }

@@ -777,7 +777,7 @@ int gradient_edge(Tensor* t, Edge* edge) {
     return 0;
   }
   edge->nr = 0;
-  if (!(t->flags & kRequiresGrad)) {
+  if (!requires_grad(t) || !is_differentiable(t->dtype)) {
     edge->node = nullptr;
     return 0;
   }

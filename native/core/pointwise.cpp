@@ -257,7 +257,7 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
 PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, PyArrayObject* out) {
   PyObject* definition = op->portable ? op->portable : op->forward;
   if (!definition) {
-    PyErr_Format(PyExc_RuntimeError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
+    PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
     return nullptr;
   }
   Ref args[kMaxParams];
@@ -285,7 +285,7 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
   if (!value) return nullptr;
   if (value == Py_NotImplemented) {
     Py_DECREF(value);
-    PyErr_Format(PyExc_RuntimeError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
+    PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
     return nullptr;
   }
   Ref array(PyArray_FROM_O(value));

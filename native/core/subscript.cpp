@@ -1,21 +1,41 @@
-// x[key] and x[key] = value for the keys of every day: ints, slices, None, Ellipsis and tuples of them, and one int64 tensor.
-// All other keys, and everything that is rare about these, are left to src/rushlight/ops/indexing.py, which says the same in
-// Python (callbacks "getitem" and "setitem").
+// x[key] and x[key] = value for the keys of every day: ints, slices, None, Ellipsis, int64 and bool tensors, lists of ints, and
+// tuples of those. All other keys, and everything that is rare about these, are left to src/rushlight/ops/indexing.py, which
+// says the same in Python (callbacks "getitem" and "setitem").
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an alias.
+// Tensors and lists become one index tensor and one op, as the head of indexing.py says.
 #include "core/core.h"
 
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+
 namespace rushlight {
+
+// bindings/indexing.cpp: several index arrays as one.
+PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 namespace {
 
 struct Subscript {
-  Op *select, *slice, *unsqueeze, *alias, *index, *fill_, *copy_;
+  Op *select, *slice, *unsqueeze, *alias, *index, *index_put_, *fill_, *copy_;
   PyObject *first_dim, *zero;  // the tuple (0,) and 0
 };
 Subscript ops = {};
 
 enum class Outcome { Error, Done, Rare };
+
+// A tensor or list of the key: the first of the dimensions it indexes, how many, and the index, owned.
+struct Entry {
+  int dim, count;
+  Ref index;  // Tensor: int64, or a mask
+};
+constexpr int kMaxEntries = 8;
+
+// What index ops take.
+struct Place {
+  Ref index, dims, at;
+};
 
 // The view so far. While nothing is recorded, only shape and place change; the tensor is made at the end.
 class Walk {
@@ -31,6 +51,7 @@ class Walk {
   }
 
   int ndim() const { return ndim_; }
+  npy_intp size(int dim) const { return dims_[dim]; }
   bool changed() const { return changed_; }
 
   // `place`: the position in the key, which torch's message names.
@@ -92,6 +113,17 @@ class Walk {
 
   Outcome alias() { return step(ops.alias, nullptr, 0); }
 
+  bool add_entry(int dim, int count, Ref index) {
+    if (n_entries_ == kMaxEntries) return false;
+    entries_[n_entries_++] = Entry{dim, count, std::move(index)};
+    return true;
+  }
+  bool has_entries() const { return n_entries_ > 0; }
+  Outcome place(Place* place);
+
+  // Writes a number into every element of a view that nobody watches. Rare where the type has reasons to refuse it.
+  Outcome fill(PyObject* number, DType dtype);
+
   // The view: a new reference.
   PyObject* finish() {
     if (current_) return current_.release();
@@ -145,7 +177,138 @@ class Walk {
   char* data_;
   Ref current_;
   npy_intp dims_[NPY_MAXDIMS], strides_[NPY_MAXDIMS];
+  int n_entries_ = 0;
+  Entry entries_[kMaxEntries];
 };
+
+// The positions of the true elements, row by row.
+PyObject* mask_positions(PyArrayObject* mask) {
+  Ref owner(as_object(mask));
+  Py_INCREF(mask);
+  if (!PyArray_IS_C_CONTIGUOUS(mask)) {
+    owner = Ref(PyArray_NewCopy(mask, NPY_CORDER));
+    if (!owner) return nullptr;
+  }
+  const uint8_t* bits = reinterpret_cast<const uint8_t*>(PyArray_BYTES(as_array(owner.get())));
+  const npy_intp n = PyArray_SIZE(mask);
+  npy_intp count = 0;
+  for (npy_intp i = 0; i < n; ++i) count += bits[i];
+  PyArrayObject* found = new_array(DType::I64, 1, &count);
+  if (!found) return nullptr;
+  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(found));
+  int64_t* const end = to + count;
+  for (npy_intp i = 0; to != end; ++i) {
+    *to = i;
+    to += bits[i];
+  }
+  return as_object(wrap_array(found, DType::I64));
+}
+
+Outcome Walk::place(Place* place) {
+  Ref arrays(PyList_New(n_entries_)), sizes(PyTuple_New(n_entries_)), counts(PyTuple_New(n_entries_));
+  if (!arrays || !sizes || !counts) return Outcome::Error;
+  int n_dims = 0, dims[NPY_MAXDIMS];
+  for (int e = 0; e < n_entries_; ++e) {
+    Entry& entry = entries_[e];
+    Tensor* t = as_tensor(entry.index.get());
+    npy_intp size = 1;
+    for (int i = 0; i < entry.count; ++i) {
+      dims[n_dims++] = entry.dim + i;
+      size *= dims_[entry.dim + i];
+    }
+    if (t->dtype == DType::Bool) {
+      for (int i = 0; i < entry.count; ++i) {
+        if (PyArray_DIM(t->array, i) != dims_[entry.dim + i]) return Outcome::Rare;
+      }
+      entry.index = Ref(mask_positions(t->array));
+      if (!entry.index) return Outcome::Error;
+    }
+    PyObject* array = as_object(as_tensor(entry.index.get())->array);
+    PyObject* size_object = PyLong_FromSsize_t(size);
+    PyObject* count = PyLong_FromLong(entry.count);
+    PyList_SET_ITEM(arrays.get(), e, Py_NewRef(array));
+    PyTuple_SET_ITEM(sizes.get(), e, size_object);
+    PyTuple_SET_ITEM(counts.get(), e, count);
+    if (!size_object || !count) return Outcome::Error;
+  }
+  if (n_entries_ == 1) {
+    place->index = std::move(entries_[0].index);
+  } else {
+    bool empty = false;
+    for (int d = 0; d < ndim_; ++d) {
+      bool indexed = false;
+      for (int i = 0; i < n_dims; ++i) indexed |= dims[i] == d;
+      empty |= !indexed && dims_[d] == 0;
+    }
+    PyObject* args[] = {sizes.get(), arrays.get(), counts.get(), empty ? Py_False : Py_True};
+    Ref combined(linear_index(nullptr, args, 4));
+    if (!combined) return Outcome::Error;
+    place->index = Ref(as_object(wrap_array(as_array(combined.release()))));
+    if (!place->index) return Outcome::Error;
+  }
+  place->dims = Ref(PyTuple_New(n_dims));
+  if (!place->dims) return Outcome::Error;
+  for (int i = 0; i < n_dims; ++i) {
+    PyObject* d = PyLong_FromLong(dims[i]);
+    if (!d) return Outcome::Error;
+    PyTuple_SET_ITEM(place->dims.get(), i, d);
+  }
+  const bool adjacent = dims[n_dims - 1] - dims[0] == n_dims - 1;
+  place->at = Ref(PyLong_FromLong(adjacent ? dims[0] : 0));
+  return place->at ? Outcome::Done : Outcome::Error;
+}
+
+template <class T>
+void fill_strided(char* data, int ndim, const npy_intp* dims, const npy_intp* strides, T value) {
+  if (ndim == 0) {
+    *reinterpret_cast<T*>(data) = value;
+    return;
+  }
+  const npy_intp n = dims[0], stride = strides[0];
+  if (ndim == 1) {
+    for (npy_intp i = 0; i < n; ++i) *reinterpret_cast<T*>(data + i * stride) = value;
+    return;
+  }
+  for (npy_intp i = 0; i < n; ++i) fill_strided(data + i * stride, ndim - 1, dims + 1, strides + 1, value);
+}
+
+union Cell {
+  uint8_t truth;
+  float f32;
+  double f64;
+  int64_t i64;
+};
+
+// A Python number as an element of the everyday types; false where it does not fit, or the type is another one.
+bool read_cell(PyObject* number, DType dtype, Cell* cell) {
+  const bool integer = PyLong_Check(number);
+  int overflow;
+  const int64_t whole = integer ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
+  const double value = integer ? static_cast<double>(whole) : PyFloat_AS_DOUBLE(number);
+  switch (dtype) {
+    case DType::F64: cell->f64 = value; return true;
+    case DType::F32: cell->f32 = static_cast<float>(value); return !std::isfinite(value) || std::fabs(value) <= FLT_MAX;
+    case DType::Bool: cell->truth = value != 0; return true;
+    case DType::I64: cell->i64 = whole; return integer;
+    default: return false;
+  }
+}
+
+Outcome Walk::fill(PyObject* number, DType dtype) {
+  if (source_->flags & (kInference | kInferenceView)) return Outcome::Rare;
+  if (!PyArray_ISBEHAVED(source_->array)) return Outcome::Rare;
+  for (int i = 0; i < ndim_; ++i) {
+    if (dims_[i] > 1 && strides_[i] == 0) return Outcome::Rare;
+  }
+  Cell cell;
+  if (!read_cell(number, dtype, &cell)) return Outcome::Rare;
+  switch (item_size(dtype)) {
+    case 1: fill_strided(data_, ndim_, dims_, strides_, cell.truth); break;
+    case 4: fill_strided(data_, ndim_, dims_, strides_, cell.f32); break;
+    default: fill_strided(data_, ndim_, dims_, strides_, cell.i64); break;
+  }
+  return bump_version(source_) < 0 ? Outcome::Error : Outcome::Done;
+}
 
 bool is_int(PyObject* o) { return PyLong_Check(o) && !PyBool_Check(o); }
 
@@ -158,13 +321,45 @@ Outcome read_int(PyObject* o, Py_ssize_t* value) {
   return Outcome::Done;
 }
 
-Outcome walk_tuple(Walk* walk, PyObject* key) {
-  const Py_ssize_t n = PyTuple_GET_SIZE(key);
+// A list of ints as an int64 tensor: a new reference; nullptr without an exception where it is anything else.
+PyObject* list_index(PyObject* list) {
+  npy_intp n = PyList_GET_SIZE(list);
+  for (npy_intp i = 0; i < n; ++i) {
+    if (!PyLong_CheckExact(PyList_GET_ITEM(list, i))) return nullptr;
+  }
+  Ref array(as_object(new_array(DType::I64, 1, &n)));
+  if (!array) return nullptr;
+  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(as_array(array.get())));
+  for (npy_intp i = 0; i < n; ++i) {
+    int overflow;
+    to[i] = PyLong_AsLongLongAndOverflow(PyList_GET_ITEM(list, i), &overflow);
+    if (overflow) return nullptr;
+  }
+  return as_object(wrap_array(as_array(array.release()), DType::I64));
+}
+
+// Whether a tensor can be an entry here, or (without dimensions) an int.
+bool is_plain_index(PyObject* o) {
+  if (Py_TYPE(o) != TensorType) return false;
+  Tensor* t = as_tensor(o);
+  if (t->flags & kWatched) return false;
+  return t->dtype == DType::I64 || (t->dtype == DType::Bool && PyArray_NDIM(t->array) > 0);
+}
+
+Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
   int specified = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(key, i);
-    if (is_int(o) || PySlice_Check(o)) ++specified;
-    else if (o != Py_None && o != Py_Ellipsis) return Outcome::Rare;
+    PyObject* o = items[i];
+    if (is_int(o) || PySlice_Check(o)) {
+      ++specified;
+    } else if (is_plain_index(o)) {
+      Tensor* t = as_tensor(o);
+      specified += t->dtype == DType::Bool ? PyArray_NDIM(t->array) : 1;
+    } else if (PyList_CheckExact(o)) {
+      ++specified;
+    } else if (o != Py_None && o != Py_Ellipsis) {
+      return Outcome::Rare;
+    }
   }
   const int ndim = walk->ndim();
   if (specified > ndim) {
@@ -173,19 +368,34 @@ Outcome walk_tuple(Walk* walk, PyObject* key) {
   }
   int dim = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(key, i);
-    Outcome done;
+    PyObject* o = items[i];
+    Outcome done = Outcome::Done;
     if (PySlice_Check(o)) {
       done = walk->slice(dim++, o, true);
     } else if (o == Py_Ellipsis) {
       dim += ndim - specified;
-      continue;
     } else if (o == Py_None) {
       done = walk->unsqueeze(dim++);
-    } else {
+    } else if (is_int(o)) {
       Py_ssize_t index;
       done = read_int(o, &index);
       if (done == Outcome::Done) done = walk->select(dim, index, i);
+    } else if (PyList_CheckExact(o)) {
+      Ref index(list_index(o));
+      if (!index || dim >= walk->ndim() || !walk->add_entry(dim++, 1, std::move(index))) {
+        return PyErr_Occurred() ? Outcome::Error : Outcome::Rare;
+      }
+    } else {
+      PyArrayObject* a = as_tensor(o)->array;
+      if (PyArray_NDIM(a) == 0) {
+        int64_t value;
+        memcpy(&value, PyArray_DATA(a), sizeof value);
+        done = walk->select(dim, static_cast<Py_ssize_t>(value), i);
+      } else {
+        const int count = as_tensor(o)->dtype == DType::Bool ? PyArray_NDIM(a) : 1;
+        if (dim + count > walk->ndim() || !walk->add_entry(dim, count, Ref::borrow(o))) return Outcome::Rare;
+        dim += count;
+      }
     }
     if (done != Outcome::Done) return done;
   }
@@ -212,10 +422,10 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
     }
     return walk->slice(0, key, writing);
   }
-  if (PyTuple_CheckExact(key)) return walk_tuple(walk, key);
+  if (PyTuple_CheckExact(key)) return walk_tuple(walk, &PyTuple_GET_ITEM(key, 0), PyTuple_GET_SIZE(key));
   if (key == Py_None) return walk->unsqueeze(0);
   if (key == Py_Ellipsis) return Outcome::Done;
-  return Outcome::Rare;
+  return walk_tuple(walk, &key, 1);
 }
 
 int wants_recording(Tensor* self, bool* recording) {
@@ -243,11 +453,35 @@ bool broadcasts_into(PyArrayObject* value, PyArrayObject* target) {
   return true;
 }
 
-// set_subscript(select, slice, unsqueeze, alias, index, fill_, copy_): the ops that subscripts are made of.
+// x[key] = value where the key has tensors.
+Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
+  Ref number;
+  if (!is_tensor(value)) {
+    Cell cell;
+    if (!read_cell(value, self->dtype, &cell)) return Outcome::Rare;
+    PyArrayObject* array = new_array(self->dtype, 0, nullptr);
+    if (!array) return Outcome::Error;
+    memcpy(PyArray_DATA(array), &cell, item_size(self->dtype));
+    number = Ref(as_object(wrap_array(array, self->dtype)));
+    if (!(value = number.get())) return Outcome::Error;
+  }
+  Tensor* t = as_tensor(value);
+  if (t->dtype != self->dtype || (PyArray_NDIM(t->array) && PyArray_DIM(t->array, 0) == 1)) return Outcome::Rare;
+  Place place;
+  const Outcome done = walk->place(&place);
+  if (done != Outcome::Done) return done;
+  Ref target(walk->changed() ? walk->finish() : Py_NewRef(as_object(self)));
+  if (!target) return Outcome::Error;
+  PyObject* slots[kMaxParams] = {target.get(), place.index.get(), place.dims.get(), place.at.get(), value, Py_False};
+  Ref written(run_in_place(ops.index_put_, slots));
+  return written ? Outcome::Done : Outcome::Error;
+}
+
+// set_subscript(select, slice, unsqueeze, alias, index, index_put_, fill_, copy_): the ops that subscripts are made of.
 PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Op** const targets[] = {&ops.select, &ops.slice, &ops.unsqueeze, &ops.alias, &ops.index, &ops.fill_, &ops.copy_};
-  if (n != 7) {
-    PyErr_SetString(PyExc_TypeError, "set_subscript() takes seven ops");
+  Op** const targets[] = {&ops.select, &ops.slice, &ops.unsqueeze, &ops.alias, &ops.index, &ops.index_put_, &ops.fill_, &ops.copy_};
+  if (n != 8) {
+    PyErr_SetString(PyExc_TypeError, "set_subscript() takes eight ops");
     return nullptr;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -279,19 +513,27 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   if ((t->flags & kWatched) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
-    if (index->dtype != DType::I64 || PyArray_NDIM(index->array) == 0 || PyArray_NDIM(t->array) == 0 ||
-        (index->flags & kWatched)) {
-      return leave_to("getitem", self, key, nullptr);
+    if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) && !(index->flags & kWatched)) {
+      PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
+      return call_op(ops.index, slots);
     }
-    PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
-    return call_op(ops.index, slots);
   }
   bool recording;
   if (wants_recording(t, &recording) < 0) return nullptr;
   Walk walk(t, recording);
   Outcome done = walk_key(&walk, key, false);
-  if (done == Outcome::Done && !walk.changed()) done = walk.alias();
-  if (done == Outcome::Done) return walk.finish();
+  if (done == Outcome::Done && walk.has_entries()) {
+    Place place;
+    done = walk.place(&place);
+    if (done == Outcome::Done) {
+      Ref view(walk.changed() ? walk.finish() : Py_NewRef(self));
+      PyObject* slots[kMaxParams] = {view.get(), place.index.get(), place.dims.get(), place.at.get()};
+      return view ? call_op(ops.index, slots) : nullptr;
+    }
+  } else if (done == Outcome::Done) {
+    if (!walk.changed()) done = walk.alias();
+    if (done == Outcome::Done) return walk.finish();
+  }
   return done == Outcome::Error ? nullptr : leave_to("getitem", self, key, nullptr);
 }
 
@@ -311,7 +553,15 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);
-    const Outcome done = walk_key(&walk, key, true);
+    Outcome done = walk_key(&walk, key, true);
+    if (done == Outcome::Done && walk.has_entries()) {
+      done = assign_places(t, &walk, value);
+      if (done == Outcome::Done) return 0;
+    } else if (done == Outcome::Done && number && !recording) {
+      done = walk.fill(value, t->dtype);
+      if (done == Outcome::Done) return 0;
+      if (done == Outcome::Rare) done = Outcome::Done;
+    }
     if (done == Outcome::Error) return -1;
     // A number written to all of x is rare: torch records it as a tensor. So are halves: what is too large becomes inf.
     if (done == Outcome::Done && !(number && (!walk.changed() || item_size(t->dtype) == 2))) {

@@ -344,9 +344,8 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 }
 
 PyObject* get_requires_grad(PyObject* self, void*) {
-  Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
-  return PyBool_FromLong(requires_grad(as_tensor(self)));
+  Tensor* t = as_tensor(self);
+  return PyBool_FromLong(requires_grad(t) && is_differentiable(t->dtype));
 }
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
@@ -824,7 +823,11 @@ int tensor_bool(PyObject* self) {
 
 PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
   Tensor* t = as_tensor(self);
-  if (requires_grad(t) && grad_enabled() && convert != PyNumber_Index) {
+  if (PyArray_SIZE(t->array) != 1) {
+    PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+    return nullptr;
+  }
+  if (requires_grad(t) && grad_enabled()) {
     if (PyErr_WarnEx(PyExc_UserWarning,
                      "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                      "Consider using tensor.detach() first.",

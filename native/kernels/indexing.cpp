@@ -282,7 +282,7 @@ bool land_places(DType dtype, Land land, char* x, const Places& places, const ch
 namespace {
 
 // Calls f(offset in x, offset in the values) for every element of the index.
-template <class F>
+template <ptrdiff_t kItem, class F>
 void each_pick(const Picks& p, const F& f) {
   ptrdiff_t total = 1;
   for (int d = 0; d < p.ndim; ++d) total *= p.shape[d];
@@ -297,8 +297,12 @@ void each_pick(const Picks& p, const F& f) {
   const int64_t* index = p.index;
   bool more = true;
   while (more) {
-    for (ptrdiff_t i = 0; i < length; ++i) {
-      f(in_x.offset + i * x_step + static_cast<ptrdiff_t>(index[i]) * along, in_values.offset + i * value_step);
+    if (x_step == 0 && along == kItem && value_step == kItem) {
+      for (ptrdiff_t i = 0; i < length; ++i) f(in_x.offset + static_cast<ptrdiff_t>(index[i]) * kItem, in_values.offset + i * kItem);
+    } else {
+      for (ptrdiff_t i = 0; i < length; ++i) {
+        f(in_x.offset + i * x_step + static_cast<ptrdiff_t>(index[i]) * along, in_values.offset + i * value_step);
+      }
     }
     index += length;
     more = in_x.next();
@@ -310,13 +314,13 @@ void each_pick(const Picks& p, const F& f) {
 
 void gather(DType dtype, const char* x, const Picks& picks, char* out) {
   by_size(dtype, [&]<class T>() {
-    each_pick(picks, [&](ptrdiff_t at, ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
+    each_pick<sizeof(T)>(picks, [&](ptrdiff_t at, ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
   });
 }
 
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values) {
   return by_landing(dtype, land, [&]<class T, Land kLand>() {
-    each_pick(picks, [&](ptrdiff_t at, ptrdiff_t from) { Combine<T, kLand>::at(x + at, values + from); });
+    each_pick<sizeof(T)>(picks, [&](ptrdiff_t at, ptrdiff_t from) { Combine<T, kLand>::at(x + at, values + from); });
   });
 }
 

@@ -20,5 +20,5 @@ def dim_out_of_range(dim: int, ndim: int) -> NoReturn:
 
 
 def not_implemented_for(op: str, scalar_name: str) -> NoReturn:
-    """Raise torch's RuntimeError for an op that has no definition for an element type."""
-    raise RuntimeError(f"\"{op}\" not implemented for '{scalar_name}'")
+    """Raise torch's NotImplementedError for an op that has no definition for an element type."""
+    raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name}'")

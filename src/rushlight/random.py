@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core, dtypes
 from .device import cpu
+from .errors import not_implemented_for
 from .ops._kinds import composite
 from .ops.creation import allocate, finished, numpy_of, shape_of
 
@@ -137,7 +138,7 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
         if sampler(state_of(generator), wide, *args) is NotImplemented:
-            raise RuntimeError(f"\"{kernel}\" not implemented for '{array.dtype.name}'")
+            not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
         np.copyto(array, wide, casting="unsafe")
     return array
 
@@ -157,7 +158,7 @@ def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
 
 def _float_only(self: Any, name: str) -> None:
     if self.dtype.category < 2:
-        raise RuntimeError(f"\"{name}\" not implemented for '{self.dtype.scalar_name}'")
+        not_implemented_for(name, self.dtype.scalar_name)
 
 
 @composite(name="uniform_")
@@ -244,6 +245,9 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
 
 # ---- new tensors
 
+# torch's names of its kernels, which its errors show.
+_KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_cpu"}
+
 
 def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
     def create(
@@ -262,7 +266,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         if named:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
         if dtype is not None and dtype.category < 2:
-            raise RuntimeError(f"\"{name}\" not implemented for '{dtype.scalar_name}'")
+            not_implemented_for(_KERNEL_NAMES[kernel], dtype.scalar_name)
         array = allocate(shape_of(name, size), numpy_of(dtype, name))
         draw(kernel, generator, array, *args)
         return finished(array, requires_grad, out, device, function=name)

@@ -1,4 +1,4 @@
-"""The named tuples that ops with several results give: `x.max(0)` is a `torch.return_types.max(values=..., indices=...)`."""
+"""The named tuples of ops with several results: `torch.return_types.max(values=, indices=)`."""
 
 from __future__ import annotations
 

@@ -16,16 +16,17 @@ __all__ = ["tensor_types"]
 Tensor = _core.Tensor
 _wrap = _core.wrap
 
-_INVALID = 8  # TensorFlag::kNoGradView
-
 
 # ---- text
 
 
 def _suffixes(t: Any) -> list[str]:
-    if t.grad_fn is not None:
-        name = type(t.grad_fn).__name__
-        return [f"grad_fn=<{name}>"]
+    try:
+        node = t.grad_fn
+    except RuntimeError:
+        return ["grad_fn=<Invalid>"]  # a view made under no_grad whose root was written since
+    if node is not None:
+        return [f"grad_fn=<{type(node).__name__}>"]
     return ["requires_grad=True"] if t.requires_grad else []
 
 
@@ -95,6 +96,7 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def _rebuild(cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any) -> Any:
+    cls = cls or Tensor
     result = _wrap(array.view(dtype.numpy) if dtype.name == "bfloat16" else array)
     if cls is not Tensor or requires_grad:
         result = _core.make_subclass(cls, result, requires_grad)
@@ -107,7 +109,9 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
     array = self._array
     if self.dtype.name == "bfloat16":
         array = array.view(np.uint16)
-    return _rebuild, (type(self), array, self.dtype, self.requires_grad, self.__dict__)
+    # Tensor itself is not named: programs know it as torch.Tensor and as rushlight.Tensor.
+    cls = None if type(self) is Tensor else type(self)
+    return _rebuild, (cls, array, self.dtype, self.requires_grad, self.__dict__)
 
 
 # ---- device and type

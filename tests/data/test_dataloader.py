@@ -1,12 +1,14 @@
 """Datasets, samplers, collation and the loader, with and without worker processes."""
 
+import os
 import random
+import time
 from collections import OrderedDict, namedtuple
 
 import numpy as np
 import pytest
 
-from _subject import submodule, torch
+from _subject import NAME, submodule, torch
 
 data = submodule("utils.data")
 
@@ -239,3 +241,36 @@ def test_workers_draw_numbers_of_their_own():
         len({b[4] for b in first}) == len({b[3] for b in first}) == len({b[2] for b in first}) == 4
     )
     assert passed(0) == first != passed(1)
+
+
+class Unsendable(Squares):
+    def __getitem__(self, index):
+        return lambda: index
+
+
+class Dies(Squares):
+    def __getitem__(self, index):
+        os._exit(3)
+
+
+class Sleeps(Squares):
+    def __getitem__(self, index):
+        time.sleep(30)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "text"),
+    [
+        (Unsendable(), {"collate_fn": list}, "in DataLoader worker process 0"),
+        (Dies(), {}, r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"),
+        (Sleeps(), {"timeout": 0.2}, "DataLoader timed out after 0.2 seconds"),
+    ],
+    ids=["unsendable", "dies", "sleeps"],
+)
+def test_a_worker_that_fails_otherwise(dataset, options, text):
+    if NAME == "torch" and not isinstance(dataset, Sleeps):
+        pytest.skip("PyTorch waits for ever, or prints to stderr")
+    start = time.monotonic()
+    with pytest.raises(Exception, match=text):
+        list(data.DataLoader(dataset, num_workers=1, **options))
+    assert time.monotonic() - start < 20

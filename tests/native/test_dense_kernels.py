@@ -314,16 +314,14 @@ def test_matmul_large_and_half():
     assert kernels.matmul(np.ones((2, 2), np.int64), np.ones((2, 2), np.int64)) is NotImplemented
 
 
-def test_matmul_errors():
+def test_matmul_declines_what_does_not_fit():
+    # The portable definition says what is wrong.
     a = np.ones((2, 3), np.float32)
-    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"):
-        kernels.matmul(a, a)
-    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: Float != Double"):
-        kernels.matmul(a, a.T.astype(np.float64))
-    with pytest.raises(RuntimeError, match="both arguments to matmul need to be at least 1D, but they are 0D and 2D"):
-        kernels.matmul(np.ones((), np.float32), a)
-    with pytest.raises(RuntimeError, match="must match the size of tensor b"):
-        kernels.matmul(np.ones((2, 3, 4), np.float32), np.ones((3, 4, 5), np.float32))
+    assert kernels.matmul(a, a) is NotImplemented
+    assert kernels.matmul(a, a.T.astype(np.float64)) is NotImplemented
+    assert kernels.matmul(np.ones((), np.float32), a) is NotImplemented
+    assert kernels.matmul(np.ones((2, 3, 4), np.float32), np.ones((3, 4, 5), np.float32)) is NotImplemented
+    assert kernels.addmm(None, a, a) is NotImplemented
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -343,8 +341,7 @@ def test_linear(dtype):
             close(gw, flat_g.T @ flat_x, scale=50)
             close(gb, flat_g.sum(0), scale=50)
     assert kernels.linear_backward(g, x, w, False, False, False) == (None, None, None)
-    with pytest.raises(RuntimeError, match=r"shapes cannot be multiplied \(2x3 and 4x5\)"):
-        kernels.linear(np.ones((2, 3), dtype), np.ones((5, 4), dtype), None)
+    assert kernels.linear(np.ones((2, 3), dtype), np.ones((5, 4), dtype), None) is NotImplemented
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

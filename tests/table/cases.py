@@ -16,6 +16,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from composites import COMPOSITES
 
 import rushlight as torch
 from rushlight.ops import OPS
@@ -32,7 +33,12 @@ NUMPY_TYPES = {
 # How an op says that it does not take an element type.
 REFUSALS = (NotImplementedError, RuntimeError, TypeError, ValueError)
 
-SAMPLED = [name for name, entry in OPS.items() if entry.samples is not None]
+
+def samples_of(name: str) -> Callable[..., Any] | None:
+    return OPS[name].samples or COMPOSITES.get(name)
+
+
+SAMPLED = [name for name in OPS if samples_of(name) is not None]
 
 # PyTorch records these; backward then says "derivative for aten::... is not implemented".
 NO_DERIVATIVE = frozenset(["floor_divide", "_floor_divide_number"])
@@ -60,10 +66,18 @@ _READ_STRIDES = """
 READ_STRIDES = frozenset(_READ_STRIDES.split())
 
 # Views that some strides do not allow, and how they say so.
+_REFUSED_VIEW = "view size is not compatible with input tensor's size and stride"
 REFUSED_STRIDES = {
-    "view": "view size is not compatible with input tensor's size and stride",
+    "view": _REFUSED_VIEW,
+    "view_as": _REFUSED_VIEW,
     "view_as_complex": "Tensor must have a last dimension with stride 1",
 }
+
+# Which element gets which random number is a question of the argument's strides.
+_RANDOM = """
+    alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
+"""
+RANDOM = frozenset(_RANDOM.split())
 
 COMPLEX_ONLY = frozenset(["imag", "view_as_real"])
 
@@ -214,7 +228,7 @@ def _draw(name: str, dtype: str) -> tuple[list[Call], bool]:
     entry = OPS[name]
     make = Make(zlib.crc32(name.encode()), entry.domain, dtype)
     found = []
-    for args in entry.samples(make):
+    for args in samples_of(name)(make):
         kwargs = {}
         if args and isinstance(args[-1], dict):
             args, kwargs = args[:-1], args[-1]

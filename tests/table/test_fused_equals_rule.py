@@ -45,11 +45,12 @@ def gradients(
         tensors[i] = t.requires_grad_() if i in needed else t
         if i in needed:
             leaves.append(t)
-    outputs = [o for o in call.having(tensors).outputs() if o.requires_grad]
+    rng = np.random.default_rng(5)
+    pairs = [(o, tensor_of(noise(o._array, rng))) for o in call.having(tensors).outputs()]
+    outputs = [o for o, _ in pairs if o.requires_grad]
     if not outputs:
         return []
-    rng = np.random.default_rng(5)
-    weights = [tensor_of(noise(o._array, rng)) for o in outputs]
+    weights = [w for o, w in pairs if o.requires_grad]
     if weight_layout:
         weights = [LAYOUTS[weight_layout](w) for w in weights]
     return list(

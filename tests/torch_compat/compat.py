@@ -358,9 +358,9 @@ def _weights(library: Any, tensor: Any, order: int) -> Any:
     n = int(np.prod(tuple(tensor.shape), dtype=np.int64))
     values = (1.0 + 0.5 * np.cos(order + np.arange(n))).reshape(tuple(tensor.shape))
     if tensor.dtype.is_complex:
-        values = values * (1 + 0.25j)
+        values = np.asarray(values * (1 + 0.25j))
         return library.from_numpy(values).to(tensor.dtype)
-    return library.from_numpy(np.round(values * 64) / 64).to(tensor.dtype)
+    return library.from_numpy(np.asarray(np.round(values * 64) / 64)).to(tensor.dtype)
 
 
 def _gradients(library: Any, done: Run, order: int = 1, graph: bool = False) -> Run:

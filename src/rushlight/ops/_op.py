@@ -247,6 +247,8 @@ def define(
         "compiler": compiler,
         "rules": rows,
         "node": (node or node_name(name)) if rows else None,
+        "nodes": nodes,
+        "edges": [names.index(p) for p in edges.split()] if edges else None,
         "view": view,
         "lends": lends,
         "multi_view": multi_view,

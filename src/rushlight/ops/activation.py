@@ -80,10 +80,10 @@ _shrink_backward = _backward_op(
     lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
     lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
 )
-_leaky_relu_backward = _backward_op(
+_leaky_relu_backward: Any = _backward_op(
     "_leaky_relu_backward(grad, input: Tensor, slope: Number)",
     lambda grad, input, slope: where(input > 0, grad, grad * slope),
-    lambda input, slope: where(input > 0, 1, slope),
+    lambda g, input, slope: _leaky_relu_backward(g, input, slope),
 )
 
 relu = _activation(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..dtypes import bool as _bool
 from ._kinds import composite, pointwise
 from ._portable import alias, is_float
 from ._samples import one, pair, scalars_too
@@ -152,7 +153,6 @@ def _integers(make: Any) -> Any:
 
 _invert = pointwise(
     "_invert(input)",
-    operator="invert",
     kernel="bitwise_not",
     portable=np.bitwise_not,
     portable_for="bool",
@@ -166,6 +166,9 @@ _invert = pointwise(
     in_place=False,
     samples=lambda make: [(make(2, 3, kind="int"),)],
     doc="What `~input` calls: `bitwise_not`.",
+)
+_core.set_operator(
+    "invert", lambda self: logical_not(self) if self.dtype is _bool else _invert(self)
 )
 bitwise_not = pointwise(
     "bitwise_not(input)",

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core, dtypes
 from ..device import device as device_class
 from ..device import resolve
+from ..errors import OutOfMemoryError
 from ._kinds import composite, linear
 
 Tensor = _core.Tensor
@@ -24,19 +25,32 @@ __all__ = ["allocate", "finished", "shape_of", "tensor"]
 
 def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape that `f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean, checked."""
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+    listed = len(size) == 1 and isinstance(size[0], (tuple, list))
+    if listed:
         size = tuple(size[0])
     try:
         shape = tuple([operator.index(n) for n in size])
     except TypeError:
-        bad = next(n for n in size if not hasattr(n, "__index__"))
+        at = next(i for i, n in enumerate(size) if not hasattr(n, "__index__"))
+        bad = type(size[at]).__name__
+        if not at and not listed:
+            raise TypeError(
+                f"{function}(): argument 'size' (position 1) must be tuple of ints, not {bad}"
+            ) from None
         raise TypeError(
-            f"{function}(): argument 'size' must be tuple of ints, but found element of type "
-            f"{type(bad).__name__} at pos {list(map(id, size)).index(id(bad))}"
+            f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with error "
+            f'"type must be tuple of ints,but got {bad}"'
         ) from None
-    for n in shape:
+    for at, n in enumerate(shape):
         if n < 0:
+            if function == "zeros":
+                raise RuntimeError(f"zeros: Dimension size must be non-negative. Got {list(shape)}.")
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+        if n >= 2**63:
+            raise TypeError(
+                f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with "
+                f'error "Overflow when unpacking long long": {n} does not fit in 64 bits'
+            )
     return shape
 
 
@@ -52,8 +66,12 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
         if isinstance(error, ValueError) and "dimension" not in str(error) and "big" not in str(error):
             raise
         count = math.prod(shape)
-        raise RuntimeError(
-            "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+        if count * np.dtype(numpy_dtype).itemsize >= 2**63:
+            raise RuntimeError(
+                f"Storage size calculation overflowed with sizes={list(shape)}"
+            ) from None
+        raise OutOfMemoryError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
             f"{count * np.dtype(numpy_dtype).itemsize} bytes (a tensor of shape {list(shape)})."
         ) from None
 
@@ -142,8 +160,12 @@ def _plain(data: Any) -> Any:
 
 
 def _first(data: Any) -> Any:
+    depth = 0
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
+        depth += 1
+        if depth > 64:  # NumPy's limit; a list may also contain itself
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
     return data
 
 
@@ -242,7 +264,7 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
         if kind == "O":
             leaf = _odd_leaf(plain)
             if isinstance(leaf, int):
-                raise RuntimeError("Overflow when unpacking long long")
+                raise ValueError("Overflow when unpacking long long")
             raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
     if kind in "SU":
         depth = array.ndim
@@ -262,7 +284,7 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
     if kind == "c" and not isinstance(first, np.generic):
         return array.astype(dtypes.get_default_dtype().to_complex().numpy)
     if kind == "u" and not isinstance(first, np.generic):
-        raise RuntimeError("Overflow when unpacking long long")
+        raise ValueError("Overflow when unpacking long long")
     if array.size == 0:
         return array.astype(dtypes.get_default_dtype().numpy)
     return array

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from ..return_types import named
 from ._arrays import Array, listed, scalar_name
 from ._kinds import composite, general
 from ._op import namespace
@@ -25,10 +25,13 @@ _linalg = namespace("linalg")
 _torch = namespace("torch")
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     """Raised where a matrix has no inverse, no factorisation, ...; a RuntimeError, as torch's."""
 
+    __module__ = "rushlight.linalg"
 
+
+LinAlgError = _LinAlgError
 _linalg["LinAlgError"] = LinAlgError
 
 # ---- checks
@@ -136,25 +139,25 @@ inv = general(
 _torch["inverse"] = inv
 _core.Tensor.inverse = inv
 
-inv_ex_result = namedtuple("linalg_inv_ex", ("inverse", "info"))
+inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
 
 @composite(where="linalg", method=False)
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
     if check_errors:
-        return inv_ex_result(inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32)))
+        return inv_ex_result((inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32))))
     try:
-        return inv_ex_result(inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32)))
+        return inv_ex_result((inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32))))
     except LinAlgError:
         stack = A._array.reshape(-1, *A.shape[-2:])
         failed = _raises(np.linalg.inv)
         info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
         values = [np.full_like(m, np.nan) if i else np.linalg.inv(m) for m, i in zip(stack, info, strict=True)]
-        return inv_ex_result(
+        return inv_ex_result((
             _core.wrap(np.reshape(values, A.shape).astype(stack.dtype)),
             _core.wrap(np.reshape(info, A.shape[:-2]).astype(np.int32)),
-        )
+        ))
 
 
 def _is_vector(a_shape: Any, b_shape: Any) -> bool:
@@ -264,20 +267,27 @@ def _triangular_matrix(
     return _triangle(full, upper, unitriangular)
 
 
-solve_triangular = general(
-    "solve_triangular(A, B, *, upper: plain, left=True, unitriangular=False)",
-    _solve_triangular,
-    vjp={"A": _triangular_matrix, "B": _triangular_right},
-    node="LinalgSolveTriangularBackward0",
-    where="linalg",
-    method=False,
-    samples=lambda make: [
-        (_regular(make), make(3, 2), {"upper": True}),
-        (_regular(make), make(2, 3), {"upper": False, "left": False}),
-    ],
-    doc="The solution X of A @ X = B for a triangular A.",
+def _triangular_op(name: str, node: str, **more: Any) -> Any:
+    return general(
+        f"{name}(A, B, *, upper: plain, left=True, unitriangular=False)",
+        _solve_triangular,
+        vjp={"A": _triangular_matrix, "B": _triangular_right},
+        node=node,
+        method=False,
+        samples=lambda make: [
+            (_regular(make), make(3, 2), {"upper": True}),
+            (_regular(make), make(2, 3), {"upper": False, "left": False}),
+        ],
+        doc="The solution X of A @ X = B for a triangular A.",
+        **more,
+    )
+
+
+solve_triangular = _triangular_op(
+    "solve_triangular", "LinalgSolveTriangularBackward0", where="linalg"
 )
-_triangular_result = namedtuple("triangular_solve", ("solution", "cloned_coefficient"))
+_triangular_solve = _triangular_op("_triangular_solve", "TriangularSolveBackward0")
+_triangular_result = named("triangular_solve", "solution", "cloned_coefficient")
 
 
 @composite
@@ -286,8 +296,8 @@ def triangular_solve(
 ) -> Any:
     """`linalg.solve_triangular` in torch's older form."""
     m = A.mT if transpose else A
-    x = solve_triangular(m, input, upper=upper != transpose, unitriangular=unitriangular)
-    return _triangular_result(x, A.clone())
+    x = _triangular_solve(m, input, upper=upper != transpose, unitriangular=unitriangular)
+    return _triangular_result((x, A.clone()))
 
 
 # ---- determinants
@@ -336,7 +346,6 @@ det = general(
 _torch["det"] = det
 _core.Tensor.det = det
 
-slogdet_result = namedtuple("slogdet", ("sign", "logabsdet"))
 
 
 @_quiet
@@ -359,26 +368,28 @@ def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
     return total
 
 
-_slogdet_op = general(
-    "_slogdet(A)",
-    _slogdet,
-    vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
-    node="LinalgSlogdetBackward0",
-    outputs=lambda pair: slogdet_result(*pair),
-    method=False,
-    samples=_some_squares,
-    doc="The sign and the logarithm of the absolute value of determinants.",
-)
-_linalg["slogdet"] = _slogdet_op
-_torch["slogdet"] = _slogdet_op
-_core.Tensor.slogdet = _slogdet_op
+def _slogdet_op(name: str) -> Any:
+    return general(
+        f"_{name}(A)",
+        _slogdet,
+        vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
+        node="LinalgSlogdetBackward0",
+        outputs=named(name, "sign", "logabsdet"),
+        method=False,
+        samples=_some_squares,
+        doc="The sign and the logarithm of the absolute value of determinants.",
+    )
+
+
+_linalg["slogdet"] = _slogdet_op("linalg_slogdet")
+_torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")
 
 
 @composite
 def logdet(input: Any) -> Any:
     """The logarithm of determinants; nan where one is negative."""
     _check("slogdet", input._array, square=True)
-    sign, size = _slogdet_op(input)
+    sign, size = _linalg["slogdet"](input)
     if input.dtype.is_complex:
         return sign.log() + size
     return _torch["where"](sign == -1, float("nan"), size)
@@ -470,8 +481,8 @@ def cholesky_inverse(input: Any, upper: bool = False) -> Any:
 
 # ---- QR
 
-qr_result = namedtuple("linalg_qr", ("Q", "R"))
-_old_qr_result = namedtuple("qr", ("Q", "R"))
+qr_result = named("linalg_qr", "Q", "R")
+_old_qr_result = named("qr", "Q", "R")
 
 
 def _qr(a: Array, mode: str) -> Any:
@@ -533,7 +544,7 @@ _qr_op = general(
     _qr,
     vjp={"A": _qr_vjp},
     node="LinalgQrBackward0",
-    outputs=lambda pair: qr_result(*pair),
+    outputs=qr_result,
     method=False,
     samples=lambda make: [(make(4, 3),), (make(2, 3, 3),), (make(2, 4),)],
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
@@ -544,13 +555,13 @@ _linalg["qr"] = _qr_op
 @composite
 def qr(input: Any, some: bool = True) -> Any:
     """`linalg.qr` in torch's older form."""
-    return _old_qr_result(*_qr_op(input, "reduced" if some else "complete"))
+    return _old_qr_result(_qr_op(input, "reduced" if some else "complete"))
 
 
 # ---- eigenvalues
 
-eigh_result = namedtuple("linalg_eigh", ("eigenvalues", "eigenvectors"))
-eig_result = namedtuple("linalg_eig", ("eigenvalues", "eigenvectors"))
+eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
+eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 
 
 def _eigh(a: Array, UPLO: str) -> Any:
@@ -576,7 +587,9 @@ def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
     v = out1
     if gv is None:
         return matmul(v * gl.unsqueeze(-2), v.mH)
-    inner = matmul(v.mH, gv) * _gaps(out)
+    # Of a symmetric argument only the antisymmetric part turns the eigenvectors.
+    turn = matmul(v.mH, gv)
+    inner = (turn - turn.mH) * 0.5 * _gaps(out)
     if gl is not None:
         inner = inner + gl.to(inner.dtype).diag_embed()
     return matmul(v, matmul(inner, v.mH))
@@ -587,7 +600,7 @@ _eigh_op = general(
     _eigh,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",
-    outputs=lambda pair: eigh_result(*pair),
+    outputs=eigh_result,
     method=False,
     samples=_positive,
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
@@ -632,7 +645,7 @@ _eig_op = general(
     _eig,
     vjp={"A": _eig_vjp},
     node="LinalgEigBackward0",
-    outputs=lambda pair: eig_result(*pair),
+    outputs=eig_result,
     method=False,
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
 )
@@ -647,8 +660,8 @@ def eigvals(A: Any) -> Any:
 
 # ---- singular values
 
-svd_result = namedtuple("linalg_svd", ("U", "S", "Vh"))
-_old_svd_result = namedtuple("svd", ("U", "S", "V"))
+svd_result = named("linalg_svd", "U", "S", "Vh")
+_old_svd_result = named("svd", "U", "S", "V")
 
 
 def _svd(a: Array, full_matrices: bool) -> Any:
@@ -710,7 +723,7 @@ _svd_op = general(
     _svd,
     vjp={"A": _svd_vjp},
     node="LinalgSvdBackward0",
-    outputs=lambda three: svd_result(*three),
+    outputs=svd_result,
     method=False,
     samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
@@ -726,7 +739,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True, full_matrices: A
     if full_matrices is not None:
         return _svd_op(input, full_matrices)
     u, s, vh = _svd_op(input, not some)
-    return _old_svd_result(u, s, vh.mH)
+    return _old_svd_result((u, s, vh.mH))
 
 
 @composite(where="linalg", method=False)
@@ -818,7 +831,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     return pinv(input, rcond)
 
 
-lstsq_result = namedtuple("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
+lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
 @composite(where="linalg", method=False)
@@ -834,16 +847,13 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     rank = matrix_rank(A)
     empty = _core.wrap(np.empty(0, A.dtype.numpy))
     residuals = empty
-    if m > n and bool((rank == n).all()):
-        if driver in (None, "gelsy") and False:
-            residuals = empty
-        else:
-            rest = matmul(A.detach(), x.detach()) - b.detach()
-            residuals = (rest.abs() ** 2).sum(-2)
-    values = empty if driver in (None, "gelsy", "gels") else svdvals(A.detach())
+    if driver not in (None, "gelsy") and m > n and bool((rank == n).all()):
+        rest = matmul(A, x) - b
+        residuals = (rest.abs() ** 2).sum(-2)
+    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty
     if driver == "gels":
         rank = _core.wrap(np.empty(0, np.int64))
-    return lstsq_result(x.squeeze(-1) if vector else x, residuals, rank, values)
+    return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
 
 
 # ---- powers and exponentials
@@ -940,8 +950,8 @@ _core.Tensor.matrix_exp = matrix_exp
 
 # ---- LU
 
-lu_result = namedtuple("linalg_lu", ("P", "L", "U"))
-lu_factor_result = namedtuple("linalg_lu_factor", ("LU", "pivots"))
+lu_result = named("linalg_lu", "P", "L", "U")
+lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
 
 
 def _lu_factor(a: Array) -> Any:
@@ -997,7 +1007,7 @@ _lu_factor_op = general(
     _lu_factor,
     vjp={"A": _lu_vjp},
     node="LinalgLuFactorExBackward0",
-    outputs=lambda pair: lu_factor_result(*pair),
+    outputs=lu_factor_result,
     first_only=True,
     method=False,
     samples=lambda make: [(make(3, 3),), (make(2, 3, 3),)],
@@ -1024,7 +1034,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     dtype = A.dtype.numpy
     P = _core.wrap(_permutation(pivots._array, m).astype(dtype))
     L = both.narrow(-1, 0, k).tril(-1) + _core.wrap(np.eye(m, k, dtype=dtype))
-    return lu_result(P, L, both.narrow(-2, 0, k).triu())
+    return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
 
 @composite(where="linalg", method=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _core
 from ._kinds import composite
-from .linalg import matmul
+from .linalg import viewed_product
 
 _Labels = tuple[int, ...]
 _ELLIPSIS = 52  # subscripts from here on stand for the dimensions of '...'
@@ -255,7 +255,7 @@ def einsum(*args: Any) -> Any:
         (a, b), (la, lb) = tensors, operands
         if len(la) == 2 == len(lb) and la[1] == lb[0] and result == (la[0], lb[1]) and a.shape[1] == b.shape[0]:
             if la[0] != la[1] and lb[0] != lb[1] and la[0] != lb[1]:
-                return matmul(a, b)
+                return viewed_product(a, b)
     labels = list(operands)
     for i, t in enumerate(tensors):
         tensors[i], labels[i] = _without_repeats(t, labels[i], i)
@@ -265,7 +265,7 @@ def einsum(*args: Any) -> Any:
         kept = set(result).union(*labels[i + 1 :])
         t, have = _pair(t, have, tensors[i], labels[i], kept)
     t, have = _sum_out(t, have, set(result))
-    if have != result:
+    if have != result or (len(tensors) == 1 and len(have) == len(labels[0])):
         t = t.permute([have.index(x) for x in result])
     return t
 

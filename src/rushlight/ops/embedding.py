@@ -24,7 +24,12 @@ def _check_indices(indices: Array, name: str) -> None:
 
 
 def _check_range(indices: Array, n: int) -> None:
-    if indices.size and (indices.min() < 0 or indices.max() >= n):
+    if not indices.size:
+        return
+    low, high = _kernels.amin(indices), _kernels.amax(indices)
+    if low is NotImplemented or high is NotImplemented:
+        low, high = indices.min(), indices.max()
+    if low < 0 or high >= n:
         wrong = indices[(indices < 0) | (indices >= n)].flat[0]
         raise IndexError(
             f"index out of range in self\nIndex {wrong} is not in the table's range of 0 to {n - 1}."
@@ -36,11 +41,16 @@ def _embedding(weight: Array, indices: Array, padding_idx: int) -> Array:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices(indices, "embedding")
     _check_range(indices, weight.shape[0])
-    return weight[indices]
+    rows = _kernels.index_get(weight, indices, (0,), 0)
+    return weight[indices] if rows is NotImplemented else rows
 
 
 def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
     """The sum of the gradients of each row of the table."""
+    if padding_idx < 0:
+        sums = _kernels.index_backward(g, indices, (0,), 0, (n, g.shape[-1]))
+        if sums is not NotImplemented:
+            return sums
     wide = widened(g).reshape(-1, g.shape[-1])
     flat = indices.reshape(-1)
     out = np.zeros((n, g.shape[-1]), wide.dtype)

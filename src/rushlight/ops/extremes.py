@@ -1,7 +1,8 @@
 """Extremes and medians, and the machinery of ops that choose elements along a dimension.
 
-Torch's conventions at ties: a full reduction (and amax, amin along dimensions) shares the gradient evenly among equal
-elements; `max(dim)` and its like give all of it to the element whose index they return. A NaN wins.
+Torch's conventions at ties: a full reduction (and amax, amin along dimensions) shares the gradient
+evenly among equal elements; `max(dim)` and its like give all of it to the element whose index they
+return. A NaN wins.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array
         return rounded(has / has.sum(axes, keepdims=True), a)
 
 
-_share = constant(
+_share: Any = constant(
     "_share(input, value: Tensor, dim: dims, keepdim: bool, nan: bool)",
     _shares,
     method=False,
@@ -64,7 +65,7 @@ def _no_complex(a: Array, kernel: str) -> None:
 
 def _extreme(name: str, largest: bool) -> Any:
     kernel = _kernels.amax if largest else _kernels.amin
-    reduce = np.maximum.reduce if largest else np.minimum.reduce
+    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
 
     def forward(a: Array, dim: Any, keepdim: bool) -> Array:
         _no_complex(a, "max_values_cpu" if largest else "min_values_cpu")
@@ -80,7 +81,8 @@ def _extreme(name: str, largest: bool) -> Any:
             "input": lambda g, input, out, dim, keepdim: _shared(g, input, out, dim, keepdim, False)
         },
         samples=_reduced,
-        doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; ties share the gradient.",
+        doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; "
+        "ties share the gradient.",
     )
 
 
@@ -102,24 +104,29 @@ amax = _extreme("amax", True)
 amin = _extreme("amin", False)
 
 
+_least: Any = np.minimum.reduce
+_most: Any = np.maximum.reduce
+
+
 def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
     _no_complex(a, "aminmax_cpu")
     axes = _axes(dim, a.ndim)
     if 0 in a.shape:
         if dim is None:
             raise RuntimeError(
-                "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+                "aminmax(): cannot compute aminmax over an empty dimension as the operation has "
+                "no identity."
             )
         _no_empty("aminmax", a.shape, axes, dim)
     wide = widened(a)
     keep = bool(keepdim)
     return (
-        rounded(np.minimum.reduce(wide, axes, keepdims=keep), a),
-        rounded(np.maximum.reduce(wide, axes, keepdims=keep), a),
+        rounded(_least(wide, axes, keepdims=keep), a),
+        rounded(_most(wide, axes, keepdims=keep), a),
     )
 
 
-aminmax = general(
+aminmax: Any = general(
     "aminmax(input, *, dim=None, keepdim=False)",
     _aminmax,
     vjp={
@@ -158,13 +165,13 @@ def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, 
         return result
     wide = widened(g)
     total = np.zeros(shape, wide.dtype)
-    where = list(np.indices(index.shape, sparse=True))
+    where: list[Any] = list(np.indices(index.shape, sparse=True))
     where[dim] = index
     np.add.at(total, tuple(where), wide)
     return rounded(total, g)
 
 
-_take_along = linear(
+_take_along: Any = linear(
     "_take_along(input, index: Tensor, dim: int, keepdim: bool, add: bool)",
     lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
     transpose={
@@ -176,7 +183,7 @@ _take_along = linear(
     out=False,
     doc="The elements at the places `index` along a dimension.",
 )
-_put_along = linear(
+_put_along: Any = linear(
     "_put_along(input, index: Tensor, shape: shape, dim: int, keepdim: bool, add: bool)",
     _put,
     transpose={
@@ -198,7 +205,7 @@ def selecting(
     outputs: Any = None,
     **more: Any,
 ) -> Any:
-    """An op that gives (values, indices) of chosen elements along `dim`: the gradient goes to those places.
+    """An op that gives (values, indices) of elements chosen along `dim`, where the gradient goes.
 
     keepdim: whether the results keep the dimension, where that is no argument of the op.
     """
@@ -259,7 +266,7 @@ def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
 def _three_forms(name: str, largest: bool) -> Any:
     elementwise = "maximum" if largest else "minimum"
     kernel = _kernels.amax if largest else _kernels.amin
-    reduce = np.maximum.reduce if largest else np.minimum.reduce
+    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
 
     def whole(a: Array) -> Array:
         _no_complex(a, f"{name}_all")
@@ -315,11 +322,12 @@ def _three_forms(name: str, largest: bool) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"The {name}imum of all elements, the {name}ima along a dimension with their indices, or of two "
+        f"The {name}imum of all elements, the {name}ima along a dimension with their indices, or "
+        "of two "
         "tensors element by element."
     )
-    return composite(
-        function, samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))]
+    return composite(samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))])(
+        function
     )
 
 
@@ -343,7 +351,8 @@ def _arg_function(name: str, largest: bool) -> Any:
         f"{name}(input, dim=None, keepdim=False)",
         forward,
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), 0, True)],
-        doc=f"The index of the {'largest' if largest else 'smallest'} element; the first of several.",
+        doc=f"The index of the {'largest' if largest else 'smallest'} element; the first of "
+        "several.",
     )
 
 
@@ -418,7 +427,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
     function.__doc__ = "The lower median of all elements, or along a dimension with its index" + (
         ", NaN left out." if skip_nan else "."
     )
-    return composite(function, samples=lambda make: [(make(2, 3),), (make(3, 4), 1)])
+    return composite(samples=lambda make: [(make(2, 3),), (make(3, 4), 1)])(function)
 
 
 median = _medians("median", False)

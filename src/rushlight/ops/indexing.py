@@ -20,7 +20,6 @@ import numpy as np
 
 from .. import _core
 from . import shape as _shape
-from ._arrays import scalar_name
 from ._kinds import linear
 from ._op import namespace
 from .joining import unbind
@@ -59,47 +58,24 @@ def _add_back(g: Any, index: Any, dims: Any, at: Any, shape: Any) -> Any:
     return out
 
 
-def _write(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> None:
-    if values.dtype != x.dtype:
-        _check_shapes(x, index, dims, at, values)
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{scalar_name(x)} for the destination and {scalar_name(values)} for the source."
-        )
-    if _kernels.index_put(x, index, dims, at, values, accumulate) is NotImplemented:
-        places = _places(x, index, dims, at)
-        if accumulate:
-            np.add.at(x, places, values)
-        else:
-            x[places] = values
-
-
-def _check_shapes(x: Any, index: Any, dims: Any, at: Any, values: Any) -> None:
-    rest = [n for d, n in enumerate(x.shape) if d not in dims]
-    want = [*rest[:at], *index.shape, *rest[at:]]
-    have = list(values.shape)
-    tail = want[len(want) - len(have) :]
-    if len(have) > len(want) or any(a not in (1, b) for a, b in zip(have, tail, strict=True)):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {have} cannot be broadcast to indexing result of "
-            f"shape {want}"
-        )
+def _set(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> Any:
+    out = x.copy()
+    places = _places(out, index, dims, at)
+    if accumulate:
+        np.add.at(out, places, values)
+    else:
+        out[places] = values
+    return out
 
 
 def _put(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> Any:
     out = x.copy()
-    _write(out, index, dims, at, values, accumulate)
+    _kernels.index_put(out, index, dims, at, values, accumulate)
     return out
-
-
-def _write_zero(x: Any, index: Any, dims: Any, at: Any) -> None:
-    _write(x, index, dims, at, np.zeros((), x.dtype), False)
 
 
 def _zero(x: Any, index: Any, dims: Any, at: Any) -> Any:
-    out = x.copy()
-    _write_zero(out, index, dims, at)
-    return out
+    return _put(x, index, dims, at, np.zeros((), x.dtype), False)
 
 
 def _positions(make: Any, *shape: int, below: int) -> Any:
@@ -140,7 +116,6 @@ _index_backward = linear(
 _index_zero = linear(
     "_index_zero(input, index: Tensor, dims: dims, at: int)",
     _zero,
-    write=_write_zero,
     transpose={"input": lambda g, index, dims, at: _index_zero(g, index, dims, at)},
     method=False,
     out=False,
@@ -149,8 +124,9 @@ _index_zero = linear(
 )
 _index_put = linear(
     "_index_put(input, index: Tensor, dims: dims, at: int, values: Tensor, accumulate=False)",
-    _put,
-    write=_write,
+    _set,
+    native=_put,
+    write=_kernels.index_put,
     transpose={
         "input": lambda g, index, dims, at, accumulate: (
             g if accumulate else _index_zero(g, index, dims, at)
@@ -449,12 +425,12 @@ def set_item(x: Any, key: Any, value: Any) -> None:
     if place is None:
         if not is_tensor:
             value = _core.wrap(scalar_array(value, x._array.dtype))
-        value = _without_leading_ones(value, target._array.shape)
-        _check_expands(value, target)
         if value._array.ndim == 0 and target._array.ndim:
             fill_(target, value)
-        else:
-            copy_(target, value)
+            return
+        value = _without_leading_ones(value, target._array.shape)
+        _check_expands(value, target)
+        copy_(target, value)
         return
     if not is_tensor:
         value = _core.wrap(scalar_array(value, x._array.dtype))
@@ -541,5 +517,12 @@ _Tensor.index_put, _Tensor.index_put_ = index_put, index_put_
 
 _core.register(callbacks={"getitem": get_item, "setitem": set_item, "iter": _iterate})
 _core.set_subscript(
-    _shape.select, _shape._slice, _shape.unsqueeze, _shape.alias, _index, fill_, copy_
+    _shape.select,
+    _shape._slice,
+    _shape.unsqueeze,
+    _shape.alias,
+    _index,
+    _index_put_,
+    fill_,
+    copy_,
 )

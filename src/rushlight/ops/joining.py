@@ -1,6 +1,7 @@
 """Joining tensors (cat, stack and their kin), taking them apart (split, chunk, unbind), and grids.
 
-The two halves are each other's rules: the gradient of `cat` is the pieces of a gradient, that of `split` the pieces joined.
+The two halves are each other's rules: the gradient of `cat` is the pieces of a gradient, that of
+`split` the pieces joined.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def _promoted(join: Any) -> Any:
     def forward(tensors: list[Array], dim: int) -> Array:
         dtype = common_type(*tensors)
         with np.errstate(all="ignore"):
-            return join([a.astype(dtype, copy=False) for a in tensors], dim)  # type: ignore[no-any-return]
+            joined: Array = join([a.astype(dtype, copy=False) for a in tensors], dim)
+        return joined
 
     return forward
 
@@ -42,7 +44,7 @@ def _alike(make: Any) -> list[Any]:
     return [([make(2, 3), make(2, 3)],), ([make(2, 3)] * 3, -1), ([make(), make()],)]
 
 
-cat = linear(
+cat: Any = linear(
     "cat(tensors: Tensors, dim=0)",
     _promoted(_kernels.cat),
     native=_kernels.cat,
@@ -53,7 +55,7 @@ cat = linear(
     doc="Tensors one after the other along a dimension.",
 )
 
-stack = linear(
+stack: Any = linear(
     "stack(tensors: Tensors, dim=0)",
     _promoted(_kernels.stack),
     native=_kernels.stack,
@@ -66,8 +68,9 @@ stack = linear(
 
 
 def _taken_apart(g: Any, dim: int, shapes: Sequence[Sequence[int]]) -> list[Any]:
-    """The piece of g that belongs to each joined tensor; an empty vector among matrices has none."""
-    pieces, at = [], 0
+    """The piece of g that belongs to each joined tensor; a skipped empty vector has none."""
+    pieces: list[Any] = []
+    at = 0
     for shape in shapes:
         if len(shape) != g.ndim:
             pieces.append(None)
@@ -105,7 +108,7 @@ def _unsplit(gs: Sequence[Any], shape: Sequence[int], each: int, dim: int) -> An
     return _joined(gs, _sized(shape, dim, sizes), cat, dim)
 
 
-_split = linear(
+_split: Any = linear(
     "_split(input, split_size: int, dim=0)",
     _kernels.split,
     transpose={
@@ -120,7 +123,7 @@ _split = linear(
     doc="Pieces of one size along a dimension.",
 )
 
-split_with_sizes = linear(
+split_with_sizes: Any = linear(
     "split_with_sizes(input, split_sizes: sizes, dim=0)",
     _kernels.split,
     transpose={
@@ -150,11 +153,12 @@ def split(
 @composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)])
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """At most `chunks` pieces of one size along a dimension."""
-    if input.ndim == 0:
+    shape = input._array.shape
+    if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    total = input.shape[_dim(dim, input.ndim)]
+    total = shape[_dim(dim, len(shape))]
     size = -(-total // chunks)
     if size == 0:
         return split_with_sizes(input, [0] * chunks, dim)
@@ -221,7 +225,7 @@ def _unbound(gs: Sequence[Any], shape: Sequence[int], dim: int) -> Any:
     return _joined(gs, [piece] * len(gs), stack, dim)
 
 
-unbind = linear(
+unbind: Any = linear(
     "unbind(input, dim=0)",
     _kernels.unbind,
     transpose={"input": lambda gs, input_shape, dim: _unbound(gs, input_shape, dim)},
@@ -243,7 +247,7 @@ def _cat_again(name: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "`cat` under another name."
-    composite(function, method=False)
+    composite(method=False)(function)
 
 
 _cat_again("concat")

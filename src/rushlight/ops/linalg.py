@@ -68,6 +68,8 @@ def _check_sizes(a: Array, b: Array) -> None:
             "both arguments to matmul need to be at least 1D, "
             f"but they are {a.ndim}D and {b.ndim}D"
         )
+    if a.ndim > 2 and b.ndim > 2:
+        _check_stacks(a.shape[:-2], b.shape[:-2])
     if a.shape[-1] == b.shape[-2 if b.ndim > 1 else 0]:
         return
     if a.ndim == 1 and b.ndim == 1:
@@ -92,6 +94,18 @@ def _check_sizes(a: Array, b: Array) -> None:
         f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {times(b.shape)})"
         + _hint(a, b)
     )
+
+
+def _check_stacks(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """torch's error for leading dimensions that do not broadcast."""
+    n = max(len(a), len(b))
+    padded = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    for i, (p, q) in enumerate(zip(*padded, strict=True)):
+        if p != q and 1 not in (p, q):
+            raise RuntimeError(
+                f"The size of tensor a ({p}) must match the size of tensor b ({q}) at "
+                f"non-singleton dimension {i}"
+            )
 
 
 def _check_types(a: Array, b: Array) -> None:
@@ -130,21 +144,7 @@ def _product(a: Array, b: Array) -> Array:
     """The matrix product as torch.matmul defines it, on NumPy."""
     _check_sizes(a, b)
     _check_types(a, b)
-    try:
-        result = np.matmul(widened(a), widened(b))
-    except ValueError:
-        # The leading dimensions do not broadcast.
-        lead_a, lead_b = a.shape[:-2], b.shape[:-2]
-        n = max(len(lead_a), len(lead_b))
-        padded = (1,) * (n - len(lead_a)) + lead_a, (1,) * (n - len(lead_b)) + lead_b
-        for i, (p, q) in enumerate(zip(*padded, strict=True)):
-            if p != q and 1 not in (p, q):
-                raise RuntimeError(
-                    f"The size of tensor a ({p}) must match the size of tensor b ({q}) at "
-                    f"non-singleton dimension {i}"
-                ) from None
-        raise
-    return rounded(np.asarray(result), a)
+    return rounded(np.asarray(np.matmul(widened(a), widened(b))), a)
 
 
 def multiply(a: Array, b: Array) -> Any:
@@ -196,14 +196,24 @@ def _matmul_backward(g: Array, input: Array, other: Array, needs: Any) -> Any:
     )
 
 
-matmul = bilinear(
-    "matmul(input, other)",
-    _product,
-    native=_kernels.matmul,
+def _matmul_op(name: str, node: str, **more: Any) -> Any:
+    return bilinear(
+        f"{name}(input, other)",
+        _product,
+        native=_kernels.matmul,
+        transpose={"input": _grad_left, "other": _grad_right},
+        backward=(_matmul_backward, "g input other needs"),
+        node=node,
+        samples=matrices,
+        doc="The matrix product; stacks of matrices broadcast over their leading dimensions, vectors count as rows or columns.",
+        **more,
+    )
+
+
+matmul = _matmul_op(
+    "matmul",
+    "UnsafeViewBackward0",
     operator="matmul",
-    transpose={"input": _grad_left, "other": _grad_right},
-    backward=(_matmul_backward, "g input other needs"),
-    node="UnsafeViewBackward0",
     nodes=[
         (2, 2, "MmBackward0"),
         (2, 1, "MvBackward0"),
@@ -211,9 +221,9 @@ matmul = bilinear(
         (1, 2, "SqueezeBackward4"),
         (2, 3, "CloneBackward0"),
     ],
-    samples=matrices,
-    doc="The matrix product; stacks of matrices broadcast over their leading dimensions, vectors count as rows or columns.",
 )
+# The same under the name that torch's einsum, inner and multi_dot leave in the graph.
+viewed_product = _matmul_op("_viewed_product", "ViewBackward0", method=False)
 
 
 def _mm(a: Array, b: Array) -> Any:
@@ -265,7 +275,7 @@ bmm = bilinear(
 def _mv(a: Array, b: Array) -> Any:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}\n"
+            f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}\n"
             f"The shapes are {listed(a.shape)} and {listed(b.shape)}."
         )
     return multiply(a, b)
@@ -331,7 +341,7 @@ def inner(input: Any, other: Any) -> Any:
             f"{listed(input.shape)} and {listed(other.shape)}"
         )
     if input.ndim == 1 and other.ndim == 1:
-        return dot(input, other)
+        return viewed_product(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 
@@ -838,7 +848,9 @@ def multi_dot(tensors: Any) -> Any:
         k = split[i, j]
         return mm(product(i, k), product(k + 1, j))
 
-    result = product(0, len(tensors) - 1)
+    end = len(tensors) - 1
+    k = split[0, end]
+    result = viewed_product(product(0, k), product(k + 1, end))
     if last.ndim == 1:
         result = result.squeeze(-1)
     return result.squeeze(0) if first.ndim == 1 else result

@@ -1,4 +1,4 @@
-"""Copies that rearrange elements: turned, rolled, repeated, cut to a triangle, laid on a diagonal; and grids made of them."""
+"""Copies that rearrange elements: turned, rolled, repeated, triangles, diagonals; and grids."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _flip(a: Array, dims: Any) -> Array:
     return result
 
 
-flip = linear(
+flip: Any = linear(
     "flip(input, *dims)",
     _flip,
     transpose={"input": lambda g, dims: flip(g, dims)},
@@ -96,7 +96,7 @@ def _roll(a: Array, shifts: Any, dims: Any) -> Array:
     return np.ascontiguousarray(np.roll(a, by, tuple([_dim(d, a.ndim) for d in along])))
 
 
-roll = linear(
+roll: Any = linear(
     "roll(input, shifts: ints, dims=())",
     _roll,
     transpose={
@@ -125,7 +125,7 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
     return turned.copy()
 
 
-rot90 = linear(
+rot90: Any = linear(
     "rot90(input, k=1, dims=(0, 1))".replace("(0, 1)", "None"),
     lambda a, k, dims: _rot90(a, k, (0, 1) if dims is None else dims),
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
@@ -141,13 +141,15 @@ rot90 = linear(
 def _repeat(a: Array, repeats: Sequence[int]) -> Array:
     if len(repeats) < a.ndim:
         raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
         )
-    for n in repeats:
-        if n < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {n}: {listed(repeats)}"
-            )
+    if repeats and min(repeats) < 0:
+        shape = (*([1] * (len(repeats) - a.ndim)), *a.shape)
+        sizes = [n * size for n, size in zip(repeats, shape, strict=True)]
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(sizes)}: {listed(sizes)}"
+        )
     return np.tile(a, tuple(repeats))
 
 
@@ -166,7 +168,7 @@ def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
     return reshape(g, sizes).sum(dims) if dims else reshape(g, sizes)
 
 
-repeat = linear(
+repeat: Any = linear(
     "repeat(input, *repeats)",
     _repeat,
     transpose={"input": lambda g, input_shape, repeats: _repeat_grad(g, input_shape, repeats)},
@@ -187,7 +189,7 @@ def tile(input: Any, *dims: Any) -> Any:
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None
 ) -> Any:
-    """Each entry repeated, all as often or as `repeats` says; over all elements where dim is None."""
+    """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
     if repeats is None:
         return _wrap(np.repeat(np.arange(input.numel()), input._array))
     if dim is None:
@@ -243,7 +245,7 @@ def _triangle(name: str, keep: Any) -> Any:
 tril = _triangle("tril", lambda n, m, k: np.tri(n, m, k, dtype=bool))
 triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
 
-diag_embed = linear(
+diag_embed: Any = linear(
     "diag_embed(input, offset=0, dim1=-2, dim2=-1)",
     lambda a, offset, dim1, dim2: _embedded(a, offset, dim1, dim2),
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
@@ -264,10 +266,11 @@ def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     shape = list(a.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, size)
-    return _core.kernels.diagonal_backward(a, tuple(shape), offset, first, second)  # type: ignore[no-any-return]
+    result: Array = _core.kernels.diagonal_backward(a, tuple(shape), offset, first, second)
+    return result
 
 
-_diagonal_copy = linear(
+_diagonal_copy: Any = linear(
     "_diagonal_copy(input, offset=0)",
     lambda a, offset: a.diagonal(offset).copy(),
     transpose={
@@ -326,7 +329,7 @@ def _unblocked(g: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
     return pieces
 
 
-_block_diag = linear(
+_block_diag: Any = linear(
     "_block_diag(tensors: Tensors)",
     _blocks,
     transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},
@@ -365,7 +368,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing is None:
         warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument.",
             UserWarning,
             stacklevel=2,
         )
@@ -402,19 +406,17 @@ def cartesian_prod(*tensors: Any) -> Any:
 @composite(samples=lambda make: [(make(4),), (make(3), 3), (make(3), 2, True)])
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """Every choice of r elements of a vector, in order, as rows."""
-    from itertools import combinations as choose
-    from itertools import combinations_with_replacement as choose_again
-
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {listed(input.shape)}")
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return _wrap(np.empty(0, input._array.dtype))
-    rows = list((choose_again if with_replacement else choose)(range(input.numel()), r))
-    index = np.array(rows, np.int64).reshape(-1, r)
-    take = OPS["index_select"].function
-    return stack([take(input, 0, _wrap(np.ascontiguousarray(c))) for c in index.T], 1)
+    places = np.indices((input.numel(),) * r)
+    low, high = places[:-1], places[1:]
+    mask = _wrap(((low <= high) if with_replacement else (low < high)).all(0))
+    grids = meshgrid(*[input] * r, indexing="ij")
+    return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
 
 
 # ---- at least so many dimensions
@@ -429,7 +431,7 @@ def _at_least(name: str, widen: Any) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Tensors with at least {name[8]} dimension{'' if name[8] == '1' else 's'}."
-    composite(function, method=False)
+    composite(method=False)(function)
 
 
 def _to_1d(x: Any) -> Any:
@@ -469,7 +471,7 @@ def _stacked(name: str, join: Any, doc: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    composite(function, method=False)
+    composite(method=False)(function)
 
 
 def _side_by_side(tensors: Any) -> Any:

@@ -1,8 +1,9 @@
 """Reductions: many elements to one, over all dimensions or some.
 
-`dim` is None (all), an int or several; where a reduction takes several, `()` means all too. `keepdim` keeps each reduced
-dimension with size 1. Sums of integers and bools are int64, as torch's. The gradient of a reduction comes back through
-`_spread`, which shows it in the shape that was reduced without copying; its transpose is `sum`.
+`dim` is None (all), an int or several; where a reduction takes several, `()` means all too.
+`keepdim` keeps each reduced dimension with size 1. Sums of integers and bools are int64, as
+torch's. The gradient of a reduction comes back through `_spread`, which shows it in the shape that
+was reduced without copying; its transpose is `sum`.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def _count(shape: Sequence[int], dim: Any) -> int:
     return n
 
 
-_spread = linear(
+_spread: Any = linear(
     "_spread(input, shape: shape, dim: dims, keepdim: bool)",
     _kernels.spread,
-    transpose={"input": lambda g, dim, keepdim: sum(g, dim, keepdim)},
+    transpose={"input": lambda g, dim, keepdim: _sum_dims(g, dim, keepdim)},
     node="ExpandBackward0",
     view=True,
     method=False,
@@ -99,7 +100,8 @@ def _sum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     with np.errstate(all="ignore"):
         if is_half(like):
             return rounded(a.sum(axes, dtype=np.float32, keepdims=bool(keepdim)), like)
-        return a.sum(axes, dtype=like.dtype, keepdims=bool(keepdim))
+        total: Array = a.sum(axes, dtype=like.dtype, keepdims=bool(keepdim))
+        return total
 
 
 def _summing(name: str, node: str, **more: Any) -> Any:
@@ -121,10 +123,10 @@ def _reduced(make: Any) -> list[Any]:
     return [(make(2, 3), 0), (make(2, 3), (0, 1), True), (make(2, 3, 4), (-1, 0)), (make(), 0)]
 
 
-sum = _summing(
+sum: Any = _summing(
     "sum", "SumBackward0", samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)]
 )
-_sum_dims = _summing("_sum_dims", "SumBackward1", method=False, samples=_reduced)
+_sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=_reduced)
 variant(sum, "dim", "given", _sum_dims)
 
 
@@ -172,6 +174,9 @@ _mean_dims = _averaging("_mean_dims", "MeanBackward1", method=False, samples=_re
 variant(mean, "dim", "given", _mean_dims)
 
 
+_multiply: Any = np.multiply.reduce
+
+
 def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     if isinstance(dim, (tuple, list)):
         raise TypeError(
@@ -188,11 +193,11 @@ def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     axes = _axes(dim, a.ndim)
     with np.errstate(all="ignore"):
         wide = widened(a).astype(np.float32 if is_half(like) else like.dtype, copy=False)
-        return rounded(np.multiply.reduce(wide, axes, keepdims=bool(keepdim)), like)
+        return rounded(_multiply(wide, axes, keepdims=bool(keepdim)), like)
 
 
 def _others(input: Any, dim: int) -> Any:
-    """For each element the product of all others along dim: the products before it times those after."""
+    """For each element the product of all others along dim: of those before and those after."""
     size = input.shape[dim]
     one = _call("ones_like", input.narrow(dim, 0, 1))
     before = cat([one, input.narrow(dim, 0, size - 1)], dim).cumprod(dim)
@@ -250,7 +255,7 @@ def _nansum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     return _sum(a, dim, keepdim, dtype)
 
 
-nansum = general(
+nansum: Any = general(
     "nansum(input, dim=None, keepdim=False, *, dtype=None)",
     _nansum,
     vjp={
@@ -324,7 +329,7 @@ def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim
     return _var_grad(_call("where", out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
 
 
-_var_op = general(
+_var_op: Any = general(
     "_var(input, dim: dims, correction: number, keepdim: bool)",
     _var,
     native=_kernels.var,
@@ -337,7 +342,7 @@ _var_op = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The variance with a correction to the number of elements.",
 )
-_std_op = general(
+_std_op: Any = general(
     "_std(input, dim: dims, correction: number, keepdim: bool)",
     lambda a, dim, correction, keepdim: _root(_variance(a, dim, correction, keepdim)),
     vjp={
@@ -378,7 +383,7 @@ def _mean_grad(g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     return _spread(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
 
 
-_var_mean_op = general(
+_var_mean_op: Any = general(
     "_var_mean(input, dim: dims, correction: number, keepdim: bool)",
     _with_mean(lambda v: v),
     vjp={
@@ -392,7 +397,7 @@ _var_mean_op = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="Variance and mean.",
 )
-_std_mean_op = general(
+_std_mean_op: Any = general(
     "_std_mean(input, dim: dims, correction: number, keepdim: bool)",
     _with_mean(_root),
     vjp={
@@ -441,7 +446,8 @@ def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return composite(function, method=method, samples=lambda make: [(make(3, 4),), (make(3, 4), 0)])
+    samples = lambda make: [(make(3, 4),), (make(3, 4), 0)]
+    return composite(method=method, samples=samples)(function)
 
 
 var = _spread_function("var", _var_op, "The variance, of all elements or along dimensions.", True)
@@ -456,14 +462,15 @@ std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean
 
 def _truth(name: str) -> Any:
     kernel = getattr(_kernels, name)
-    reduce = np.logical_or.reduce if name == "any" else np.logical_and.reduce
+    reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
 
     def forward(a: Array, dim: Any, keepdim: bool) -> Array:
         found = kernel(widened(a), dim, keepdim)
         if found is NotImplemented:
             axes = _axes(dim, a.ndim) if dim != () else ()
             found = reduce(a, axes, keepdims=bool(keepdim))
-        return found.astype(np.uint8) if a.dtype == np.uint8 else found  # type: ignore[no-any-return]
+        result: Array = found.astype(np.uint8) if a.dtype == np.uint8 else found
+        return result
 
     return constant(
         f"{name}(input, dim=None, keepdim=False)",
@@ -476,7 +483,7 @@ def _truth(name: str) -> Any:
 any = _truth("any")
 all = _truth("all")
 
-count_nonzero = constant(
+count_nonzero: Any = constant(
     "count_nonzero(input, dim=None)",
     lambda a, dim: np.asarray(np.count_nonzero(a, _axes(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
@@ -500,7 +507,7 @@ def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Array:
         return rounded(total + (top if keep else top.reshape(total.shape)), like)
 
 
-logsumexp = general(
+logsumexp: Any = general(
     "logsumexp(input, dim: dims, keepdim=False)",
     _logsumexp,
     native=_kernels.logsumexp,

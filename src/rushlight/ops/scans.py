@@ -56,7 +56,7 @@ def _some(make: Any) -> list[Any]:
     return [(make(3, 4), 0), (make(3, 4), -1), (make(), 0), (make(0, 3), 1)]
 
 
-cumsum = linear(
+cumsum: Any = linear(
     "cumsum(input, dim: int, *, dtype=None)",
     _cumulated(_kernels.cumsum, np.add),
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
@@ -73,7 +73,8 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         input = input.to(out.dtype)
     if not (input == 0).any():
         return _from_the_end(g * out.conj(), dim) / input.conj()
-    # out_i without its factor x_k, for every i and k <= i: x where j <= i (else 1), all but the k-th multiplied.
+    # out_i without its factor x_k, for every i and k <= i: row i is x where j <= i and 1 elsewhere,
+    # of which all but the k-th are multiplied.
     moved, gs = input.movedim(dim, -1), g.movedim(dim, -1)
     n = moved.shape[-1]
     lower = _wrap(np.tri(n, dtype=bool))
@@ -85,7 +86,7 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     return (gs.unsqueeze(-1) * without.conj()).sum(-2).movedim(-1, dim)
 
 
-cumprod = general(
+cumprod: Any = general(
     "cumprod(input, dim: int, *, dtype=None)",
     _cumulated(_kernels.cumprod, np.multiply),
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
@@ -118,7 +119,8 @@ def _extreme_so_far(name: str, largest: bool) -> Any:
         keepdim=True,
         add=True,
         samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
-        doc=f"The {'largest' if largest else 'smallest'} entry so far along a dimension, and its index.",
+        doc=f"The {'largest' if largest else 'smallest'} entry so far along a dimension, and its "
+        "index.",
     )
 
 
@@ -154,7 +156,7 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     return part(g) - part(-g)
 
 
-logcumsumexp = general(
+logcumsumexp: Any = general(
     "logcumsumexp(input, dim: int)",
     _logcumsumexp,
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
@@ -190,7 +192,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 
 def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
-    """The widths between neighbours: a number, or a tensor that broadcasts to the differences of y."""
+    """The widths between neighbours: a number, or a tensor that fits the differences of y."""
     if x is None:
         return dx
     if x.ndim == 1:
@@ -261,7 +263,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
     return counts.astype(a.dtype)
 
 
-histc = constant(
+histc: Any = constant(
     "histc(input, bins=100, min=0, max=0)",
     _histogram,
     samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
@@ -284,9 +286,17 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
     return np.bincount(a, minlength=minlength).astype(np.int64)
 
 
-bincount = constant(
+def _no_gradient(g: Any) -> Any:
+    raise NotImplementedError(
+        "the derivative for 'bincount' is not implemented. Detach the weights first, or use "
+        "zeros.index_add(0, input, weights), which has one."
+    )
+
+
+bincount: Any = general(
     "bincount(input, weights: Tensor = None, minlength=0)",
     _bincount,
+    vjp={"weights": _no_gradient},
     out=False,
     doc="How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs.",
 )

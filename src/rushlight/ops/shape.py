@@ -1,13 +1,17 @@
-"""Views: the same memory seen with other sizes and strides. See `strided.py` for views by
-strides, `rearrange.py` for copies that rearrange elements, `joining.py` for views by the dozen.
+"""Views: the same memory seen with other sizes and strides.
 
-A view's forward is a kernel (native/bindings/views.cpp) that answers with torch's strides and errors. Its rule is another
-view op where the gradient is only seen differently (`transpose`), or the op that writes the gradient into zeros at the view's
-place (`_select_backward`): each is the other's transpose, so every order of derivative is there.
+See `strided.py` for views by strides, `rearrange.py` for copies that rearrange elements,
+`joining.py` for views by the dozen.
+
+A view's forward is a kernel (native/bindings/views.cpp) that answers with torch's strides and
+errors. Its rule is another view op where the gradient is only seen differently (`transpose`), or
+the op that writes the gradient into zeros at the view's place (`_select_backward`): each is the
+other's transpose, so every order of derivative is there.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from operator import index as as_int
@@ -36,7 +40,8 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
     if len(size) != 1 or not isinstance(size[0], dtype_class):
         got = ", ".join(type(s).__name__ for s in size)
         raise TypeError(
-            f"view() received an invalid combination of arguments - got ({got}), but expected one of: "
+            f"view() received an invalid combination of arguments - got ({got}), but expected "
+            "one of: "
             "(torch.dtype dtype), (tuple of ints size)"
         )
     to = size[0].numpy
@@ -66,11 +71,15 @@ def _name_of(a: Array) -> str:
     return from_numpy_dtype(a.dtype).scalar_name
 
 
-view = linear(
+def _to_shape(g: Any, input_shape: Any) -> Any:
+    return reshape(g, input_shape)
+
+
+view: Any = linear(
     "view(input, *size)",
     _view_dtype,
     native=_kernels.view,
-    transpose={"input": lambda g, input_shape: reshape(g, input_shape)},
+    transpose={"input": _to_shape},
     backward=(_kernels.reshape, "g input_shape"),
     view=True,
     out=False,
@@ -80,19 +89,35 @@ view = linear(
         (make(), 1, 1),
         (make(0, 3), 3, 0),
     ],
-    doc="The same elements in another shape, which the strides must allow; or the same bytes as another dtype.",
+    doc="The same elements in another shape, which the strides must allow; or the same bytes as "
+    "another dtype.",
 )
 
-_unsafe_view = linear(
+_unsafe_view: Any = linear(
     "_unsafe_view(input, *size)",
     _kernels.reshape,
-    transpose={"input": lambda g, input_shape: reshape(g, input_shape)},
+    transpose={"input": _to_shape},
     backward=(_kernels.reshape, "g input_shape"),
     node="UnsafeViewBackward0",
     method=False,
     out=False,
     samples=lambda make: [(make(2, 6), 3, 4)],
-    doc="`view` of a tensor that nobody else sees: no view as far as in-place writes are concerned.",
+    doc="`view` of a tensor that nobody else sees: no view as far as in-place writes are "
+    "concerned.",
+)
+
+
+_reshape_alias: Any = linear(
+    "_reshape_alias(input, *size)",
+    _kernels.view,
+    transpose={"input": _to_shape},
+    backward=(_kernels.reshape, "g input_shape"),
+    node="ReshapeAliasBackward0",
+    view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3).t(), 3, 1, 2)],
+    doc="The view that `reshape` gives of a tensor that is not contiguous.",
 )
 
 
@@ -111,11 +136,15 @@ def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
 def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
     shape = _shape_argument("reshape", size, shape)
-    try:
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"reshape(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    array = input._array
+    if array.flags.c_contiguous:
         return view(input, shape)
-    except RuntimeError as error:
-        if not str(error).startswith("view size is not compatible"):
-            raise
+    if _kernels.viewable(array, shape):
+        return _reshape_alias(input, shape)
     return _unsafe_view(_contiguous_copy(input), shape)
 
 
@@ -142,7 +171,10 @@ def _dim(dim: Any, ndim: int) -> int:
 @composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions start_dim to end_dim as one."""
-    ndim = input.ndim
+    shape = input._array.shape
+    ndim = len(shape)
+    if start_dim == 0 and end_dim == -1 and ndim > 1:
+        return reshape(input, -1) if 0 not in shape else reshape(input, 0)
     first, last = _dim(start_dim, ndim), _dim(end_dim, ndim)
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -150,10 +182,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         return view(input, 1)
     if first == last:
         return input
-    shape = input.shape
-    size = 1
-    for n in shape[first : last + 1]:
-        size *= n
+    size = math.prod(shape[first : last + 1])
     return reshape(input, (*shape[:first], size, *shape[last + 1 :]))
 
 
@@ -225,7 +254,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return _squeeze_dims(input, dim) if isinstance(dim, (tuple, list)) else _squeeze_dim(input, dim)
 
 
-unsqueeze = linear(
+unsqueeze: Any = linear(
     "unsqueeze(input, dim: int)",
     _kernels.unsqueeze,
     transpose={"input": lambda g, dim: _squeeze_dim(g, dim)},
@@ -238,7 +267,7 @@ unsqueeze = linear(
 
 # ---- dimensions in another order
 
-transpose = linear(
+transpose: Any = linear(
     "transpose(input, dim0: int, dim1: int)",
     _kernels.transpose,
     transpose={"input": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
@@ -249,7 +278,7 @@ transpose = linear(
     doc="Two dimensions changed over.",
 )
 
-t = linear(
+t: Any = linear(
     "t(input)",
     _kernels.t,
     transpose={"input": lambda g: t(g)},
@@ -260,7 +289,7 @@ t = linear(
     doc="A matrix's transpose; a vector or a number as it is.",
 )
 
-permute = linear(
+permute: Any = linear(
     "permute(input, *dims)",
     _kernels.permute,
     transpose={"input": lambda g, dims: _permute_back(g, dims)},
@@ -271,7 +300,7 @@ permute = linear(
     doc="The dimensions in the order given.",
 )
 
-_permute_back = linear(
+_permute_back: Any = linear(
     "_permute_back(input, *dims)",
     _kernels.permute_back,
     transpose={"input": lambda g, dims: permute(g, dims)},
@@ -302,7 +331,8 @@ def _movedim(input: Any, source: Any, destination: Any, name: str) -> Any:
     targets = [destination] if isinstance(destination, int) else list(destination)
     if len(sources) != len(targets):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({listed(sources)} dims) should contain "
+            f"movedim: Invalid source or destination dims: source ({listed(sources)} dims) "
+            "should contain "
             f"the same number of dims as destination ({listed(targets)} dims)"
         )
     ndim = input.ndim
@@ -358,9 +388,12 @@ def _reversed_dims(self: Any) -> Any:
         )
     else:
         message = (
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated "
-            "and it will throw an error in a future release. Consider `x.mT` to transpose batches of "
-            "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated "
+            "and it will throw an error in a future release. Consider `x.mT` to transpose "
+            "batches of "
+            "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+            "dimensions of a "
             "tensor."
         )
     warnings.warn(message, UserWarning, stacklevel=2)
@@ -371,7 +404,8 @@ def _matrix_transpose(self: Any) -> Any:
     """The last two dimensions changed over."""
     if self.ndim < 2:
         raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+            "tensor."
         )
     return transpose(self, -2, -1)
 
@@ -380,7 +414,8 @@ def _matrix_adjoint(self: Any) -> Any:
     """The conjugate transpose of the last two dimensions."""
     if self.ndim < 2:
         raise RuntimeError(
-            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+            "tensor."
         )
     return _conj(transpose(self, -2, -1))
 
@@ -404,7 +439,7 @@ for _name, _property in {
 
 # ---- repeated without copying
 
-expand = linear(
+expand: Any = linear(
     "expand(input, *size, implicit=False)",
     _kernels.expand,
     transpose={"input": lambda g, input_shape: sum_to(g, input_shape)},
@@ -412,12 +447,14 @@ expand = linear(
     view=True,
     out=False,
     samples=lambda make: [(make(3, 1), 3, 4), (make(3), 2, 3), (make(1), (2, -1)), (make(), 2)],
-    doc="Dimensions of size 1 repeated without copying; -1 keeps a size; new dimensions come first.",
+    doc="Dimensions of size 1 repeated without copying; -1 keeps a size; new dimensions come "
+    "first.",
 )
 
 
 def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
-    """What the kernel leaves: sums of integers, half precision and complex numbers, in their own type."""
+    """What the kernel leaves: integers, half precision and complex numbers, each in its own "
+    "type."""
     lead = a.ndim - len(shape)
     dims = [
         *range(lead),
@@ -428,7 +465,7 @@ def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
     return np.array(total, a.dtype).reshape(shape)
 
 
-sum_to = linear(
+sum_to: Any = linear(
     "sum_to(input, shape: shape)",
     _sum_to,
     native=_kernels.sum_to,
@@ -513,7 +550,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 # ---- parts
 
-select = linear(
+select: Any = linear(
     "select(input, dim: int, index: int)",
     _kernels.select,
     transpose={
@@ -525,7 +562,7 @@ select = linear(
     samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
     doc="One entry of a dimension, without it.",
 )
-_select_backward = linear(
+_select_backward: Any = linear(
     "_select_backward(input, shape: shape, dim: int, index: int)",
     _kernels.select_backward,
     transpose={"input": lambda g, dim, index: select(g, dim, index)},
@@ -536,7 +573,7 @@ _select_backward = linear(
     doc="Zeros of a shape, with the input where `select` finds it.",
 )
 
-_slice = linear(
+_slice: Any = linear(
     "_slice(input, dim=0, start=None, end=None, step=1)",
     _kernels.slice,
     transpose={
@@ -555,7 +592,7 @@ _slice = linear(
     ],
     doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
 )
-_slice_backward = linear(
+_slice_backward: Any = linear(
     "_slice_backward(input, shape: shape, dim: int, start: int, end: int, step: int)",
     _kernels.slice_backward,
     transpose={"input": lambda g, dim, start, end, step: _slice(g, dim, start, end, step)},
@@ -574,7 +611,8 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    size = input.shape[_dim(dim, input.ndim)]
+    shape = input._array.shape
+    size = shape[_dim(dim, len(shape))]
     start = as_int(start)
     if not -size <= start <= size:
         raise IndexError(
@@ -587,7 +625,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     return _slice(input, dim, start, start + length, 1)
 
 
-diagonal = linear(
+diagonal: Any = linear(
     "diagonal(input, offset=0, dim1=0, dim2=1)",
     _kernels.diagonal,
     transpose={
@@ -601,7 +639,7 @@ diagonal = linear(
     samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), -1, 0, 2)],
     doc="A diagonal of two dimensions, as a new last dimension.",
 )
-_diagonal_backward = linear(
+_diagonal_backward: Any = linear(
     "_diagonal_backward(input, shape: shape, offset: int, dim1: int, dim2: int)",
     _kernels.diagonal_backward,
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
@@ -628,7 +666,7 @@ def _unfold_back(g: Array, shape: tuple[int, ...], dimension: int, size: int, st
     return result.astype(g.dtype, copy=False)
 
 
-unfold = linear(
+unfold: Any = linear(
     "unfold(input, dimension: int, size: int, step: int)",
     _kernels.unfold,
     transpose={
@@ -641,7 +679,7 @@ unfold = linear(
     samples=lambda make: [(make(7, 3), 0, 3, 2), (make(7), 0, 2, 1), (make(), 0, 1, 1)],
     doc="Windows of a size along a dimension, every step, as a new last dimension.",
 )
-_unfold_backward = linear(
+_unfold_backward: Any = linear(
     "_unfold_backward(input, shape: shape, dimension: int, size: int, step: int)",
     _unfold_back,
     transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},
@@ -653,7 +691,7 @@ _unfold_backward = linear(
 
 # ---- the same and copies of it
 
-alias = linear(
+alias: Any = linear(
     "alias(input)",
     lambda a: a,
     transpose={"input": lambda g: g},
@@ -687,7 +725,7 @@ def _copied(a: Array, memory_format: Any) -> Array:
     return a.transpose(order).copy().transpose(np.argsort(order))
 
 
-clone = linear(
+clone: Any = linear(
     "clone(input, *, memory_format=None)",
     _copied,
     native=_kernels.clone,
@@ -697,7 +735,7 @@ clone = linear(
     doc="A copy, which gradients flow through.",
 )
 
-_contiguous_copy = linear(
+_contiguous_copy: Any = linear(
     "_contiguous_copy(input)",
     lambda a: a.copy(),
     transpose={"input": lambda g: g},
@@ -710,7 +748,7 @@ _contiguous_copy = linear(
 
 
 def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in memory without gaps in the order of the shape, or of a memory format."""
+    """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
     array = self._array
     if memory_format is contiguous_format:
         return array.flags.c_contiguous  # type: ignore[no-any-return]
@@ -736,8 +774,8 @@ def storage_offset(self: Any) -> int:
     return _kernels.storage_offset(self._array)  # type: ignore[no-any-return]
 
 
-Tensor.is_contiguous = is_contiguous
-Tensor.storage_offset = storage_offset
+for _method in (is_contiguous, storage_offset):
+    setattr(Tensor, _method.__name__, _method)
 
 
 def internal(*names: str) -> None:

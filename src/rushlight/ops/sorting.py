@@ -1,6 +1,7 @@
 """Sorting and what needs it: ranks, quantiles, searching, distinct values.
 
-NaN counts as larger than any number. The values of a sort carry a gradient, which goes to where each came from.
+NaN counts as larger than any number. The values of a sort carry a gradient, which goes to where
+each came from.
 """
 
 from __future__ import annotations
@@ -90,6 +91,8 @@ def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Arra
             else " topk does not support complex"
         )
         raise RuntimeError(f"{kind} dtypes on CPU")
+    if not hasattr(k, "__index__"):
+        raise TypeError(f"topk(): argument 'k' (position 1) must be int, not {type(k).__name__}")
     d = _dim(dim, a.ndim)
     size = a.shape[d] if a.ndim else 1
     if not 0 <= k <= size:
@@ -103,7 +106,7 @@ def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Arra
     return _chosen(a, _order(a, d, bool(largest))[tuple(first)], d, True)
 
 
-topk = selecting(
+topk: Any = selecting(
     "topk(input, k: int, dim=-1, largest=True, sorted=True)",
     _topk,
     keepdim=True,
@@ -123,7 +126,7 @@ def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     return _chosen(a, index, d, keepdim)
 
 
-kthvalue = selecting(
+kthvalue: Any = selecting(
     "kthvalue(input, k: int, dim=-1, keepdim=False)",
     _kthvalue,
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
@@ -156,7 +159,7 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     return _chosen(a, index, d, keepdim)
 
 
-mode = selecting(
+mode: Any = selecting(
     "mode(input, dim=-1, keepdim=False)",
     _mode,
     samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
@@ -188,12 +191,14 @@ def _quantile(
         q = _wrap(np.array(q, input._array.dtype))
     else:
         raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), but "
+            f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), "
+            "but "
             "expected a float or a tensor for q"
         )
     if how not in _INTERPOLATIONS:
         raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {how}"
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {how}"
         )
     # The dimension goes last; where it is kept, a dimension of size 1 takes its place.
     ndim = input.ndim
@@ -279,18 +284,20 @@ def _search(
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension")
     if bounds.ndim > 1 and (values.ndim != bounds.ndim or values.shape[:-1] != bounds.shape[:-1]):
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions "
             "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{listed(bounds.shape)} and input value tensor {listed(values.shape)}"
         )
     if sorter is not None:
         if sorter.shape != bounds.shape:
             raise RuntimeError(
-                "torch.searchsorted(): boundary and sorter must have the same size, but got boundary "
+                "torch.searchsorted(): boundary and sorter must have the same size, but got "
+                "boundary "
                 f"tensor {listed(bounds.shape)} and got sorter tensor {listed(sorter.shape)}"
             )
         bounds = np.take_along_axis(bounds, sorter, -1)
-    kind = "right" if right else "left"
+    kind: Any = "right" if right else "left"
     dtype = np.int32 if int32 else np.int64
     wide, wanted = widened(bounds), widened(values)
     if bounds.ndim == 1:
@@ -301,8 +308,9 @@ def _search(
     return result
 
 
-_searchsorted = constant(
-    "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, out_int32: bool, sorter: Tensor = None)",
+_searchsorted: Any = constant(
+    "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, "
+    "out_int32: bool, sorter: Tensor = None)",
     _search,
     method=False,
     doc="Where values would be inserted to keep a sequence sorted.",
@@ -352,7 +360,7 @@ def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Arra
     _refuse_complex(a, "unique")
     shape = a.shape
     if dim is None:
-        rows = widened(a).reshape(-1)
+        rows: Array = widened(a).reshape(-1)
     else:
         d = _dim(dim, a.ndim)
         rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], -1)
@@ -382,7 +390,8 @@ def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Arra
 def _no_gradient(name: str) -> Any:
     def rule(g: Any) -> Any:
         raise NotImplementedError(
-            f"the derivative for '{name}' is not implemented. Detach the tensor first, or gather the "
+            f"the derivative for '{name}' is not implemented. Detach the tensor first, or gather "
+            "the "
             "values yourself with the indices of return_inverse=True."
         )
 
@@ -452,7 +461,7 @@ def isin(
     return _isin(elements, test_elements, invert)
 
 
-_isin = constant(
+_isin: Any = constant(
     "_isin(elements: Tensor, test_elements: Tensor, invert: bool)",
     lambda a, b, invert: np.asarray(np.isin(widened(a), widened(b), invert=bool(invert))),
     method=False,

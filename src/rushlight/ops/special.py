@@ -213,12 +213,12 @@ zeta = _special(
 # ---- products with logarithms
 
 
-def _log_of(input: Any, other: Any) -> Any:
-    return where((input == 0) & (other <= 0), 0, _log(other))
+def _log_of(g: Any, input: Any, other: Any) -> Any:
+    return where((input == 0) & (other <= 0), 0, g * _log(other))
 
 
-def _log1p_of(input: Any, other: Any) -> Any:
-    return where((input == 0) & (other <= -1), 0, _log1p(other))
+def _log1p_of(g: Any, input: Any, other: Any) -> Any:
+    return where((input == 0) & (other <= -1), 0, g * _log1p(other))
 
 
 def _log1p(value: Any) -> Any:

@@ -1,13 +1,16 @@
 """Views by sizes and strides, and how writing through one changes the history of the whole.
 
-Note [Layouts]: sizes, strides and offset of such a view refer to the memory of the tensor it is taken from, counted in
-elements from that tensor's first one. A gradient has the shape of that tensor but may lie otherwise in memory, so every op here
-also takes `layout`, the strides of that tensor (None: contiguous), and works on a flat buffer in that layout:
+Note [Layouts]: sizes, strides and offset of such a view refer to the memory of the tensor it is
+taken from, counted in elements from that tensor's first one. A gradient has the shape of that
+tensor but may lie otherwise in memory, so every op here also takes `layout`, the strides of that
+tensor (None: contiguous), and works on a flat buffer in that layout:
 
 - `strided_view`: the tensor -> the view (no copy);
-- `_strided_backward`: a gradient of the view -> zeros in the tensor's shape with it at its place; where the view shows an
-  element twice, both count; it is the transpose of `_strided_gather`, which reads the same places of another tensor;
-- `view_scatter`: the tensor with the view's place overwritten: what an in-place write through a view makes of the whole.
+- `_strided_backward`: a gradient of the view -> zeros in the tensor's shape with it at its place;
+  where the view shows an element twice, both count; it is the transpose of `_strided_gather`, which
+  reads the same places of another tensor;
+- `view_scatter`: the tensor with the view's place overwritten: what an in-place write through a
+  view makes of the whole.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import numpy as np
 
 from .. import _core
 from ._kinds import composite, linear
-from .shape import internal, reshape, t, transpose
+from .shape import _to_shape, internal, t, transpose
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -67,10 +70,12 @@ class _Place:
         self.total = max(_reach(shape, self.layout) - low, _reach(size, stride) + offset - low, 1)
 
     def whole(self, buffer: Array) -> Array:
-        return _kernels.strided(buffer, self.shape, self.layout, self.first)  # type: ignore[no-any-return]
+        seen: Array = _kernels.strided(buffer, self.shape, self.layout, self.first)
+        return seen
 
     def part(self, buffer: Array) -> Array:
-        return _kernels.strided(buffer, self.size, self.stride, self.offset)  # type: ignore[no-any-return]
+        seen: Array = _kernels.strided(buffer, self.size, self.stride, self.offset)
+        return seen
 
     def filled(self, values: Array) -> Array:
         """A buffer with the values laid out in it."""
@@ -115,7 +120,7 @@ def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> A
     return place.part(buffer).copy()
 
 
-strided_view = linear(
+strided_view: Any = linear(
     "strided_view(input, size: shape, stride: shape, storage_offset: int, layout=None)",
     _kernels.strided,
     transpose={
@@ -132,8 +137,9 @@ strided_view = linear(
     doc="Any view of the memory of a tensor, counted from its first element.",
 )
 
-_strided_backward = linear(
-    "_strided_backward(input, shape: shape, size: shape, stride: shape, storage_offset: int, layout=None)",
+_strided_backward: Any = linear(
+    "_strided_backward("
+    "input, shape: shape, size: shape, stride: shape, storage_offset: int, layout=None)",
     _scattered,
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_gather(
@@ -150,7 +156,7 @@ _strided_backward = linear(
     doc="Zeros of a shape, with the input added where `strided_view` shows it.",
 )
 
-_strided_gather = linear(
+_strided_gather: Any = linear(
     "_strided_gather(input, size: shape, stride: shape, storage_offset: int, layout=None)",
     _gathered,
     transpose={
@@ -178,7 +184,7 @@ def _with_part(a: Array, src: Any, size: Ints, stride: Ints, offset: int, layout
     return place.whole(buffer).copy()
 
 
-_strided_zeroed = linear(
+_strided_zeroed: Any = linear(
     "_strided_zeroed(input, size: shape, stride: shape, storage_offset: int, layout=None)",
     lambda a, size, stride, offset, layout: _with_part(a, 0, size, stride, offset, layout),
     transpose={
@@ -257,7 +263,8 @@ def as_strided_scatter(
         offset = storage_offset - _kernels.storage_offset(array)
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, "
             f"slice size = {list(size)}"
         )
     return _as_strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
@@ -291,10 +298,6 @@ def _reshaping(signature: str, kernel: Any, back: Any, node: str) -> Any:
         out=False,
         doc="What the in-place form of a view records.",
     )
-
-
-def _to_shape(g: Any, input_shape: Any) -> Any:
-    return reshape(g, input_shape)
 
 
 _t_in_place = _reshaping("_t_in_place(input)", _kernels.t, lambda g: t(g), "TBackward1")
@@ -352,7 +355,7 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 
 def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
-    """Another size, elements kept in storage order; new ones are unset. Not for tensors with a gradient."""
+    """Another size, elements kept in storage order; new ones are unset."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
@@ -394,4 +397,4 @@ for _method in (
     resize_as_,
 ):
     setattr(Tensor, _method.__name__, _method)
-Tensor.swapdims_ = swapaxes_
+setattr(Tensor, "swapdims_", swapaxes_)  # noqa: B010 - the stub of the core lists no methods

@@ -74,20 +74,16 @@ class SGD(FusedOptimizer):
         decay = scalar(group["weight_decay"])
         nesterov = group["nesterov"]
         maximize = group["maximize"]
-        buffers: list[Tensor | None] = []
-        new = 0
+        buffers: list[Any] = []
         if momentum != 0:
-            for p in params:
-                buffer = self.state[p].get("momentum_buffer")
-                new += buffer is None
-                buffers.append(buffer)
+            buffers = [self.state[p].get("momentum_buffer") for p in params]
 
-        # Buffers start as a copy of the first gradient: the plain rule makes them.
-        if not (new or group["differentiable"]):
+        if not group["differentiable"]:
+            raw = [None if buffer is None else buffer._array for buffer in buffers]
             done = rl._core.kernels.sgd_step(
                 arrays(params),
                 arrays(grads),
-                arrays(buffers) if momentum != 0 else None,
+                raw if momentum != 0 else None,
                 lr,
                 momentum,
                 dampening,
@@ -96,9 +92,10 @@ class SGD(FusedOptimizer):
                 maximize,
             )
             if done is not NotImplemented:
+                for p, buffer, array in zip(params, buffers, raw, strict=False):
+                    if buffer is None:  # in its first step a parameter gets its buffer
+                        self.state[p]["momentum_buffer"] = rl._core.wrap(array)
                 rl._core.bump_versions(params)
-                if momentum != 0:
-                    rl._core.bump_versions(buffers)
                 return
 
         with rl.set_grad_enabled(group["differentiable"]):

@@ -28,8 +28,9 @@ class _Numbered(Module):
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         """Makes `modules` the children, in order."""
-        self.__dict__["_modules"].clear()
-        self._modules.update({str(i): module for i, module in enumerate(modules)})
+        members = {str(i): module for i, module in enumerate(modules)}
+        self._modules.clear()
+        self._modules.update(members)
 
     def _name(self, index: Any) -> str:
         """The name of the child at a position (names need not be numbers in a Sequential)."""
@@ -41,7 +42,7 @@ class _Numbered(Module):
         return self._modules[self._name(index)]
 
     def _sliced(self, items: list[tuple[str, Any]]) -> Any:
-        return type(self)(module for _, module in items)  # type: ignore[call-arg]
+        return type(self)(module for _, module in items)
 
     def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, self._name(index), module)

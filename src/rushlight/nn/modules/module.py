@@ -316,7 +316,7 @@ class Module(StateMethods):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return module._buffers[name]  # type: ignore[no-any-return]
+        return module._buffers[name]
 
     # --- iteration ---
 

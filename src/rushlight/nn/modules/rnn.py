@@ -280,7 +280,7 @@ class RNNBase(Module):
 
     def _unbatched_state(self, hx: Any, batched: bool) -> tuple[Tensor, ...]:
         """The given state as a tuple of 3-D tensors."""
-        state = (hx[0], hx[1]) if self.mode == "LSTM" else (hx,)
+        state: tuple[Tensor, ...] = (hx[0], hx[1]) if self.mode == "LSTM" else (hx,)
         want = 3 if batched else 2
         if any(s.dim() != want for s in state):
             kind = f"For {'batched 3' if batched else 'unbatched 2'}-D input, "

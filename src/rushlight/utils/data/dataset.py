@@ -188,6 +188,5 @@ def random_split(
     order = rl.randperm(size, generator=generator).tolist()
     ends = list(accumulate(sizes))
     return [
-        Subset(dataset, order[end - length : end])
-        for end, length in zip(ends, sizes, strict=True)
+        Subset(dataset, order[end - length : end]) for end, length in zip(ends, sizes, strict=True)
     ]

@@ -1,14 +1,14 @@
 """Loading in worker processes. `multiprocessing` is imported when the first worker is started.
 
-Tasks are numbered: (pass, number, indices) goes to a worker's own queue, (pass, number, batch)
-comes back on a shared one. Results of an earlier pass are dropped, so that a pass may be left
-half-way and persistent workers go on.
+A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
+through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
+and persistent workers go on. A worker that dies closes its pipe, which is noticed at once.
 """
 
 from __future__ import annotations
 
 import os
-import queue
+import pickle
 import random
 import time
 import traceback
@@ -24,8 +24,7 @@ from .sampler import draw_seed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_POLL_SECONDS = 5.0
-_STOP_SECONDS = 2.0
+_STOP_SECONDS = 2.0  # what workers get to stop by themselves
 
 
 class WorkerInfo:
@@ -101,6 +100,8 @@ def _work(
 ) -> None:
     """The loop of a worker process."""
     global _worker_info
+    from multiprocessing.reduction import ForkingPickler
+
     seed = base_seed + worker
     random.seed(seed)
     rl.manual_seed(seed)
@@ -132,9 +133,14 @@ def _work(
                     result = _StreamEnd()
                 except Exception as error:
                     result = _Failure(error, where)
-            results.put((epoch, number, worker, result))
-    except KeyboardInterrupt:
-        pass  # the main process reports it
+            try:
+                message = ForkingPickler.dumps((epoch, number, result))
+            except Exception as error:  # a batch (or an exception) that cannot be sent
+                result = _Failure(error, where)
+                message = ForkingPickler.dumps((epoch, number, result))
+            results.send_bytes(message)
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass  # the main process has stopped listening, or reports the interrupt itself
 
 
 class WorkerIterator:
@@ -142,6 +148,7 @@ class WorkerIterator:
 
     def __init__(self, loader: Any) -> None:
         import multiprocessing
+        from multiprocessing import connection
 
         from .dataloader import LengthCheck
 
@@ -161,13 +168,15 @@ class WorkerIterator:
         self._base_seed = draw_seed(loader.generator)
         self._epoch = 0
         self._process = os.getpid()
-        self._results = context.Queue()
+        self._wait = connection.wait
         self._tasks: list[Any] = []
         self._workers: list[Any] = []
+        self._results: dict[Any, int] = {}  # pipe -> worker
         options = (loader._auto_collation, loader.collate_fn, loader.drop_last)
         for worker in range(loader.num_workers):
             tasks = context.Queue()
             tasks.cancel_join_thread()
+            reader, writer = context.Pipe(duplex=False)
             process = context.Process(
                 target=_work,
                 args=(
@@ -178,13 +187,15 @@ class WorkerIterator:
                     options,
                     loader.worker_init_fn,
                     tasks,
-                    self._results,
+                    writer,
                 ),
                 daemon=True,
             )
             process.start()
+            writer.close()  # the worker's is the only one left: with it, the pipe ends
             self._tasks.append(tasks)
             self._workers.append(process)
+            self._results[reader] = worker
         self._begin()
 
     def _begin(self) -> None:
@@ -228,39 +239,42 @@ class WorkerIterator:
         self._next_worker = (self._next_worker + 1) % len(self._workers)
 
     def _receive(self) -> None:
-        """Waits for one result of this pass."""
+        """Waits until at least one result of this pass has come."""
         timeout = self._loader.timeout
         deadline = time.monotonic() + timeout if timeout > 0 else None
-        while True:
-            wait = _POLL_SECONDS
-            if deadline is not None:
-                wait = max(0.0, min(wait, deadline - time.monotonic()))
-            try:
-                epoch, number, worker, result = self._results.get(timeout=wait)
-            except queue.Empty:
-                self._check_alive()
-                if deadline is not None and time.monotonic() >= deadline:
-                    self._shutdown()
-                    raise RuntimeError(f"DataLoader timed out after {timeout} seconds") from None
-                continue
-            if epoch != self._epoch:
-                continue
-            if isinstance(result, _StreamEnd):
-                self._ended.add(worker)
-                if not self._loader.persistent_workers:
-                    self._tasks[worker].put(None)
-            self._ready[number] = result
-            return
+        received = False
+        while not received:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            readers: Any = self._wait(list(self._results), left)
+            if not readers:
+                self._shutdown()
+                raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+            for reader in readers:
+                received |= self._read(reader)
 
-    def _check_alive(self) -> None:
-        dead = [
-            str(process.pid)
-            for i, process in enumerate(self._workers)
-            if i not in self._ended and not process.is_alive()
-        ]
-        if dead:
+    def _read(self, reader: Any) -> bool:
+        """Takes one message from a worker's pipe; whether it is a result of this pass."""
+        worker = self._results[reader]
+        try:
+            epoch, number, result = pickle.loads(reader.recv_bytes())
+        except EOFError:
+            del self._results[reader]
+            if worker in self._ended:
+                return False  # it was told to stop
+            process = self._workers[worker]
+            process.join()
             self._shutdown()
-            raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(dead)}) exited unexpectedly")
+            raise RuntimeError(
+                f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly"
+            ) from None
+        if epoch != self._epoch:
+            return False
+        if isinstance(result, _StreamEnd) and worker not in self._ended:
+            self._ended.add(worker)
+            if not self._loader.persistent_workers:
+                self._tasks[worker].put(None)
+        self._ready[number] = result
+        return True
 
     def __next__(self) -> Any:
         while self._ready or self._given < self._sent:
@@ -290,22 +304,19 @@ class WorkerIterator:
     def _shutdown(self) -> None:
         """Stops the workers; none is left behind."""
         workers, self._workers = self._workers, []
+        for reader in self._results:
+            reader.close()  # a worker that is sending notices
+        self._results = {}
         for tasks in self._tasks:
             tasks.put(None)
         deadline = time.monotonic() + _STOP_SECONDS
         for process in workers:
-            # A worker may wait for room in the pipe: keep it empty.
-            while process.is_alive() and time.monotonic() < deadline:
-                try:
-                    self._results.get(timeout=0.01)
-                except (queue.Empty, EOFError, OSError):
-                    process.join(0.01)
+            process.join(max(0.0, deadline - time.monotonic()))
             if process.is_alive():
                 process.terminate()
-            process.join()
-        for channel in [*self._tasks, self._results]:
-            channel.cancel_join_thread()
-            channel.close()
+                process.join()
+        for tasks in self._tasks:
+            tasks.close()
         self._tasks = []
 
     def __del__(self) -> None:

@@ -1,0 +1,282 @@
+"""take and put (a tensor as one row), take_along_dim, masked_select, masked_scatter, nonzero."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from . import shape as _shape
+from ._arrays import dim_in, scalar_name
+from ._kinds import composite, constant, linear
+from ._op import namespace
+from .scatter import _copied, _flat, _permuted, _zeros, gather
+from .selection import _core_size_error, masked_fill, where
+
+__all__: list[str] = []
+
+_kernels = _core.kernels
+_Tensor = _core.Tensor
+
+# ---- take and put: the tensor as one row
+
+
+def _long(op: str, index: Any) -> None:
+    if index.dtype != np.int64:
+        raise RuntimeError(f"{op}(): Expected a long tensor for index, but got {scalar_name(index)}")
+
+
+def _in_row(index: Any, n: int) -> None:
+    if index.size and (index.min() < -n or index.max() >= n):
+        bad = index[(index < -n) | (index >= n)].flat[0]
+        raise IndexError(
+            f"out of range: tried to access index {bad} on a tensor of {n} elements."
+        )
+
+
+def _take(x: Any, index: Any) -> Any:
+    _long("take", index)
+    if index.size and x.size == 0:
+        raise IndexError("take(): tried to take from an empty tensor")
+    _in_row(index, x.size)
+    return _kernels.index_get(_flat(x), index, tuple(range(max(x.ndim, 1))), 0)
+
+
+def _take_back(g: Any, index: Any, shape: Any) -> Any:
+    if not shape:
+        return _kernels.index_backward(g, index, (0,), 0, (1,)).reshape(())
+    return _kernels.index_backward(g, index, tuple(range(len(shape))), 0, shape)
+
+
+take = linear(
+    "take(input, index: Tensor)",
+    _take,
+    transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
+    samples=lambda make: [(make(3, 4), make(2, 3, low=-12, high=12, kind="int"))],
+    doc="The elements at an index into all of the input, row by row.",
+)
+_take_backward = linear(
+    "_take_backward(input, index: Tensor, shape: shape)",
+    _take_back,
+    transpose={"input": lambda g, index: take(g, index)},
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3), make(2, 3, low=-12, high=12, kind="int"), (3, 4))],
+    doc="Zeros of a shape with the input added where `take` reads.",
+)
+
+
+def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
+    _long("put_", index)
+    if x.dtype != source.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{scalar_name(x)} and source.dtype = {scalar_name(source)}"
+        )
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    if index.size and x.size == 0:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+    _in_row(index, x.size)
+    dims = tuple(range(max(x.ndim, 1)))
+    _kernels.index_put(_flat(x), index.reshape(-1), dims, 0, source.reshape(-1), bool(accumulate))
+
+
+put = linear(
+    "put(input, index: Tensor, source: Tensor, accumulate=False)",
+    _copied(_write_put),
+    write=_write_put,
+    transpose={
+        "input": lambda g, index, accumulate: g if accumulate else put(g, index, _zeros(index).to(g.dtype)),
+        "source": lambda g, index, source_shape: take(g, index).reshape(source_shape),
+    },
+    in_place=True,
+    samples=lambda make: [
+        (make(3, 4), _permuted(make, 1, 12).reshape(12)[:3], make(3)),
+        (make(3, 4), make(2, 3, low=0, high=12, kind="int"), make(2, 3), True),
+    ],
+    doc="The input with source written, or added, at an index into all of it, row by row.",
+)
+
+
+@composite(samples=lambda make: [(make(3, 4), make(3, 2, low=0, high=4, kind="int"), 1)])
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""
+    if indices.dtype.name != "int64":
+        raise RuntimeError(
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{indices.dtype.scalar_name}"
+        )
+    if dim is None:
+        input, indices, dim = input.reshape(-1), indices.reshape(-1), 0
+    else:
+        if input.ndim != indices.ndim:
+            raise RuntimeError(
+                "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+                f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+            )
+        dim = dim_in(dim, input.ndim)
+        have, want = list(input.shape), list(indices.shape)
+        if input.ndim:
+            have[dim] = want[dim] = 1
+        common = list(_shape.broadcast_shapes(have, want))
+        if input.ndim:
+            n, m = input.shape[dim], indices.shape[dim]
+            input = _shape.expand(input, [*common[:dim], n, *common[dim + 1 :]])
+            indices = _shape.expand(indices, [*common[:dim], m, *common[dim + 1 :]])
+    size = input.shape[dim] if input.ndim else 1
+    if indices.numel() and int(indices._array.min()) < 0:
+        indices = where(indices < 0, indices + size, indices)
+    return gather(input, dim, indices)
+
+
+# ---- masks
+
+
+def _common(a: Any, b: Any) -> Any:
+    if a == b:
+        return a
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise _core_size_error(a, b) from None
+
+
+def _masked_select(x: Any, mask: Any) -> Any:
+    if mask.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = _common(mask.shape, x.shape)
+    if mask.shape != shape:
+        mask = np.broadcast_to(mask, shape)
+    if x.shape != shape:
+        x = np.broadcast_to(x, shape)
+    return x[mask]
+
+
+def _spread(g: Any, mask: Any, shape: Any) -> Any:
+    shape = _common(mask.shape, tuple(shape))
+    out = np.zeros(shape, g.dtype)
+    out[np.broadcast_to(mask, shape)] = g
+    return out
+
+
+masked_select = linear(
+    "masked_select(input, mask: Tensor)",
+    _masked_select,
+    transpose={"input": lambda g, mask, input_shape: _masked_select_backward(g, mask, input_shape)},
+    samples=lambda make: [
+        (make(3, 4), make(3, 4, kind="bool")),
+        (make(3, 4), make(4, kind="bool")),
+        (make(4), make(3, 4, kind="bool")),
+    ],
+    doc="The elements where a mask holds, as one row.",
+)
+_masked_select_backward = linear(
+    "_masked_select_backward(input, mask: Tensor, shape: shape)",
+    _spread,
+    transpose={
+        "input": lambda g, mask: masked_select(g, mask),
+    },
+    method=False,
+    out=False,
+    doc="Zeros with the input where a mask holds.",
+)
+
+
+def _write_masked(x: Any, mask: Any, source: Any) -> None:
+    if mask.dtype != np.bool_:
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{scalar_name(mask)}"
+        )
+    if source.dtype != x.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got"
+            f"{scalar_name(x)} and {scalar_name(source)}"
+        )
+    shape = _common(mask.shape, x.shape)
+    if shape != x.shape:
+        raise RuntimeError(
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    mask = np.broadcast_to(mask, shape)
+    n = int(np.count_nonzero(mask))
+    if source.size < n:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    x[mask] = source.reshape(-1)[:n]
+
+
+def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    out = np.broadcast_to(x, _common(mask.shape, x.shape)).copy()
+    _write_masked(out, mask, source)
+    return out
+
+
+def _to_source(g: Any, mask: Any, source_shape: Any) -> Any:
+    taken = masked_select(g, mask)
+    n, size = taken.shape[0], math.prod(source_shape)
+    if n != size:
+        taken = _shape._slice_backward(taken, (size,), 0, 0, n, 1)
+    return taken.reshape(source_shape)
+
+
+masked_scatter = linear(
+    "masked_scatter(input, mask: Tensor, source: Tensor)",
+    _masked_scatter,
+    write=_write_masked,
+    transpose={
+        "input": lambda g, mask: masked_fill(g, mask, 0),
+        "source": lambda g, mask, source_shape: _to_source(g, mask, source_shape),
+    },
+    in_place=True,
+    samples=lambda make: [(make(3, 4), make(3, 4, kind="bool"), make(3, 4))],
+    doc="The input with the elements of source, in order, where a mask holds.",
+)
+
+# ---- where the zeros are not
+
+
+def _nonzero(x: Any) -> Any:
+    if x.ndim == 0:
+        return np.zeros((int(bool(x != 0)), 0), np.int64)
+    return np.argwhere(x)
+
+
+_nonzero_rows = constant(
+    "nonzero(input)",
+    _nonzero,
+    samples=lambda make: [(make(3, 4, kind="bool"),), (make(3),)],
+    doc="The indices of the elements that are not zero, one a row.",
+)
+_nonzero_columns = constant(
+    "_nonzero_columns(input)",
+    lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(_flat(x))),
+    method=False,
+    out=False,
+    doc="The same, one tensor a dimension.",
+)
+
+
+def nonzero(input: Any, *, as_tuple: bool = False, **out: Any) -> Any:
+    """The indices of the elements that are not zero: one a row, or (as_tuple) one tensor a dimension."""
+    if not isinstance(input, _Tensor):
+        raise TypeError(
+            f"nonzero(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    if as_tuple:
+        return tuple(_nonzero_columns(input))
+    return _nonzero_rows(input, **out)
+
+
+namespace("torch")["nonzero"] = _Tensor.nonzero = nonzero
+
+
+@composite
+def argwhere(input: Any) -> Any:
+    """The indices of the elements that are not zero, one a row."""
+    return _nonzero_rows(input)

@@ -1,0 +1,113 @@
+"""With PyTorch installed: every public op takes the same element types, and its results have the same
+types, shapes and `requires_grad`. (Values are compared in tests/torch_compat.)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import COMPLEX_ONLY, NUMPY_TYPES, OPS, SAMPLED, Call, calls, mapped, plain, tensors_in
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+
+HOMES = {
+    "torch": torch,
+    "nn": torch.nn.functional,
+    "linalg": torch.linalg,
+    "special": torch.special,
+    "fft": torch.fft,
+}
+PUBLIC = [n for n in SAMPLED if not n.startswith("_")]
+
+
+def torch_function(name: str) -> Any:
+    found = getattr(HOMES[OPS[name].namespace], name, None)
+    return found or getattr(torch.Tensor, name, None)
+
+
+COMMON = [n for n in PUBLIC if torch_function(n) is not None]
+
+
+def to_torch(t: rushlight.Tensor) -> Any:
+    array = t.detach()._array
+    if array.dtype == NUMPY_TYPES["bfloat16"]:
+        return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
+    return torch.from_numpy(array.copy(order="K"))
+
+
+def converted(tree: Any) -> Any:
+    tree = mapped(to_torch, tree)
+
+    def dtypes(x: Any) -> Any:
+        if isinstance(x, rushlight.dtype):
+            return getattr(torch, str(x).removeprefix("torch."))
+        if type(x) in (tuple, list):
+            return type(x)(map(dtypes, x))
+        return {k: dtypes(v) for k, v in x.items()} if isinstance(x, dict) else x
+
+    return dtypes(tree)
+
+
+def flat(result: Any, kind: Any) -> list[Any]:
+    if isinstance(result, kind):
+        return [result]
+    return [t for r in plain(result) for t in flat(r, kind)] if isinstance(result, tuple) else []
+
+
+def described(outputs: list[Any]) -> list[tuple[str, tuple[int, ...], bool]]:
+    return [(str(o.dtype), tuple(o.shape), o.requires_grad) for o in outputs]
+
+
+def attempt(f: Any, args: Any, kwargs: Any, kind: Any) -> Any:
+    """What comes out, or that it was refused."""
+    try:
+        return described(flat(f(*args, **kwargs), kind))
+    except Exception as error:
+        return f"refused: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
+
+
+def with_gradients(tree: Any, call: Call) -> None:
+    """Let the leaves of a call require gradients."""
+    tensors: list[Any] = []
+
+    def collect(x: Any) -> None:
+        if isinstance(x, (torch.Tensor, rushlight.Tensor)):
+            tensors.append(x)
+        elif isinstance(x, dict):
+            for v in x.values():
+                collect(v)
+        elif type(x) in (tuple, list):
+            for v in x:
+                collect(v)
+
+    collect(tree)
+    for i in call.leaves:
+        tensors[i].requires_grad_()
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_types_and_shapes(name: str) -> None:
+    different = []
+    for dtype in NUMPY_TYPES:
+        if name in COMPLEX_ONLY and dtype != "complex128":
+            continue
+        for call in calls(name, dtype):
+            theirs = converted((call.args, call.kwargs))
+            with_gradients(theirs, call)
+            expected = attempt(torch_function(name), *theirs, torch.Tensor)
+            ours = (call.args, call.kwargs)
+            with_gradients(ours, call)
+            found = attempt(OPS[name].function, *ours, rushlight.Tensor)
+            refused = isinstance(found, str) and isinstance(expected, str)
+            if not refused and found != expected:
+                different.append(f"{call!r}:\n    {found}\n    PyTorch: {expected}")
+    assert not different, "\n".join(different[:4])
+
+
+def test_helpers() -> None:
+    t = rushlight.ones(2, 3)
+    assert len(tensors_in(((t, [t]), {"a": t}))) == 3
+    assert described(flat((t, (t, 1)), rushlight.Tensor)) == [("torch.float32", (2, 3), False)] * 2
