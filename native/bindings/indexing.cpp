@@ -381,11 +381,13 @@ namespace {
 
 // Whether every index lies in [0, size).
 bool in_range(const Array& index, npy_intp size) {
+  // The sign of v | (size - 1 - v) tells, and loops of these vectorise where comparisons of 64 bits do not.
   const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
   const npy_intp n = index.size();
-  uint64_t outside = 0;
-  for (npy_intp i = 0; i < n; i++) outside |= values[i] >= static_cast<uint64_t>(size);
-  return outside == 0;
+  const uint64_t last = static_cast<uint64_t>(size) - 1;
+  uint64_t signs = 0;
+  for (npy_intp i = 0; i < n; i++) signs |= values[i] | (last - values[i]);
+  return n == 0 || (size > 0 && !(signs >> 63));
 }
 
 // x, dim, index of gather and scatter; `src` may be null.
@@ -409,8 +411,9 @@ struct Scattering {
       if (i != dim && index.shape[i] > x.shape[i]) return 0;
     }
     if (src_object) {
-      if (!as_array(src_object, src) || src.dtype != x.dtype || !PyArray_ISALIGNED(src.array) || src.ndim != x.ndim) return 0;
-      for (int i = 0; i < x.ndim; i++) {
+      if (!as_array(src_object, src) || src.dtype != x.dtype || !PyArray_ISALIGNED(src.array)) return 0;
+      if (src.ndim && src.ndim != x.ndim) return 0;
+      for (int i = 0; i < src.ndim; i++) {
         if (index.shape[i] > src.shape[i]) return 0;
       }
     }
@@ -445,7 +448,9 @@ PyObject* land(PyObject* const* args, Land how) {
     if (!src_owner) return nullptr;
     s.src = view_of(array_of(src_owner));
   }
-  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides, s.src.strides};
+  const npy_intp still[NPY_MAXDIMS] = {};  // a number without dimensions lands everywhere
+  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides,
+                    s.src.ndim ? s.src.strides : still};
   bool done;
   {
     ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
@@ -533,8 +538,8 @@ PyMethodDef kIndexingMethods[] = {
     fast_method("index_backward", index_backward, "(g, index, dims, at, shape): zeros with g added at the places."),
     fast_method("linear_index", linear_index, "(sizes, arrays, counts, check): several index arrays as one."),
     fast_method("gather", gather_function, "(x, dim, index, sparse_grad)"),
-    fast_method("scatter_set", scatter_function<Land::Set>, "(x, dim, index, src): writes x."),
-    fast_method("scatter_add", scatter_function<Land::Add>, "(x, dim, index, src): writes x."),
+    fast_method("scatter_set", scatter_function<Land::Set>, "(x, dim, index, src): writes x; src may be one number."),
+    fast_method("scatter_add", scatter_function<Land::Add>, "(x, dim, index, src): writes x; src may be one number."),
     fast_method("scatter", scatter_mode, "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
     fast_method("index_select", index_select, "(x, dim, index)"),
     fast_method("index_add", index_add, "(x, dim, index, source, alpha): writes x."),

@@ -31,7 +31,16 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
   } else {
     n = PyObject_GC_New(Node, type);
     if (!n) return nullptr;
-    memset(reinterpret_cast<char*>(n) + sizeof(PyObject), 0, sizeof(Node) - sizeof(PyObject));
+    // Field by field, and of the inline arrays only what is used: clearing the whole struct costs more than the rest.
+    n->op = nullptr;
+    n->released = n->owns_heap = false;
+    for (int i = 0; i < n_edges && i < 2; ++i) n->edges_inline[i] = Edge{nullptr, 0};
+    for (int i = 0; i < n_saved && i < 3; ++i) n->saved_inline[i] = Saved{};
+    n->meta_inline[0].ndim = 0;
+    n->meta_inline[0].dims_heap = nullptr;
+    n->variable = nullptr;
+    n->hooks = n->metadata = n->dict = n->weakrefs = nullptr;
+    n->state = BackwardState{};
   }
   n->kind = kind;
   n->seq = sequence.fetch_add(1, std::memory_order_relaxed);
@@ -372,22 +381,26 @@ void destroy(Node* n) {
   Py_DECREF(type);
 }
 
-thread_local std::vector<Node*>* dying = nullptr;
+// Nodes waiting to be taken apart. The list is threaded through `grad` of their state, which a dead node does not use.
+struct Dying {
+  Node* first = nullptr;
+};
+thread_local Dying* dying = nullptr;
 
 void node_dealloc(PyObject* self) {
   Node* n = reinterpret_cast<Node*>(self);
   PyObject_GC_UnTrack(self);
   if (n->weakrefs) PyObject_ClearWeakRefs(self);
   if (dying) {
-    dying->push_back(n);
+    n->state.grad = as_object(dying->first);
+    dying->first = n;
     return;
   }
-  std::vector<Node*> queue;
+  Dying queue;
   dying = &queue;
   destroy(n);
-  while (!queue.empty()) {
-    Node* next = queue.back();
-    queue.pop_back();
+  while (Node* next = queue.first) {
+    queue.first = reinterpret_cast<Node*>(next->state.grad);
     destroy(next);
   }
   dying = nullptr;
@@ -745,7 +758,8 @@ PyTypeObject* node_type(const char* name) {
   if (found) return reinterpret_cast<PyTypeObject*>(found);
   // As torch's: a class of `builtins` with the default object repr. Made by hand because thousands of instances a second
   // need the plain allocator, not the one of Python-level subclasses.
-  static PyType_Slot slots[] = {{0, nullptr}};
+  // Given by hand: a class without a dealloc of its own gets the one of Python-level subclasses, which is slower.
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)}, {0, nullptr}};
   PyType_Spec spec = {name, sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};  // collected as its base is
   Ref bases(PyTuple_Pack(1, as_object(NodeType)));
   if (!bases) return nullptr;

@@ -246,6 +246,11 @@ void each_run(const Places& p, const F& run) {
 void take_places(DType dtype, const char* x, const Places& places, char* out) {
   by_size(dtype, [&]<class T>() {
     constexpr ptrdiff_t item = sizeof(T);
+    if (!places.n_outer && !places.n_inner) {
+      T* to = reinterpret_cast<T*>(out);
+      for (ptrdiff_t i = 0; i < places.n; ++i) to[i] = *reinterpret_cast<const T*>(x + places.offsets[i]);
+      return;
+    }
     each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
       const char* from = x + offset;
       T* to = reinterpret_cast<T*>(out) + value;
@@ -261,6 +266,11 @@ void take_places(DType dtype, const char* x, const Places& places, char* out) {
 bool land_places(DType dtype, Land land, char* x, const Places& places, const char* values, bool one) {
   return by_landing(dtype, land, [&]<class T, Land kLand>() {
     constexpr ptrdiff_t item = sizeof(T);
+    if (!places.n_outer && !places.n_inner) {
+      const ptrdiff_t step = one ? 0 : item;
+      for (ptrdiff_t i = 0; i < places.n; ++i) Combine<T, kLand>::at(x + places.offsets[i], values + i * step);
+      return;
+    }
     each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
       char* to = x + offset;
       if (one) {

@@ -469,6 +469,14 @@ def select_scatter(a: Array, src: Array, dim: int, index: int) -> Array:
     return out
 
 
+def diagonal_scatter(a: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    out = a.copy()
+    view = np.diagonal(out, offset, dim1, dim2)
+    view.flags.writeable = True
+    view[...] = src
+    return out
+
+
 def slice_scatter(
     a: Array, src: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Array:
@@ -595,6 +603,9 @@ ARRAYS: dict[str, Callable[..., Any]] = {
     "take_along_dim": take_along_dim,
     "masked_select": masked_select,
     "masked_scatter": masked_scatter,
+    "select_scatter": select_scatter,
+    "slice_scatter": slice_scatter,
+    "diagonal_scatter": diagonal_scatter,
     "nonzero": np.argwhere,
     "one_hot": lambda a, num_classes=-1: np.eye(num_classes, dtype=int)[a],
 }

@@ -1,5 +1,5 @@
-"""With PyTorch installed: every public op takes the same element types, and its results have the same
-types, shapes and `requires_grad`. (Values are compared in tests/torch_compat.)"""
+"""With PyTorch installed: every public op takes the same element types, and its results have the
+same types, shapes and `requires_grad`. (Values are compared in tests/torch_compat.)"""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ import rushlight
 
 torch = pytest.importorskip("torch")
 
+# These take element types that PyTorch has no kernel for on the CPU, and compute them right.
+_LENIENT = ""
+LENIENT = frozenset(_LENIENT.split())
+
 HOMES = {
     "torch": torch,
     "nn": torch.nn.functional,
@@ -23,12 +27,13 @@ HOMES = {
 PUBLIC = [n for n in SAMPLED if not n.startswith("_")]
 
 
-def torch_function(name: str) -> Any:
-    found = getattr(HOMES[OPS[name].namespace], name, None)
-    return found or getattr(torch.Tensor, name, None)
+def torch_functions(name: str) -> list[Any]:
+    """The function and the method, whose arguments may differ: `flip(x, dims)`, `x.flip(0)`."""
+    found = [getattr(HOMES[OPS[name].namespace], name, None), getattr(torch.Tensor, name, None)]
+    return [f for f in found if f is not None]
 
 
-COMMON = [n for n in PUBLIC if torch_function(n) is not None]
+COMMON = [n for n in PUBLIC if torch_functions(n)]
 
 
 def to_torch(t: rushlight.Tensor) -> Any:
@@ -61,12 +66,14 @@ def described(outputs: list[Any]) -> list[tuple[str, tuple[int, ...], bool]]:
     return [(str(o.dtype), tuple(o.shape), o.requires_grad) for o in outputs]
 
 
-def attempt(f: Any, args: Any, kwargs: Any, kind: Any) -> Any:
-    """What comes out, or that it was refused."""
-    try:
-        return described(flat(f(*args, **kwargs), kind))
-    except Exception as error:
-        return f"refused: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
+def attempt(functions: list[Any], args: Any, kwargs: Any, kind: Any) -> Any:
+    """What comes out, or why it was refused."""
+    for f in functions:
+        try:
+            return described(flat(f(*args, **kwargs), kind))
+        except Exception as error:
+            refusal = error
+    return f"refused: {type(refusal).__name__}: {str(refusal).splitlines()[0][:120]}"
 
 
 def with_gradients(tree: Any, call: Call) -> None:
@@ -88,8 +95,13 @@ def with_gradients(tree: Any, call: Call) -> None:
         tensors[i].requires_grad_()
 
 
-@pytest.mark.parametrize("name", COMMON)
-def test_types_and_shapes(name: str) -> None:
+def beyond(expected: Any) -> bool:
+    """Whether PyTorch has complex numbers of half precision, or no complex derivative, there."""
+    return "complex32" in str(expected) or "for outputs with complex dtype" in str(expected)
+
+
+def differences(name: str) -> list[tuple[Call, Any, Any]]:
+    """The calls in which one of the two refuses, or gives something else."""
     different = []
     for dtype in NUMPY_TYPES:
         if name in COMPLEX_ONLY and dtype != "complex128":
@@ -97,14 +109,26 @@ def test_types_and_shapes(name: str) -> None:
         for call in calls(name, dtype):
             theirs = converted((call.args, call.kwargs))
             with_gradients(theirs, call)
-            expected = attempt(torch_function(name), *theirs, torch.Tensor)
+            expected = attempt(torch_functions(name), *theirs, torch.Tensor)
             ours = (call.args, call.kwargs)
             with_gradients(ours, call)
-            found = attempt(OPS[name].function, *ours, rushlight.Tensor)
+            found = attempt([OPS[name].function], *ours, rushlight.Tensor)
             refused = isinstance(found, str) and isinstance(expected, str)
-            if not refused and found != expected:
-                different.append(f"{call!r}:\n    {found}\n    PyTorch: {expected}")
-    assert not different, "\n".join(different[:4])
+            if not refused and found != expected and not beyond(expected):
+                different.append((call, found, expected))
+    return different
+
+
+def told(different: list[tuple[Call, Any, Any]]) -> str:
+    return "\n".join(f"{c!r}:\n    {f}\n    PyTorch: {e}" for c, f, e in different[:4])
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_types_and_shapes(name: str) -> None:
+    different = differences(name)
+    if name in LENIENT:
+        different = [d for d in different if not isinstance(d[2], str)]
+    assert not different, told(different)
 
 
 def test_helpers() -> None:

@@ -63,7 +63,13 @@ def test_mixed_layouts(name: str) -> None:
             tensors = call.copied().tensors
             tensors[i] = LAYOUTS["transposed" if tensors[i].ndim > 1 else "sliced"](tensors[i])
             laid = call.having(tensors)
-            assert_same(laid.outputs(), laid.copied().outputs(), f"{call!r}, tensor {i}")
+            what = f"{call!r}, tensor {i}"
+            try:
+                found = laid.outputs()
+            except RuntimeError as error:
+                assert refused_strides(name, error), f"{what}: {error}"
+                continue
+            assert_same(found, laid.copied().outputs(), what)
 
 
 def reshaped(call: Call, shape: tuple[int, ...]) -> Call:

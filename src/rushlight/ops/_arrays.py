@@ -6,7 +6,7 @@ gives the array to compute with, `rounded` brings a result back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "dim_in",
     "is_half",
     "listed",
+    "refuse",
     "rounded",
     "scalar_name",
     "times",
@@ -97,7 +98,7 @@ def times(shape: Sequence[int]) -> str:
     return "x".join(str(int(s)) for s in shape)
 
 
-def refuse(op: str, a: Array, kinds: Callable[[Any], bool]) -> None:
-    """NotImplementedError, in torch's words, for an element type that `kinds` holds true for."""
-    if kinds(a.dtype):
+def refuse(op: str, a: Array, kinds: str, halves: bool = False) -> None:
+    """NotImplementedError, in torch's words, for an element type of these NumPy kinds, or of half precision."""
+    if a.dtype.kind in kinds or (halves and is_half(a)):
         raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name(a)}'")

@@ -327,7 +327,7 @@ def _check_types(input: Any, weight: Any, bias: Any) -> None:
         raise RuntimeError(
             f"Input type ({c_name(input._array)}) and bias type ({c_name(bias._array)}) should be the same"
         )
-    refuse("slow_conv2d_cpu", input._array, lambda dtype: dtype == np.bool_)
+    refuse("slow_conv2d_cpu", input._array, "b")
 
 
 def _check_geometry(
@@ -548,6 +548,7 @@ for _n in (1, 2, 3):
 
 
 def _unfold(x: Array, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints) -> Array:
+    refuse("im2col_out_cpu", x, "iu")
     view = _patches(x, k, stride, padding, dilation)
     n, c = x.shape[:2]
     return view.transpose(0, 1, 4, 5, 2, 3).reshape(n, c * math.prod(k), -1).copy()
@@ -556,6 +557,7 @@ def _unfold(x: Array, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints) 
 def _fold(
     columns: Array, size: _Ints, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints
 ) -> Array:
+    refuse("col2im_out_cpu", columns, "iu")
     n, rows = columns.shape[:2]
     c = rows // math.prod(k)
     places = _sizes(size, k, stride, padding, dilation)

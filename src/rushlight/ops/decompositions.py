@@ -37,7 +37,9 @@ _linalg["LinAlgError"] = LinAlgError
 # ---- checks
 
 
-def _check(name: str, a: Array, *, square: bool = False, letter: str = "A") -> None:
+def _check(
+    name: str, a: Array, *, square: bool = False, letter: str = "A", halves: bool = False
+) -> None:
     if a.ndim < 2:
         raise RuntimeError(
             f"linalg.{name}: The input tensor {letter} must have at least 2 dimensions."
@@ -52,7 +54,7 @@ def _check(name: str, a: Array, *, square: bool = False, letter: str = "A") -> N
             f"linalg.{name}: Expected a floating point or complex tensor as input. Got {scalar_name(a)}\n"
             "Convert first: `A.float()`."
         )
-    if a.dtype.itemsize == 2:
+    if a.dtype.itemsize == 2 and not halves:
         raise RuntimeError(
             f"linalg.{name}: Low precision dtypes not supported. Got {scalar_name(a)}\n"
             "Compute in float32: `A.float()`."
@@ -228,7 +230,8 @@ solve = general(
 
 def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     _check("solve_triangular", a, square=True)
-    _check("solve_triangular", b, letter="B")
+    if b.ndim < 2:
+        _check("solve_triangular", b, letter="B")
     n = a.shape[-1]
     if b.shape[-2 if left else -1] != n:
         raise RuntimeError(
@@ -497,10 +500,11 @@ def _qr(a: Array, mode: str) -> Any:
     return q, r
 
 
-def _lower_symmetric(t: Any) -> Any:
-    """The lower triangle mirrored to the upper: what a gradient of R that is triangular sees."""
-    low = t.tril(-1)
-    return t.tril() + low.mH
+def _upper_symmetric(t: Any) -> Any:
+    """The upper triangle mirrored to the lower, with a real diagonal: what a triangular R leaves free."""
+    above = t.triu(1)
+    diagonal = t.diagonal(0, -2, -1)
+    return above + above.mH + diagonal.real.to(t.dtype).diag_embed()
 
 
 def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
@@ -530,8 +534,8 @@ def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
 
 
 def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
-    inner = matmul(r, gr.mH) - matmul(gq.mH, q)
-    right = gq + matmul(q, _lower_symmetric(inner))
+    inner = matmul(gr, r.mH) - matmul(q.mH, gq)
+    right = gq + matmul(q, _upper_symmetric(inner))
     return solve_triangular(r.mH, right, upper=False, left=False)
 
 
@@ -786,7 +790,7 @@ def matrix_rank(
 
 
 def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
-    if a.ndim < 2 or a.dtype.kind in "biu":
+    if a.ndim < 2 or a.dtype.kind in "biu" or a.dtype.itemsize == 2:
         raise RuntimeError(
             f"linalg.pinv({scalar_name(a)}{{{listed(a.shape)}}}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types"
@@ -901,7 +905,7 @@ _PADE = (
 
 def _matrix_exp(a: Array) -> Array:
     """By scaling, a quotient of polynomials of degree 13, and squaring."""
-    _check("matrix_exp", a, square=True)
+    _check("matrix_exp", a, square=True, halves=True)
     if not a.size:
         return a.copy()
     wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ._arrays import refuse
 from ._kinds import composite
 from ._op import namespace
 
@@ -46,7 +47,9 @@ def _check(p: float) -> None:
 
 
 def _check_float(input: Any) -> None:
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+    if input.is_complex():
+        refuse("bernoulli_scalar_cpu_", input._array, "c")
+    if not input.is_floating_point():
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}\n"
             "Dropout scales what it keeps: use `input.float()`."

@@ -200,6 +200,12 @@ def embedding_bag(
             stacklevel=2,
         )
         input, weight = weight, input
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            f"Float, Double; but got torch.{weight.dtype.scalar_name}Tensor instead (while checking arguments for "
+            "embedding_bag)"
+        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":

@@ -8,6 +8,7 @@ return. A NaN wins.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,15 +144,18 @@ aminmax: Any = general(
 # The values at chosen places along a dimension, and the way back: a linear pair.
 
 
-def _placed(index: Array, dim: int, keepdim: bool) -> Array:
-    return index if keepdim or index.ndim == 0 else np.expand_dims(index, dim)
+def _at(a: Array, index: Array, dim: int) -> Array:
+    """The elements at the places `index` along a dimension (index has a's other sizes)."""
+    found = _kernels.gather(a, dim, index, False)
+    return np.take_along_axis(a, index, dim) if found is NotImplemented else found
 
 
 def _taken(a: Array, index: Array, dim: int, keepdim: bool) -> Array:
     if a.ndim == 0:
         return a.copy()
-    found = np.take_along_axis(a, index if keepdim else np.expand_dims(index, dim), dim)
-    return found if keepdim else found.squeeze(dim)
+    if keepdim:
+        return _at(a, index, dim)
+    return _at(a, np.expand_dims(index, dim), dim).squeeze(dim)
 
 
 def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, add: bool) -> Array:
@@ -159,16 +163,17 @@ def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, 
         return g.copy()
     if not keepdim:
         g, index = np.expand_dims(g, dim), np.expand_dims(index, dim)
-    if not add:
-        result = np.zeros(shape, g.dtype)
-        np.put_along_axis(result, index, g, dim)
-        return result
-    wide = widened(g)
-    total = np.zeros(shape, wide.dtype)
-    where: list[Any] = list(np.indices(index.shape, sparse=True))
-    where[dim] = index
-    np.add.at(total, tuple(where), wide)
-    return rounded(total, g)
+    wide = widened(g) if add else g
+    result = np.zeros(shape, wide.dtype)
+    write = _kernels.scatter_add if add else _kernels.scatter_set
+    if write(result, dim, index, wide) is NotImplemented:
+        where: list[Any] = list(np.indices(index.shape, sparse=True))
+        where[dim] = index
+        if add:
+            np.add.at(result, tuple(where), wide)
+        else:
+            result[tuple(where)] = wide
+    return rounded(result, g)
 
 
 _take_along: Any = linear(
@@ -227,7 +232,7 @@ def selecting(
         forward,
         vjp={"input": chosen},
         node=node,
-        outputs=outputs or named(name, "values", "indices"),
+        outputs=outputs or partial(tuple.__new__, named(name, "values", "indices")),
         first_only=True,
         **more,
     )
@@ -237,10 +242,11 @@ def _chosen(a: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Arr
     """(values, indices), `index` having size 1 in `dim`."""
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
-    values = np.take_along_axis(a, index, dim)
+    index = np.ascontiguousarray(index)
+    values = _at(a, index, dim)
     if keepdim:
-        return values, np.ascontiguousarray(index)
-    return np.squeeze(values, dim).copy(), np.squeeze(index, dim).copy()
+        return values, index
+    return values.squeeze(dim), index.squeeze(dim)
 
 
 def _checked_dim(name: str, a: Array, dim: Any) -> int:
@@ -266,13 +272,17 @@ def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
 def _three_forms(name: str, largest: bool) -> Any:
     elementwise = "maximum" if largest else "minimum"
     kernel = _kernels.amax if largest else _kernels.amin
+    arg_kernel = _kernels.argmax if largest else _kernels.argmin
     reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
 
     def whole(a: Array) -> Array:
+        if a.size:
+            found = kernel(a)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
         _no_complex(a, f"{name}_all")
         _no_empty(name, a.shape, tuple(range(a.ndim)), None)
-        found = kernel(a)
-        return rounded(reduce(widened(a), None), a) if found is NotImplemented else found
+        return rounded(reduce(widened(a), None), a)
 
     of_all = general(
         f"_{name}_all(input)",
@@ -287,6 +297,10 @@ def _three_forms(name: str, largest: bool) -> Any:
     def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         if a.dtype.kind == "c":
             raise RuntimeError(f"{name}(): does not support complex input")
+        if a.size and a.ndim and type(dim) is int:
+            values = kernel(a, dim, keepdim)
+            if values is not NotImplemented:
+                return values, arg_kernel(widened(a), dim, keepdim)
         d = _checked_dim(name, a, dim)
         return _chosen(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
 
@@ -368,13 +382,13 @@ def _median_index(a: Array, dim: int, skip_nan: bool) -> Array:
     size = a.shape[dim]
     if a.dtype.kind in "bui":
         at = np.full([1 if i == dim else n for i, n in enumerate(a.shape)], (size - 1) // 2)
-        return np.take_along_axis(order, at, dim)
+        return _at(order, at, dim)
     nan = np.isnan(widened(a))
     valid = size - nan.sum(dim, keepdims=True)
     if skip_nan:
         at = np.maximum(valid - 1, 0) // 2
-        return np.take_along_axis(order, at, dim)
-    found = np.take_along_axis(order, np.full_like(valid, (size - 1) // 2), dim)
+        return _at(order, at, dim)
+    found = _at(order, np.full_like(valid, (size - 1) // 2), dim)
     return np.where(valid < size, nan.argmax(dim, keepdims=True), found)
 
 

@@ -12,7 +12,8 @@ from . import shape as _shape
 from ._arrays import dim_in, scalar_name
 from ._kinds import composite, general, linear
 from .indexing import _index, _index_backward, _index_zero, scalar_array
-from .scatter import _copied, _flat, _is_int, _permuted, _reduce_gradients, _reduce_into, _refuse_reduction
+from .scatter import _copied, _flat, _is_int, _permuted, _reduce_gradients, _reduce_into, _refuse_reduction, _zeros
+from .selection import masked_fill
 
 __all__: list[str] = []
 
@@ -96,8 +97,9 @@ def _check_source(op: str, x: Any, dim: int, index: Any, source: Any) -> int:
             "scalar type"
         )
     if source.ndim == 0 and index.size != 1 and index.ndim:
-        raise RuntimeError(
-            f"{op}(): When source is scalar, index should have one element, got {index.size}"
+        raise IndexError(
+            f"Dimension specified as {dim} but tensor has no dimensions. The source of {op} is one "
+            f"number, the index has {index.size}"
         )
     n = source.shape[dim] if source.ndim > dim else 1
     if index.size != n:
@@ -128,7 +130,7 @@ def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> N
     size = x.shape[dim] if x.ndim else 1
     _in_range(index, size, _out_of_bounds(0, size))
     if alpha != 1:
-        source = (source * np.array(alpha).astype(source.dtype)).astype(source.dtype)
+        source = np.asarray(source * np.array(alpha).astype(source.dtype)).astype(source.dtype)
     _write_slices(x, dim, index, source, True)
 
 
@@ -275,7 +277,9 @@ _fill_tensor = linear(
     write=_write_index_fill,
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
-        "value": lambda g, dim, index: index_select(g, dim, index % _size_of(g, dim)).sum(),
+        "value": lambda g, dim, index: masked_fill(
+            g, _fill_number(_zeros(g), dim, index, 1) == 0, 0
+        ).sum(),
     },
     in_place=True,
     method=False,
@@ -283,10 +287,6 @@ _fill_tensor = linear(
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), make())],
     doc="`index_fill` with a tensor.",
 )
-
-
-def _size_of(x: Any, dim: int) -> int:
-    return x.shape[dim] if x.ndim else 1
 
 
 @composite(samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)])
@@ -316,6 +316,10 @@ def _write_index_reduce(
     dim = _check_source("index_reduce_", x, dim, index, source)
     size = x.shape[dim] if x.ndim else 1
     _in_range(index, size, lambda _: IndexError("index out of range in self"))
+    if not include_self and (x.dtype == np.bool_ or (x.dtype.kind == "c" and reduce[0] == "a")):
+        raise NotImplementedError(
+            f"\"index_reduce_func_exclude_input_init\" not implemented for '{scalar_name(x)}'"
+        )
     _refuse_reduction(x, reduce)
     full = np.broadcast_to(
         _flat(index).reshape([-1 if d == dim else 1 for d in range(max(x.ndim, 1))]),

@@ -21,6 +21,7 @@ from ._arrays import (
     common_type,
     dim_in,
     listed,
+    refuse,
     rounded,
     scalar_name,
     times,
@@ -396,6 +397,7 @@ def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
 
 
 def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
+    refuse("addmm_impl_cpu_", mat1, "b")
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
@@ -520,6 +522,11 @@ baddbmm = general(
 def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     if batch1.ndim == 3 and batch2.ndim == 3:
         _expand_check(input, (batch1.shape[1], batch2.shape[2]))
+    if input.dtype != batch2.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input)} and {scalar_name(batch2)}"
+        )
     product = _batched(batch1, batch2)
     return _combine(input, rounded(widened(product).sum(0), product), beta, alpha)
 
@@ -573,9 +580,13 @@ def _linear_backward(g: Array, x: Array, w: Array, need_x: bool, need_w: bool, n
     grads = (
         _kernels.matmul(g, w) if need_x else None,
         _kernels.matmul(g.reshape(-1, n).T, x.reshape(-1, x.shape[-1])) if need_w else None,
-        _kernels.sum(g, tuple(range(g.ndim - 1))) if need_b else None,
+        _bias_sum(g) if need_b else None,
     )
     return NotImplemented if any(part is NotImplemented for part in grads) else grads
+
+
+def _bias_sum(g: Array) -> Any:
+    return _kernels.sum(g, tuple(range(g.ndim - 1))) if g.ndim > 1 else g.copy()
 
 
 def _plain_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
@@ -643,11 +654,16 @@ variant(linear, "bias", "given", _linear_bias)
 def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
     lead = input1.shape[:-1]
-    if input2.shape[:-1] != lead:
+    if input1.ndim != input2.ndim:
         raise RuntimeError(
             "bilinear(): input dimensions do not match: got "
-            f"{listed(input1.shape)} and {listed(input2.shape)}"
+            f"{input1.ndim} and {input2.ndim}"
         )
+    for i, (p, q) in enumerate(zip(lead, input2.shape[:-1], strict=True)):
+        if p != q:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {p} and {q}"
+            )
     for i, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[i]:
             raise RuntimeError(
@@ -737,6 +753,7 @@ def _cross(a: Array, b: Array, dim: int) -> Array:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
         )
     kind = common_type(a, b)
+    refuse("cross", np.empty(0, kind), "b")
     x = np.moveaxis(widened(a), dim, 0)
     y = np.moveaxis(widened(b), dim, 0)
     parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
@@ -867,6 +884,11 @@ def chain_matmul(*matrices: Any) -> Any:
 @composite(where="linalg", method=False)
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """The inner products of vectors along a dimension; x is conjugated."""
+    if x._array.dtype.kind in "biu":
+        raise RuntimeError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. "
+            f"Got {x.dtype.scalar_name}"
+        )
     return (x.conj() * y).sum(dim)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, common_type, listed, rounded, scalar_name, widened
+from ._arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ._kinds import composite, general, linear
 from .softmax import log_softmax
 
@@ -360,6 +360,7 @@ def _class_weights(t: Array, ignored: Array | None, weight: Array | None, dtype:
 def _nll(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int
 ) -> Any:
+    refuse("nll_loss_out_frame", input, "biuc")
     _check_classes(input, target, weight)
     dim = 0 if input.ndim == 1 else 1
     t, ignored = _places(target, input.shape[dim], ignore_index)
@@ -460,6 +461,8 @@ def nll_loss(
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
+    if weight is not None:
+        _check_classes(input._array, target._array, weight._array)
     op = _nll_loss if input.ndim <= 2 else _nll_loss2d
     return op(input, target, weight, ignore_index, _NUMBERS[reduction])
 
@@ -544,6 +547,8 @@ def cross_entropy(
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
+    if weight is not None:
+        _check_classes(input._array, target._array, weight._array)
     op = _nll_loss if ndim <= 2 else _nll_loss2d
     logs = log_softmax(input, 0 if ndim == 1 else 1)
     return op(logs, target, weight, ignore_index, _NUMBERS[reduction])
@@ -566,6 +571,7 @@ def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> A
             raise RuntimeError(
                 f"Found dtype {scalar_name(other)} but expected {scalar_name(input)}"
             )
+    refuse("binary_cross_entropy", input, "biuc")
     x, t = widened(input), widened(target)
     _check_probabilities(x, "input")
     _check_probabilities(t, "target")
@@ -635,6 +641,7 @@ def _bce_logits(
             f"result type {scalar_name(np.empty(0, dtype))} can't be cast to the desired output type "
             f"{scalar_name(target)}\nThe target holds probabilities: use `target.float()`."
         )
+    refuse("log_sigmoid_cpu", np.empty(0, dtype), "c")
     x, t = widened(input.astype(dtype, copy=False)), widened(target.astype(dtype, copy=False))
     # log(1 + exp(-x)), from the side that does not overflow.
     soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
@@ -729,6 +736,8 @@ def kl_div(
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
+    if input.is_complex() or target.is_complex():
+        raise RuntimeError("kl_div: Complex inputs not supported.")
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0] if input.ndim else loss.sum()
@@ -746,6 +755,11 @@ def hinge_embedding_loss(
 ) -> Any:
     """input where the target is 1, max(0, margin - input) where it is -1."""
     reduction = _how(size_average, reduce, reduction)
+    if reduction == "mean" and not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {input.dtype.scalar_name}"
+        )
     far = (margin - input).clamp_min(0).masked_fill(target == 1, 0.0)
     near = input.masked_fill(target == -1, 0.0)
     return _reduce(far + near, reduction)
@@ -866,7 +880,10 @@ _soft_margin_loss = general(
     vjp={
         "input": lambda g, input, target, reduction: (
             _share(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())
-        )
+        ),
+        "target": lambda g, input, target, reduction: (
+            _share(g, reduction, input.numel()) * (-input * (-target * input).sigmoid())
+        ),
     },
     method=False,
     samples=_pair,
@@ -904,6 +921,7 @@ def multi_margin_loss(
     _check_reduction(reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    refuse("multi_margin_loss_cpu_kernel", input._array, "biuc", halves=True)
     x = input.unsqueeze(0) if input.ndim < 2 else input
     t = target.reshape(-1, 1)
     excess = (margin - x.gather(1, t) + x).clamp_min(0)
@@ -951,6 +969,7 @@ def multilabel_soft_margin_loss(
     """The mean over the classes of the cross-entropy of each, as of a logit."""
     reduction = _how(size_average, reduce, reduction)
     _check_reduction(reduction)
+    refuse("log_sigmoid_cpu", input._array, "biuc")
     loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
@@ -1004,6 +1023,10 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype.c_name}"
+        )
     # The floor under the variance has no gradient of its own.
     floored = var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)

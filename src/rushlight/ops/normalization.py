@@ -21,10 +21,6 @@ from ._op import namespace
 _kernels = _core.kernels
 
 
-def _not_floating(dtype: Any) -> bool:
-    return dtype.kind in "biuc"
-
-
 # ---- layer norm
 
 
@@ -32,7 +28,7 @@ def _layer_norm(x: Array, n: int, weight: Array | None, bias: Array | None, eps:
     result = _kernels.layer_norm(x, n, weight, bias, eps)
     if result is not NotImplemented:
         return result
-    refuse("LayerNormKernelImpl", x, _not_floating)
+    refuse("LayerNormKernelImpl", x, "biuc")
     dims = tuple(range(x.ndim - n, x.ndim))
     wide = widened(x)
     mean = wide.mean(dims, keepdims=True)
@@ -199,7 +195,7 @@ def _batch_norm(
     momentum: float | None,
     eps: float,
 ) -> Any:
-    refuse("batch_norm", x, _not_floating)
+    refuse("batch_norm", x, "biuc")
     wide = widened(x)
     dims = (0, *range(2, x.ndim))
     if training:
@@ -372,7 +368,7 @@ def _torch_batch_norm(
 def _group_norm(
     x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float
 ) -> Any:
-    refuse("GroupNormKernelImpl", x, _not_floating)
+    refuse("GroupNormKernelImpl", x, "biuc")
     n = x.shape[0]
     rows = np.ascontiguousarray(widened(x)).reshape(n * groups, -1)
     y, mean, rstd = _layer_norm(rows, 1, None, None, eps)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, common_type, dim_in, is_half, listed, rounded, scalar_name, widened
+from ..dtypes import from_numpy_dtype
+from ._arrays import Array, common_type, dim_in, is_half, listed, refuse, rounded, scalar_name, widened
 from ._kinds import composite, general
 from ._op import namespace
 
@@ -290,7 +291,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
     if dtype.kind in "biu":
-        raise RuntimeError("expected common_dtype to be floating point, yet common_dtype is Long")
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {from_numpy_dtype(dtype).scalar_name}")
     n1 = _vector_norm_op(x1, 2, dim, True)
     n2 = _vector_norm_op(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.
@@ -300,6 +301,10 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def _cdist(a: Array, b: Array, p: float) -> Array:
+    if a.dtype.kind not in "f":
+        refuse("cdist", a, "", halves=True)
+        raise RuntimeError(f"cdist only supports floating-point dtypes, X1 got: {scalar_name(a)}")
+    refuse("cdist", a, "", halves=True)
     x, y = widened(a), widened(b)
     if p == 2:
         # From differences, not from products: exact for close points.
@@ -362,6 +367,9 @@ def cdist(
 @composite(where="nn", method=False)
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    refuse("pdist", input._array, "", halves=True)
     rows, columns = np.triu_indices(input.shape[0], 1)
     pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]
     return _vector_norm_op(pairs, p, -1)

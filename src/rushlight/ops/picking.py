@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ._arrays import dim_in, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
 from .scatter import _copied, _flat, _permuted, _zeros, gather
-from .selection import _core_size_error, masked_fill, where
+from .selection import _core_size_error, fill_, masked_fill, where
 
 __all__: list[str] = []
 
@@ -120,15 +121,14 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
                 "torch.take_along_dim(): input and indices should have the same number of dimensions, "
                 f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
             )
+        if input.ndim == 0:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         dim = dim_in(dim, input.ndim)
         have, want = list(input.shape), list(indices.shape)
-        if input.ndim:
-            have[dim] = want[dim] = 1
-        common = list(_shape.broadcast_shapes(have, want))
-        if input.ndim:
-            n, m = input.shape[dim], indices.shape[dim]
-            input = _shape.expand(input, [*common[:dim], n, *common[dim + 1 :]])
-            indices = _shape.expand(indices, [*common[:dim], m, *common[dim + 1 :]])
+        have[dim] = want[dim]
+        common = list(_common(tuple(have), tuple(want)))
+        input = _shape.expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
+        indices = _shape.expand(indices, common)
     size = input.shape[dim] if input.ndim else 1
     if indices.numel() and int(indices._array.min()) < 0:
         indices = where(indices < 0, indices + size, indices)
@@ -280,3 +280,93 @@ namespace("torch")["nonzero"] = _Tensor.nonzero = nonzero
 def argwhere(input: Any) -> Any:
     """The indices of the elements that are not zero, one a row."""
     return _nonzero_rows(input)
+
+# ---- a part of the input replaced
+
+
+def _sliced(a: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    if a.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return _kernels.slice(a, dim, start, end, step)
+
+
+def _replaced(input: Any, src: Any, part: Callable[..., Any], name: str) -> Any:
+    out = input.copy()
+    target = part(out)
+    if target.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, "
+            f"{name} size = {list(target.shape)}"
+        )
+    with np.errstate(all="ignore"):
+        target[...] = src
+    return out
+
+
+select_scatter = linear(
+    "select_scatter(input, src: Tensor, dim: int, index: int)",
+    lambda a, src, dim, index: _replaced(
+        a, src, lambda out: _kernels.select(out, dim, index), "slice"
+    ),
+    transpose={
+        "input": lambda g, dim, index, src_shape: select_scatter(
+            g, _zeros(_shape.select(g, dim, index)), dim, index
+        ),
+        "src": lambda g, dim, index: _shape.select(g, dim, index),
+    },
+    out=False,
+    samples=lambda make: [(make(2, 3), make(3), 0, 1), (make(2, 3), make(2), 1, -1)],
+    doc="The input with src in the place of one entry of a dimension.",
+)
+slice_scatter = linear(
+    "slice_scatter(input, src: Tensor, dim=0, start=None, end=None, step=1)",
+    lambda a, src, dim, start, end, step: _replaced(
+        a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
+    ),
+    transpose={
+        "input": lambda g, dim, start, end, step: slice_scatter(
+            g, _zeros(_shape._slice(g, dim, start, end, step)), dim, start, end, step
+        ),
+        "src": lambda g, dim, start, end, step: _shape._slice(g, dim, start, end, step),
+    },
+    out=False,
+    samples=lambda make: [(make(4, 3), make(2, 3), 0, 1, 3), (make(2, 5), make(2, 2), 1, 0, 4, 2)],
+    doc="The input with src in the place of a slice.",
+)
+diagonal_scatter = linear(
+    "diagonal_scatter(input, src: Tensor, offset=0, dim1=0, dim2=1)",
+    lambda a, src, offset, dim1, dim2: _replaced(
+        a, src, lambda out: _kernels.diagonal(out, offset, dim1, dim2), "slice"
+    ),
+    transpose={
+        "input": lambda g, offset, dim1, dim2: diagonal_scatter(
+            g, _zeros(_shape.diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
+        ),
+        "src": lambda g, offset, dim1, dim2: _shape.diagonal(g, offset, dim1, dim2),
+    },
+    out=False,
+    samples=lambda make: [(make(3, 3), make(3)), (make(3, 4), make(3), 1)],
+    doc="The input with src in the place of a diagonal.",
+)
+
+
+def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Write a number to the diagonal, in place; wrap goes on below it in tall matrices."""
+    ndim, shape = input.ndim, input.shape
+    if ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if ndim > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    strides = input.stride()
+    n, step = min(shape), sum(strides)
+    if wrap and ndim == 2 and shape[0] > shape[1]:
+        # Every (columns + 1)-th element of all rows.
+        rows, columns = shape
+        n = -(-rows * columns // (columns + 1)) if columns else 0
+        if not input.is_contiguous():
+            raise RuntimeError("fill_diagonal_(wrap=True) needs a contiguous tensor")
+    fill_(input.as_strided((n,), (step,), input.storage_offset()), fill_value)
+    return input
+
+
+_Tensor.fill_diagonal_ = fill_diagonal_

@@ -251,6 +251,7 @@ def _check_window(
 def _max_pool_of(n: int) -> None:
     name = f"max_pool{n}d"
     op = _max_pools[n]
+    kernel, kinds = ("max_pool1d_impl", "biuc") if n == 1 else (name, "bc")
 
     def with_indices(
         input: Any,
@@ -267,7 +268,7 @@ def _max_pool_of(n: int) -> None:
         d = _each(dilation, name, "dilation", n)
         _check_input(name, input, n)
         _check_window(input.shape, k, s, p, d, ceil_mode, name)
-        refuse(name, input._array, lambda dtype: dtype.kind in "bc")
+        refuse(kernel, input._array, kinds)
         return op(input, k, s, p, d, ceil_mode)
 
     def pool(
@@ -308,6 +309,7 @@ def _unpool(n: int) -> None:
         output_size: Any = None,
     ) -> Any:
         k = _each(kernel_size, name, "kernel_size", n)
+        refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
         s = k if stride is None else _each(stride, name, "stride", n)
         p = _each(padding, name, "padding", n)
         size = [
@@ -499,6 +501,10 @@ def _avg_pool_of(n: int) -> None:
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         _check_window(input.shape, k, s, p, (1,) * n, ceil_mode, name)
+        if n < 3:
+            refuse("avg_pool2d", input._array, "bc")
+        else:
+            refuse("avg_pool3d_out_frame", input._array, "bc", halves=True)
         return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     if n == 1:
@@ -686,10 +692,12 @@ def _adaptive_of(n: int) -> None:
         wanted = _target_size(avg_name, input, output_size, n, "")
         if n > 1 and all(v == 1 for v in wanted):
             return input.mean(tuple(range(-n, 0)), keepdim=True)
+        refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
         return average(input, wanted)
 
     def maximum(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
+        refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
         pair = largest(input, wanted)
         return pair if return_indices else pair[0]
 

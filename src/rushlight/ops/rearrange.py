@@ -19,6 +19,7 @@ from .shape import (
     _dim,
     diagonal,
     expand,
+    internal,
     reshape,
     unsqueeze,
     view,
@@ -176,6 +177,9 @@ repeat: Any = linear(
     samples=lambda make: [(make(2, 3), 2, 1), (make(2, 3), (2, 1, 3)), (make(), 2), (make(3), 4)],
     doc="Copies side by side, so many along each dimension.",
 )
+
+
+internal("repeat")
 
 
 @composite(samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))])

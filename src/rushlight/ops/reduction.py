@@ -300,12 +300,14 @@ def _checked_var(name: str, input: Any, dim: Any, correction: float) -> None:
         raise TypeError(
             f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    if input.dtype.category < 2:
+    array = input._array
+    if array.dtype.kind in "bui":
         what = name if name.endswith("_mean") else "std and var"
         raise RuntimeError(
             f"{what} only support floating point and complex dtypes, not {input.dtype.scalar_name}"
         )
-    if _count(input.shape, dim) - correction <= 0 and 0 not in _kept(input.shape, dim):
+    count = array.size if dim is None else _count(array.shape, dim)
+    if count - correction <= 0 and (dim is None or 0 not in _kept(array.shape, dim)):
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "reduction factor (input numel divided by output numel).",
@@ -362,8 +364,7 @@ def _variance(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
 
 
 def _root(a: Array) -> Array:
-    with np.errstate(all="ignore"):
-        return rounded(np.sqrt(widened(a)), a)
+    return rounded(np.sqrt(widened(a)), a)  # of no negative number: nothing to warn of
 
 
 def _with_mean(spread: Any) -> Any:

@@ -7,6 +7,7 @@ gather and its transpose a sum over runs of equal places. Padding other than wit
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, listed, rounded, widened
+from ._arrays import Array, listed, refuse, rounded, widened
 from ._kinds import composite, general, linear
 from ._op import namespace
 
@@ -142,11 +143,11 @@ def _wrapped(n: int, before: int, after: int) -> Array:
 
 
 _pads = {
-    (mode, n): _resampling(f"_{mode}_pad{n}d", f"{node}{n}DBackward0")
+    (mode, n): _resampling(f"_{mode}_pad{n}d", f"{node}{n}DBackward0" if node else "CopySlices")
     for mode, node in (
         ("reflect", "ReflectionPad"),
         ("replicate", "ReplicationPad"),
-        ("circular", "CircularPad"),
+        ("circular", ""),
     )
     for n in (1, 2, 3)
 }
@@ -375,12 +376,18 @@ def interpolate(
     _check_sizes(input.shape[2:], wanted)
     if mode == "area":
         return _nn[f"adaptive_avg_pool{n}d"](input, wanted)
+    kind = input._array.dtype.kind
+    if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
+        last = "_channels_last" if n > 1 else ""
+        name = "nearest" if mode.startswith("nearest") else mode
+        refuse(f"upsample_{name}{n}d{last}", input._array, "biuc")
     taps = []
     for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
         have = int(have)
         if mode in ("nearest", "nearest-exact"):
             tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
         elif antialias:
+            refuse("compute_index_ranges_weights", input._array, "", halves=True)
             tap = _antialias_taps(have, out, factor, bool(align_corners), mode == "bicubic")
         elif mode == "bicubic":
             tap = _cubic_taps(have, out, factor, bool(align_corners))
@@ -524,16 +531,53 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
     return (flat @ theta.mT).reshape(theta.shape[0], *spatial, len(spatial))
 
 
-@composite(where="nn", method=False)
-def grid_sample(
-    input: Any,
-    grid: Any,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
-) -> Any:
-    """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1, 1]."""
-    if mode not in ("bilinear", "nearest"):
+def _bounded(at: Array, size: int, padding_mode: str, corners: bool) -> Array:
+    """Whole places moved into the image as the padding mode says; 'zeros' leaves them."""
+    if padding_mode == "border":
+        return np.clip(at, 0, size - 1)
+    if padding_mode == "reflection":
+        low, high = (0, 2 * (size - 1)) if corners else (-1, 2 * size - 1)
+        if high <= low:
+            return np.zeros_like(at)
+        half, span = low / 2, (high - low) / 2
+        away = np.abs(at - half)
+        turns = np.floor(away / span)
+        rest = away - turns * span
+        at = np.where(turns % 2 == 1, span - rest + half, rest + half)
+        return np.clip(at, 0, size - 1).astype(np.int64)
+    return at
+
+
+def _cubic_weights(part: Any) -> list[Any]:
+    """The weights of the places -1, 0, 1, 2 around a fraction, by Keys' kernel with a = -0.75."""
+    a = -0.75
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(part + 1), near(part), near(1 - part), far(2 - part)]
+
+
+def _grid_taps(x: Any, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
+    """(whole places, weights or None) of what is read along one dimension at the real places x."""
+    if mode == "nearest":
+        return [(np.rint(x._array).astype(np.int64), None)]
+    low = np.floor(x._array)
+    part = x - _core.wrap(low)
+    base = low.astype(np.int64)
+    if mode == "bilinear":
+        return [(base, 1 - part), (base + 1, part)]
+    return [
+        (_bounded(base + t, size, padding_mode, corners), w)
+        for t, w in zip((-1, 0, 1, 2), _cubic_weights(part), strict=True)
+    ]
+
+
+def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
+    if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
             f"but got: '{mode}'"
@@ -543,6 +587,29 @@ def grid_sample(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
             f"but got: '{padding_mode}'"
         )
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{listed(input.shape)} and grid with sizes {listed(grid.shape)}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
+            f"{listed(grid.shape)}"
+        )
+
+
+@composite(where="nn", method=False)
+def grid_sample(
+    input: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Any:
+    """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1, 1]."""
+    _check_grid(input, grid, mode, padding_mode)
+    refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._array, "biuc")
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
@@ -553,42 +620,33 @@ def grid_sample(
         align_corners = False
     n, c = input.shape[:2]
     spatial = [int(s) for s in input.shape[2:]]
-    d = len(spatial)
-    places = []
-    for k, size in enumerate(spatial):
-        x = grid.select(-1, d - 1 - k)
-        x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) / 2
-        if padding_mode == "border":
-            x = x.clamp(0, size - 1)
-        elif padding_mode == "reflection":
-            x = _mirror(x, size, align_corners).clamp(0, size - 1)
-        places.append(x)
-    flat = input.reshape(n, c, -1)
     out_shape = [int(s) for s in grid.shape[1:-1]]
+    every = []
+    for k, size in enumerate(spatial):
+        x = grid.select(-1, len(spatial) - 1 - k)
+        x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) / 2
+        if mode != "bicubic":
+            if padding_mode == "border":
+                x = x.clamp(0, size - 1)
+            elif padding_mode == "reflection":
+                x = _mirror(x, size, align_corners).clamp(0, size - 1)
+        every.append(_grid_taps(x, size, mode, padding_mode, align_corners))
+    flat = input.reshape(n, c, -1)
     total = None
-    corners = [()] if mode == "nearest" else [()]
-    for _ in range(0 if mode == "nearest" else d):
-        corners = [(*corner, bit) for corner in corners for bit in (0, 1)]
-    for corner in corners:
-        weight: Any = 1.0
+    for corner in itertools.product(*every):
         index = np.zeros((n, *out_shape), np.int64)
         inside = np.ones((n, *out_shape), bool)
-        for k, (x, size) in enumerate(zip(places, spatial, strict=True)):
-            values = x._array
-            if mode == "nearest":
-                at = np.rint(values).astype(np.int64)
-            else:
-                low = np.floor(values)
-                at = low.astype(np.int64) + corner[k]
-                part = x - _core.wrap(low)
-                weight = weight * (part if corner[k] else 1 - part)
+        weight = None
+        for (at, part), size in zip(corner, spatial, strict=True):
             inside &= (at >= 0) & (at < size)
             index = index * size + np.clip(at, 0, size - 1)
-        picked = flat.gather(2, _core.wrap(np.broadcast_to(index.reshape(n, 1, -1), (n, c, index[0].size)).copy()))
-        picked = picked.reshape(n, c, *out_shape)
+            if part is not None:
+                weight = part if weight is None else weight * part
+        places = np.broadcast_to(index.reshape(n, 1, -1), (n, c, math.prod(out_shape)))
+        picked = flat.gather(2, _core.wrap(places.copy())).reshape(n, c, *out_shape)
         if not inside.all():
             picked = picked.masked_fill(_core.wrap(~inside[:, None]), 0.0)
-        if mode != "nearest":
+        if weight is not None:
             picked = picked * weight.unsqueeze(1)
         total = picked if total is None else total + picked
     return total

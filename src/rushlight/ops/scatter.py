@@ -119,12 +119,9 @@ def _land(x: Any, dim: int, index: Any, src: Any, how: int) -> None:
         return
     _check_range(x, dim, index)
     rows, picks = _flat(x), _flat(index)
-    src = src.reshape(1) if src.ndim == 0 and rows.ndim == 1 and picks.size == 1 else src
-    if src.ndim == 0:
-        src = np.broadcast_to(src, picks.shape)
     if _kernels.scatter(rows, dim, picks, src, how) is not NotImplemented:
         return
-    values = src[tuple(slice(n) for n in picks.shape)].copy()
+    values = src[tuple(slice(n) for n in picks.shape)].copy() if src.ndim else src.copy()
     picks = _picks(picks, dim)
     if how == _SET:
         rows[picks] = values
@@ -188,8 +185,9 @@ def _write_scatter(x: Any, dim: int, index: Any, src: Any) -> None:
 
 
 def _write_value(x: Any, dim: int, index: Any, value: Any) -> None:
-    dim = _check_picks("scatter", x, dim, index)
-    _land(x, dim, index, scalar_array(value, x.dtype), _SET)
+    cell = scalar_array(value, x.dtype)
+    if _kernels.scatter_set(x, dim, index, cell) is NotImplemented:
+        _land(x, _check_picks("scatter", x, dim, index), index, cell, _SET)
 
 
 def _write_nothing(x: Any, dim: int, index: Any) -> None:
@@ -209,7 +207,7 @@ def _scatter_samples(make: Any) -> Any:
 
 def _permuted(make: Any, rows: int, n: int) -> Any:
     """An index without repetitions, for ops that overwrite."""
-    return make(rows, n).argsort(1)
+    return make(rows, n, kind="float64").argsort(1)
 
 
 def _add_samples(make: Any) -> Any:

@@ -16,10 +16,6 @@ from ._samples import Make, Samples
 _kernels = _core.kernels
 
 
-def _is_exact(dtype: Any) -> bool:
-    return dtype.kind in "biu"
-
-
 def _shifted(a: Array, dim: int) -> Array:
     """a less its largest element along dim, where that is finite: exponentials then do not overflow."""
     if a.shape[dim] == 0:
@@ -32,7 +28,7 @@ def _softmax(a: Array, dim: int, dtype: Any = None) -> Any:
     result = _kernels.softmax(a, dim)
     if result is not NotImplemented:
         return result
-    refuse("softmax_lastdim_kernel_impl", a, _is_exact)
+    refuse("softmax_lastdim_kernel_impl", a, "biuc")
     if a.ndim == 0:
         dim_in(dim, 0)
         return rounded(np.where(np.isfinite(a), np.ones_like(a), a.dtype.type(np.nan)), a)
@@ -46,7 +42,7 @@ def _log_softmax(a: Array, dim: int, dtype: Any = None) -> Any:
     result = _kernels.log_softmax(a, dim)
     if result is not NotImplemented:
         return result
-    refuse("log_softmax_lastdim_kernel_impl", a, _is_exact)
+    refuse("log_softmax_lastdim_kernel_impl", a, "biuc")
     if a.ndim == 0:
         dim_in(dim, 0)
         return rounded(np.where(np.isfinite(a), np.zeros_like(a), a.dtype.type(np.nan)), a)
@@ -222,6 +218,11 @@ def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
     """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's gradient."""
+    if not logits.is_floating_point():
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
+            f"but you specified {logits.dtype.scalar_name}"
+        )
     noise = -(logits.detach().clone().exponential_().log())
     soft = softmax((logits + noise) / tau, dim)
     if not hard:

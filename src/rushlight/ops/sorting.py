@@ -15,7 +15,7 @@ from ..return_types import named
 from ._arrays import listed, scalar_name, widened
 from ._kinds import composite, constant, general
 from ._op import OPS
-from .extremes import _check_tensor, _checked_dim, _chosen, _take_along, selecting
+from .extremes import _at, _check_tensor, _checked_dim, _chosen, _take_along, selecting
 from .shape import _dim, reshape, unsqueeze
 
 _wrap = _core.wrap
@@ -146,7 +146,7 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
     order = np.moveaxis(_order(a, d, False), d, -1)
-    values = np.take_along_axis(np.moveaxis(widened(a), d, -1), order, -1)
+    values = _at(np.moveaxis(widened(a), d, -1), order, -1)
     n = values.shape[-1]
     place = np.arange(n)
     starts = np.ones(values.shape, bool)
@@ -155,7 +155,7 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     at = length.argmax(
         -1, keepdims=True
     )  # the end of the first longest run: stable order puts its last place there
-    index = np.moveaxis(np.take_along_axis(order, at, -1), -1, d)
+    index = np.moveaxis(_at(order, at, -1), -1, d)
     return _chosen(a, index, d, keepdim)
 
 

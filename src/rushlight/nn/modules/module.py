@@ -387,18 +387,25 @@ class Module(StateMethods):
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Dotted path and module, the module itself (path `prefix`) first."""
+        """Dotted path and module, the module itself (path `prefix`) first, then depth first."""
         if memo is None:
             memo = set()
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        start = prefix + "." if prefix else ""
-        for name, module in self._modules.items():
-            if module is not None:
-                yield from module.named_modules(memo, start + name, remove_duplicate)
+        waiting: list[tuple[str, Module]] = [(prefix, self)]
+        while waiting:
+            path, module = waiting.pop()
+            if module in memo:
+                continue
+            if module is not self and type(module).named_modules is not Module.named_modules:
+                yield from module.named_modules(memo, path, remove_duplicate)
+                continue
+            if remove_duplicate:
+                memo.add(module)
+            yield path, module
+            children = module._modules
+            if children:
+                start = path + "." if path else ""
+                below = [(start + name, m) for name, m in children.items() if m is not None]
+                waiting.extend(reversed(below))
 
     # --- changing everything below ---
 
