@@ -131,6 +131,20 @@ bool bool_argument(PyObject* object, bool& out) {
   return truth >= 0;
 }
 
+PyObject* fail(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  return nullptr;
+}
+
+std::string sizes_text(const npy_intp* values, int n) {
+  std::string s = "[";
+  for (int i = 0; i < n; ++i) {
+    if (i) s += ", ";
+    s += std::to_string(values[i]);
+  }
+  return s + "]";
+}
+
 PyObject* make_kernels_module() {
   static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "rushlight._core.kernels",
                                    "Compiled kernels over NumPy arrays. A function returns NotImplemented where it has no "

@@ -5,6 +5,8 @@
 // GIL above kReleaseGilBytes and calls the kernel. It returns NotImplemented where it has no kernel for such arguments: the
 // caller then takes the portable definition. All arguments are positional.
 #pragma once
+#include <string>
+
 #include "core/python.h"
 #include "kernels/dense.h"
 
@@ -95,6 +97,16 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
       [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
       const_cast<F*>(&f));
 }
+
+// The call's first argument as an array, in a call of low to high arguments; where false, return no_array().
+inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, Array& out) {
+  return check_count(name, n, low, high) && as_array(args[0], out);
+}
+inline PyObject* no_array() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
+// Sets the exception; nullptr.
+PyObject* fail(PyObject* type, const std::string& message);
+// "[2, 3]"
+std::string sizes_text(const npy_intp* values, int n);
 
 inline PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 inline PyObject* none() { return Py_NewRef(Py_None); }

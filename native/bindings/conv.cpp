@@ -19,6 +19,7 @@ struct Geometry {
   npy_intp patch() const { return in_channels / groups * window.kernel_h * window.kernel_w; }
   npy_intp places() const { return window.out_h * window.out_w; }
   npy_intp in_plane() const { return window.in_h * window.in_w; }
+  npy_intp padded_plane() const { return (window.in_h + 2 * window.pad_h) * (window.in_w + 2 * window.pad_w); }
   // Every output element is a product with one input plane: no patches needed.
   bool pointwise() const {
     const Window& w = window;
@@ -76,11 +77,20 @@ bool read_geometry(const npy_intp* x, const npy_intp* w, PyObject* const* args, 
 }
 
 struct Buffer {
-  explicit Buffer(npy_intp bytes) : p(std::malloc(static_cast<size_t>(bytes > 0 ? bytes : 1))) {}
+  explicit Buffer(npy_intp bytes) : p(std::malloc(static_cast<size_t>(bytes + kSlackBytes))) {}
   ~Buffer() { std::free(p); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   void* p;
+};
+
+// The patches of the channels of one group, and those channels with their padding; nothing for pointwise convolutions.
+struct Patches {
+  Patches(const Geometry& g, ptrdiff_t item)
+      : columns(g.pointwise() ? 0 : g.patch() * g.places() * item),
+        padded(g.pointwise() ? 0 : g.in_channels / g.groups * g.padded_plane() * item) {}
+  explicit operator bool() const { return columns.p && padded.p; }
+  Buffer columns, padded;
 };
 
 // Runs f(image) for every image, false if memory ran out in one of them.
@@ -145,14 +155,14 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
     worked = for_images(g.batch, one_by_one, [&](npy_intp image) {
       const char* in = xp + image * g.in_channels * g.in_plane() * item;
       char* to = out + image * g.out_channels * places * item;
-      Buffer columns(g.pointwise() ? 0 : patch * places * item);
-      if (!columns.p) return false;
+      Patches buffers(g, item);
+      if (!buffers) return false;
       for (npy_intp group = 0; group < g.groups; group++) {
         const char* planes = in + group * (g.in_channels / g.groups) * g.in_plane() * item;
         const void* patches = planes;
         if (!g.pointwise()) {
-          dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, columns.p);
-          patches = columns.p;
+          dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p, buffers.columns.p);
+          patches = buffers.columns.p;
         }
         gemm(type, per_group, places, patch, 1.0, {wp + group * per_group * patch * item, patch, 1}, {patches, places, 1},
              nullptr, 0.0, to + group * per_group * places * item, one_by_one && g.batch == 1);
@@ -212,14 +222,14 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   {
     ReleaseGil release(true);
     worked = for_images(g.batch, one_by_one, [&](npy_intp image) {
-      Buffer columns(g.pointwise() ? 0 : patch * places * item);
-      if (!columns.p) return false;
+      Patches buffers(g, item);
+      if (!buffers) return false;
       for (npy_intp group = 0; group < g.groups; group++) {
         const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
         char* to = out + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
         gemm(type, patch, places, per_group, 1.0, {wp + group * per_group * patch * item, 1, patch}, {from, places, 1},
-             nullptr, 0.0, g.pointwise() ? to : columns.p, one_by_one && g.batch == 1);
-        if (!g.pointwise()) dense_kernels().col2im(type, columns.p, g.in_channels / g.groups, g.window, to);
+             nullptr, 0.0, g.pointwise() ? to : buffers.columns.p, one_by_one && g.batch == 1);
+        if (!g.pointwise()) dense_kernels().col2im(type, buffers.columns.p, g.in_channels / g.groups, g.window, buffers.padded.p, to);
       }
       return true;
     });
@@ -257,16 +267,16 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
     else {
       if (parts > 1) std::memset(sums.p, 0, static_cast<size_t>((parts - 1) * size * item));
       worked = for_images(parts, parts == 1, [&](npy_intp part) {
-        Buffer columns(g.pointwise() ? 0 : patch * places * item);
-        if (!columns.p) return false;
+        Patches buffers(g, item);
+        if (!buffers) return false;
         char* sum = part == 0 ? out : static_cast<char*>(sums.p) + (part - 1) * size * item;
         for (npy_intp image = part * g.batch / parts; image < (part + 1) * g.batch / parts; image++)
           for (npy_intp group = 0; group < g.groups; group++) {
             const char* planes = xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
             const void* patches = planes;
             if (!g.pointwise()) {
-              dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, columns.p);
-              patches = columns.p;
+              dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p, buffers.columns.p);
+              patches = buffers.columns.p;
             }
             const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
             gemm(type, per_group, patch, places, 1.0, {from, places, 1}, {patches, 1, places}, nullptr, 1.0,

@@ -1,7 +1,8 @@
 // Indexing over ndarrays. `index` is int64 and may be negative; every index is checked before anything is written.
 //
-// An indexed place is (index, dims, at): the dimensions `dims` of the array are replaced by the index's shape, put before the
-// remaining dimension number `at`. With several dims the index counts through them row by row (see linear_index).
+// An indexed place is (index, dims, at): the dimensions `dims` of the array are replaced by the index's shape, put
+// before the remaining dimension number `at`. With several dims the index counts through them row by row (see
+// linear_index).
 #include "bindings/bindings.h"
 
 #include <memory>
@@ -177,7 +178,9 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_get", n, 4, 4)) return nullptr;
   Array x, index;
   Ref index_owner;
-  if (!array_argument(args[0], "index_get", x) || !index_argument(args[1], "index_get", index_owner, index)) return nullptr;
+  if (!array_argument(args[0], "index_get", x) || !index_argument(args[1], "index_get", index_owner, index)) {
+    return nullptr;
+  }
   Ref x_owner = aligned(x);
   if (!x_owner) return nullptr;
   x = view_of(array_of(x_owner));
@@ -218,7 +221,8 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
     fits = have == 1 || have == in.shape[in.ndim - i];
   }
   if (!fits) {
-    PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+    PyErr_Format(PyExc_RuntimeError,
+        "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
                  sizes_text(values.ndim, values.shape).c_str(), sizes_text(in.ndim, in.shape).c_str());
     return Ref();
   }
@@ -251,8 +255,10 @@ PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Ref from = values_for(values, x, in, one);
   if (!from) return nullptr;
   if (values.dtype != x.dtype) {
-    PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s "
-                 "for the source.", scalar_name(x.dtype), scalar_name(values.dtype));
+    PyErr_Format(PyExc_RuntimeError,
+                 "Index put requires the source and destination dtypes match, got %s for the destination and %s for "
+                 "the source.",
+                 scalar_name(x.dtype), scalar_name(values.dtype));
     return nullptr;
   }
   if (in.total == 0) return none();
@@ -296,14 +302,15 @@ PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 }  // namespace
 
-// linear_index(sizes, arrays, counts, check): the arrays, broadcast together, as one index that counts through the sizes row by
-// row. counts: how many dimensions each stands for, which only the messages need. Without check any index is taken: where the
-// result has no elements, torch looks at none.
+// linear_index(sizes, arrays, counts, check): the arrays, broadcast together, as one index that counts through the
+// sizes row by row. counts: how many dimensions each stands for, which only the messages need. Without check any index
+// is taken: where the result has no elements, torch looks at none.
 PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("linear_index", n, 4, 4)) return nullptr;
   if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || !PyTuple_Check(args[2]) ||
       PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]) || PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[2])) {
-    PyErr_SetString(PyExc_TypeError, "linear_index(tuple of sizes, list of as many arrays, tuple of as many counts, check)");
+    PyErr_SetString(PyExc_TypeError,
+        "linear_index(tuple of sizes, list of as many arrays, tuple of as many counts, check)");
     return nullptr;
   }
   const Py_ssize_t k = PyTuple_GET_SIZE(args[0]);
@@ -317,7 +324,9 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < k; i++) {
     sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
     counts[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[2], i));
-    if (PyErr_Occurred() || !index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], arrays[i])) return nullptr;
+    if (PyErr_Occurred() || !index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], arrays[i])) {
+      return nullptr;
+    }
     if (arrays[i].ndim > ndim) ndim = arrays[i].ndim;
     for (int64_t c = 0; c < counts[i]; c++) {
       shapes += (shapes.empty() ? "" : ", ") + sizes_text(arrays[i].ndim, arrays[i].shape);
@@ -331,7 +340,8 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
       const int own = d - (ndim - a.ndim);
       if (own < 0 || a.shape[own] == 1) continue;
       if (size != 1 && size != a.shape[own]) {
-        PyErr_Format(PyExc_IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+        PyErr_Format(PyExc_IndexError,
+            "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
                      shapes.c_str());
         return nullptr;
       }
@@ -431,7 +441,8 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape);
   if (!out) return nullptr;
   const Array to = view_of(array_of(out));
-  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides, to.strides};
+  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides,
+      to.strides};
   ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
   gather(s.x.dtype, s.x.data, picks, to.data);
   return out.release();
@@ -477,7 +488,8 @@ PyObject* scatter_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // ---------------------------------------------------------------- whole slices of one dimension
 
 // 1 in order, 0 not, -1 exception. Slices are named by int64 vectors of indices >= 0.
-int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, Array& x, Array& index, Ref& index_owner,
+int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, Array& x, Array& index,
+    Ref& index_owner,
                 int& dim) {
   if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
   if ((index.dtype != DType::I64 && index.dtype != DType::I32) || index.ndim != 1 || x.ndim == 0) return 0;
@@ -492,7 +504,8 @@ int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object
 }
 
 // Calls index_get, index_put, ... on (dim,), dim.
-PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, PyObject* fourth, PyObject* fifth, Py_ssize_t n) {
+PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, PyObject* fourth, PyObject* fifth,
+    Py_ssize_t n) {
   Ref at(PyLong_FromLong(dim));
   Ref dims(at ? PyTuple_Pack(1, at.get()) : nullptr);
   if (!dims) return nullptr;
@@ -519,7 +532,8 @@ PyObject* index_add(PyObject*, PyObject* const* args, Py_ssize_t n) {
   int dim;
   const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
   if (ready < 0) return nullptr;
-  if (!ready || !as_array(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim || !PyLong_CheckExact(args[4]) ||
+  if (!ready || !as_array(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim ||
+      !PyLong_CheckExact(args[4]) ||
       PyLong_AsLong(args[4]) != 1) {
     PyErr_Clear();
     return not_implemented();
@@ -540,7 +554,8 @@ PyMethodDef kIndexingMethods[] = {
     fast_method("gather", gather_function, "(x, dim, index, sparse_grad)"),
     fast_method("scatter_set", scatter_function<Land::Set>, "(x, dim, index, src): writes x; src may be one number."),
     fast_method("scatter_add", scatter_function<Land::Add>, "(x, dim, index, src): writes x; src may be one number."),
-    fast_method("scatter", scatter_mode, "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
+    fast_method("scatter", scatter_mode,
+        "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
     fast_method("index_select", index_select, "(x, dim, index)"),
     fast_method("index_add", index_add, "(x, dim, index, source, alpha): writes x."),
     {nullptr, nullptr, 0, nullptr},

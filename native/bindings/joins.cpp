@@ -10,15 +10,6 @@
 namespace rushlight {
 namespace {
 
-std::string text(const npy_intp* values, int n) {
-  std::string s = "[";
-  for (int i = 0; i < n; ++i) {
-    if (i) s += ", ";
-    s += std::to_string(values[i]);
-  }
-  return s + "]";
-}
-
 constexpr Py_ssize_t kFew = 16;
 
 // A list of arrays, seen from C++ without an allocation where they are few.
@@ -84,11 +75,6 @@ bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
   return true;
 }
 
-PyObject* fail(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
-  return nullptr;
-}
-
 // (list of arrays, dim). Empty vectors are skipped whatever the others' dimensions.
 PyObject* cat(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Arrays arrays;
@@ -145,8 +131,8 @@ PyObject* stack(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 1; i < arrays.count; ++i) {
     const Array& a = arrays[i];
     if (a.ndim == model.ndim && PyArray_CompareLists(a.shape, model.shape, a.ndim)) continue;
-    return fail(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got " + text(model.shape, model.ndim) +
-                                        " at entry 0 and " + text(a.shape, a.ndim) + " at entry " + std::to_string(i));
+    return fail(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got " + sizes_text(model.shape, model.ndim) +
+                                        " at entry 0 and " + sizes_text(a.shape, a.ndim) + " at entry " + std::to_string(i));
   }
   if (!same_dtype(arrays)) return not_implemented();
   if (model.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
@@ -220,7 +206,7 @@ void dense_strides(const Array& a, npy_intp* strides) {
 // (array, memory_format = None): a copy with the order of strides kept
 PyObject* clone(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("clone", n, 1, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("clone", args, n, 1, 2, a)) return no_array();
   if (n > 1 && args[1] != Py_None) return not_implemented();
   bool repeats = false;
   for (int i = 0; i < a.ndim; ++i) repeats |= a.strides[i] == 0 && a.shape[i] > 1;

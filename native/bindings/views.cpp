@@ -52,20 +52,7 @@ PyObject* make_view(PyArrayObject* a, const Layout& l) {
 }
 PyObject* make_view(const Array& a, const Layout& l) { return make_view(a.array, l); }
 
-std::string text(const npy_intp* values, int n) {
-  std::string s = "[";
-  for (int i = 0; i < n; ++i) {
-    if (i) s += ", ";
-    s += std::to_string(values[i]);
-  }
-  return s + "]";
-}
-std::string shape_text(const Array& a) { return text(a.shape, a.ndim); }
-
-PyObject* fail(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
-  return nullptr;
-}
+std::string shape_text(const Array& a) { return sizes_text(a.shape, a.ndim); }
 
 bool index_argument(PyObject* o, npy_intp& out) {
   out = PyNumber_AsSsize_t(o, PyExc_OverflowError);
@@ -133,18 +120,18 @@ bool infer_size(npy_intp* sizes, int n, npy_intp count) {
       unknown = i;
     } else if (sizes[i] < 0) {
       return fail(PyExc_RuntimeError, "invalid shape dimension " + std::to_string(sizes[i]) + " at index " + std::to_string(i) +
-                                          " of shape " + text(sizes, n));
+                                          " of shape " + sizes_text(sizes, n));
     } else {
       known[n_known++] = sizes[i];
     }
   }
   const npy_intp rest = product(known, n_known);
   if (unknown >= 0 && rest == 0 && count == 0) {
-    return fail(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape " + text(sizes, n) +
+    return fail(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape " + sizes_text(sizes, n) +
                                         " because the unspecified dimension size -1 can be any value and is ambiguous");
   }
   if (unknown >= 0 ? rest <= 0 || count % rest : rest != count) {
-    return fail(PyExc_RuntimeError, "shape '" + text(sizes, n) + "' is invalid for input of size " + std::to_string(count));
+    return fail(PyExc_RuntimeError, "shape '" + sizes_text(sizes, n) + "' is invalid for input of size " + std::to_string(count));
   }
   if (unknown >= 0) sizes[unknown] = count / rest;
   return true;
@@ -185,7 +172,7 @@ bool view_strides(const Array& a, Layout& l) {
 PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
-  if (!check_count("view", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("view", args, n, 2, 2, a)) return no_array();
   const int read = ints_of(args[1], l.shape, l.ndim);
   if (read <= 0) return read ? nullptr : not_implemented();
   if (!infer_size(l.shape, l.ndim, a.size())) return nullptr;
@@ -193,7 +180,7 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return fail(PyExc_RuntimeError,
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                 "contiguous subspaces). Use .reshape(...) instead. The tensor has shape " +
-                    shape_text(a) + "; the shape wanted is " + text(l.shape, l.ndim) + ".");
+                    shape_text(a) + "; the shape wanted is " + sizes_text(l.shape, l.ndim) + ".");
   }
   return make_view(a, l);
 }
@@ -202,7 +189,7 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
-  if (!check_count("viewable", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("viewable", args, n, 2, 2, a)) return no_array();
   if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
   return PyBool_FromLong(view_strides(a, l));
 }
@@ -211,7 +198,7 @@ PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
-  if (!check_count("reshape", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("reshape", args, n, 2, 2, a)) return no_array();
   if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
   if (view_strides(a, l)) return make_view(a, l);
   Ref copy = new_ref(a.dtype, l.ndim, l.shape);
@@ -233,7 +220,7 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (array, dim0, dim1)
 PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("transpose", n, 3, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("transpose", args, n, 3, 3, a)) return no_array();
   const int d0 = dim_argument(args[1], a.ndim);
   const int d1 = d0 < 0 ? -1 : dim_argument(args[2], a.ndim);
   if (d1 < 0) return nullptr;
@@ -248,7 +235,7 @@ PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (array)
 PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("t", n, 1, 1) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("t", args, n, 1, 1, a)) return no_array();
   if (a.ndim > 2) {
     PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is %dD", a.ndim);
     return nullptr;
@@ -288,7 +275,7 @@ template <bool Inverse>
 PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   int order[NPY_MAXDIMS];
-  if (!check_count("permute", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("permute", args, n, 2, 2, a)) return no_array();
   if (!permutation(a, args[1], order)) return nullptr;
   Layout l;
   l.ndim = a.ndim;
@@ -303,7 +290,7 @@ PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (array, dim)
 PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("unsqueeze", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("unsqueeze", args, n, 2, 2, a)) return no_array();
   const int dim = dim_argument(args[1], a.ndim + 1);
   if (dim < 0) return nullptr;
   if (a.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
@@ -319,7 +306,7 @@ PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   uint64_t mask;
-  if (!check_count("squeeze", n, 1, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("squeeze", args, n, 1, 2, a)) return no_array();
   if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask)) return nullptr;
   Layout l;
   for (int i = 0; i < a.ndim; ++i) {
@@ -332,12 +319,12 @@ PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
-  if (!check_count("expand", n, 2, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("expand", args, n, 2, 3, a)) return no_array();
   if (!sizes_argument("expand", "size", args[1], l.shape, l.ndim)) return nullptr;
   const int lead = l.ndim - a.ndim;
   if (lead < 0) {
     return fail(PyExc_RuntimeError, std::string("expand(torch.") + scalar_name(a.dtype) + "Tensor{" + shape_text(a) + "}, size=" +
-                                        text(l.shape, l.ndim) + "): the number of sizes provided (" + std::to_string(l.ndim) +
+                                        sizes_text(l.shape, l.ndim) + "): the number of sizes provided (" + std::to_string(l.ndim) +
                                         ") must be greater or equal to the number of dimensions in the tensor (" +
                                         std::to_string(a.ndim) + ")");
   }
@@ -366,7 +353,7 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
       return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
                                           ") must match the existing size (" + std::to_string(size) +
                                           ") at non-singleton dimension " + std::to_string(i) + ".  Target sizes: " +
-                                          text(target, count) + ".  Tensor sizes: " + shape_text(a));
+                                          sizes_text(target, count) + ".  Tensor sizes: " + shape_text(a));
     }
     l.strides[i] = 0;
   }
@@ -378,7 +365,7 @@ bool selected(Layout& l, int dim, npy_intp index) {
   const npy_intp size = l.shape[dim];
   if (index < -size || index >= size) {
     PyErr_SetString(PyExc_IndexError, ("select(): index " + std::to_string(index) + " out of range for tensor of size " +
-                                       text(l.shape, l.ndim) + " at dimension " + std::to_string(dim))
+                                       sizes_text(l.shape, l.ndim) + " at dimension " + std::to_string(dim))
                                           .c_str());
     return false;
   }
@@ -391,7 +378,7 @@ bool selected(Layout& l, int dim, npy_intp index) {
 PyObject* select(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   npy_intp index;
-  if (!check_count("select", n, 3, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("select", args, n, 3, 3, a)) return no_array();
   if (a.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], index)) return nullptr;
@@ -421,7 +408,7 @@ bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_o
 // (array, dim, start, end, step)
 PyObject* slice(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("slice", n, 5, 5) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("slice", args, n, 5, 5, a)) return no_array();
   if (a.ndim == 0) return fail(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
@@ -452,7 +439,7 @@ bool take_diagonal(Layout& l, PyObject* const* args) {
 // (array, offset, dim1, dim2)
 PyObject* diagonal(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("diagonal", n, 4, 4) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("diagonal", args, n, 4, 4, a)) return no_array();
   Layout l(a);
   return take_diagonal(l, args + 1) ? make_view(a, l) : nullptr;
 }
@@ -461,7 +448,7 @@ PyObject* diagonal(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   npy_intp size, step;
-  if (!check_count("unfold", n, 4, 4) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("unfold", args, n, 4, 4, a)) return no_array();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], size) || !index_argument(args[3], step)) return nullptr;
   const npy_intp longest = a.ndim ? a.shape[dim] : 1;
@@ -497,7 +484,7 @@ void storage_of(PyArrayObject* a, const char*& low, const char*& high) {
 // (array) -> how many elements of its storage come before the first
 PyObject* storage_offset(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("storage_offset", n, 1, 1) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("storage_offset", args, n, 1, 1, a)) return no_array();
   const char *low, *high;
   storage_of(a.array, low, high);
   return PyLong_FromSsize_t((a.data - low) / PyArray_ITEMSIZE(a.array));
@@ -509,7 +496,7 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Layout l;
   npy_intp strides[NPY_MAXDIMS], offset;
   int n_strides;
-  if (!check_count("as_strided", n, 4, 5) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("as_strided", args, n, 4, 5, a)) return no_array();
   if (!sizes_argument("as_strided", "size", args[1], l.shape, l.ndim) ||
       !sizes_argument("as_strided", "stride", args[2], strides, n_strides) || !index_argument(args[3], offset)) {
     return nullptr;
@@ -521,11 +508,11 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (int i = 0; i < l.ndim; ++i) {
     if (strides[i] < 0) {
       return fail(PyExc_RuntimeError, "as_strided: Negative strides are not supported at the moment, got strides: " +
-                                          text(strides, n_strides));
+                                          sizes_text(strides, n_strides));
     }
     if (l.shape[i] < 0) {
       return fail(PyExc_RuntimeError, "Trying to create tensor with negative dimension " + std::to_string(l.shape[i]) + ": " +
-                                          text(l.shape, l.ndim));
+                                          sizes_text(l.shape, l.ndim));
     }
     empty |= l.shape[i] == 0;
     if (l.shape[i] > 1 && strides[i] > NPY_MAX_INTP / 64 / l.shape[i] / item) overflow = true;
@@ -537,7 +524,7 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const npy_intp before = (a.data - low) / item, size = high - low;
   const npy_intp first = before + offset, needed = empty ? 0 : (first + reach + 1) * item;
   if (first < 0 || (!empty && (overflow || offset > NPY_MAX_INTP / 64 / item || needed > size))) {
-    return fail(PyExc_RuntimeError, "setStorage: sizes " + text(l.shape, l.ndim) + ", strides " + text(strides, n_strides) +
+    return fail(PyExc_RuntimeError, "setStorage: sizes " + sizes_text(l.shape, l.ndim) + ", strides " + sizes_text(strides, n_strides) +
                                         ", storage offset " + std::to_string(first) + ", and itemsize " + std::to_string(item) +
                                         " requiring a storage size of " + (overflow ? "more than memory" : std::to_string(needed)) +
                                         " are out of bounds for storage of size " + std::to_string(size));
@@ -549,7 +536,7 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (array, split_size or sizes, dim) -> the pieces, in order
 PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("split", n, 3, 3) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("split", args, n, 3, 3, a)) return no_array();
   const bool equal = PyIndex_Check(args[1]);
   if (a.ndim == 0) {
     return fail(PyExc_RuntimeError, std::string(equal ? "split" : "split_with_sizes") + " expects at least a 1-dimensional tensor");
@@ -620,7 +607,7 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (array, dim) -> the slices along dim, without it
 PyObject* unbind(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count("unbind", n, 2, 2) || !as_array(args[0], a)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("unbind", args, n, 2, 2, a)) return no_array();
   if (a.ndim == 0) return fail(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
@@ -657,7 +644,7 @@ PyObject* scattered(const Array& g, PyObject* shape, const Place& place) {
 // (g, shape, dim, index)
 PyObject* select_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
-  if (!check_count("select_backward", n, 4, 4) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("select_backward", args, n, 4, 4, g)) return no_array();
   return scattered(g, args[1], [args](Layout& l) {
     npy_intp index;
     const int dim = dim_argument(args[2], l.ndim);
@@ -668,7 +655,7 @@ PyObject* select_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (g, shape, dim, start, end, step)
 PyObject* slice_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
-  if (!check_count("slice_backward", n, 6, 6) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("slice_backward", args, n, 6, 6, g)) return no_array();
   return scattered(g, args[1], [args](Layout& l) {
     const int dim = dim_argument(args[2], l.ndim);
     return dim >= 0 && sliced(l, dim, args[3], args[4], args[5]);
@@ -678,7 +665,7 @@ PyObject* slice_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (g, shape, offset, dim1, dim2)
 PyObject* diagonal_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
-  if (!check_count("diagonal_backward", n, 5, 5) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("diagonal_backward", args, n, 5, 5, g)) return no_array();
   return scattered(g, args[1], [args](Layout& l) { return take_diagonal(l, args + 2); });
 }
 
@@ -698,13 +685,13 @@ PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* 
     const bool gone = mask >> i & 1;
     const bool there = !gone || keep;
     if (there && (from >= g.ndim || g.shape[from] != (gone ? 1 : l.shape[i]))) {
-      return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + text(l.shape, l.ndim));
+      return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + sizes_text(l.shape, l.ndim));
     }
     l.strides[i] = gone ? 0 : g.strides[from];
     if (gone) count *= l.shape[i];
     from += there;
   }
-  if (from != g.ndim) return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + text(l.shape, l.ndim));
+  if (from != g.ndim) return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + sizes_text(l.shape, l.ndim));
   if (reduced) *reduced = count;
   return make_view(g, l);
 }
@@ -712,14 +699,14 @@ PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* 
 // (g, shape, dim, keepdim)
 PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
-  if (!check_count("spread", n, 4, 4) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("spread", args, n, 4, 4, g)) return no_array();
   return spread_over(g, args[1], args[2], args[3], nullptr);
 }
 
 // (g, shape, dim, keepdim): spread(g / how many elements each mean has)
 PyObject* mean_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
-  if (!check_count("mean_backward", n, 4, 4) || !as_array(args[0], g)) return PyErr_Occurred() ? nullptr : not_implemented();
+  if (!first_array("mean_backward", args, n, 4, 4, g)) return no_array();
   if (!g.is_float()) return not_implemented();
   Ref part(PyArray_NewCopy(g.array, NPY_CORDER));
   if (!part) return nullptr;

@@ -96,8 +96,20 @@ struct ThreadState {
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
   PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
   int64_t task = -1;                 // the running backward, or -1
+  bool reporting = false;            // inside a report: what it calls is not reported
 };
 extern thread_local ThreadState tls;
+
+// What anomaly mode and the profiler want to be told of: calls, nodes made, rules run. One word that is 0 on the plain path,
+// tested where each of those happens; the reports (observe.cpp) go to Python callbacks.
+enum Observed : uint32_t { kAnomaly = 1, kTimes = 2 };
+extern std::atomic<uint32_t> observing;
+inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
+int64_t clock_ns();
+// Hands a finished call to the callback "op_ran"; takes over `result` and gives it back, or nullptr with an exception.
+PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
+int report_made(Node* node);                                                    // "node_made"
+int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);  // "node_ran" or "node_failed"; gives `done`
 inline bool grad_enabled() { return tls.grad_enabled; }
 
 class GradMode {

@@ -12,6 +12,7 @@
 #include <queue>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/core.h"
@@ -254,7 +255,9 @@ class Backward {
     bool any = false;
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
     if (any) {
+      const int64_t start = observed() ? clock_ns() : 0;
       done = n->kind == Node::OfOp ? run_rules(n, grads, create_graph_, outgoing) : run_function(n, grads, n_outputs, outgoing);
+      if (start) done = report_ran(n, outgoing, done, start);
       if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     }
     if (done == 0 && !retain_) release_node(n);
@@ -553,6 +556,52 @@ PyObject* implicit_gradient(PyObject* root) {
   return as_object(wrap_array(one, t->dtype));
 }
 
+// Whether a tuple holds a tensor that stands for others in a transform: they have no history of their own.
+bool any_transformed(PyObject* tuple) {
+  if (!PyTuple_Check(tuple)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(tuple, i);
+    if (is_tensor(o) && (as_tensor(o)->flags & (kTangent | kTransformed))) return true;
+  }
+  return false;
+}
+
+// reaches_others(roots, inputs): whether the graph of the roots leads to a leaf that is none of the inputs.
+PyObject* reaches_others(PyObject*, PyObject* args) {
+  PyObject *roots, *inputs;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &roots, &PyTuple_Type, &inputs)) return nullptr;
+  std::unordered_set<Node*> seen;
+  std::vector<Node*> stack;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(inputs, i);
+    if (!is_tensor(o)) continue;
+    Tensor* t = as_tensor(o);
+    Node* node = t->grad_fn ? t->grad_fn : t->accumulator;
+    if (node) seen.insert(node);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(roots, i);
+    if (!is_tensor(o)) continue;
+    Edge e{nullptr, 0};
+    if (gradient_edge(as_tensor(o), &e) < 0) return nullptr;
+    Ref held(as_object(e.node));
+    if (!e.node || !seen.insert(e.node).second) continue;
+    if (e.node->kind == Node::Accumulate) Py_RETURN_TRUE;
+    stack.push_back(e.node);
+  }
+  while (!stack.empty()) {
+    Node* n = stack.back();
+    stack.pop_back();
+    for (int i = 0; i < n->n_edges; ++i) {
+      Node* next = n->edges[i].node;
+      if (!next || !seen.insert(next).second) continue;
+      if (next->kind == Node::Accumulate) Py_RETURN_TRUE;
+      stack.push_back(next);
+    }
+  }
+  Py_RETURN_FALSE;
+}
+
 // run_backward(roots, gradients, retain, create_graph, inputs or None) -> None, or a tuple of the inputs' gradients.
 PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   if (n_args != 5 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
@@ -560,6 +609,10 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     return nullptr;
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
+  if (any_transformed(roots) || any_transformed(inputs)) {
+    PyObject* f = callback("watched_backward");
+    return f ? PyObject_Vectorcall(f, args, 5, nullptr) : nullptr;
+  }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
   if (retain < 0 || create_graph < 0) return nullptr;
   Backward task(retain, create_graph);
@@ -659,6 +712,7 @@ PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
 
 PyMethodDef kEngineMethods[] = {
     {"run_backward", fast(run_backward), METH_FASTCALL, "Walks the graph backwards from the roots."},
+    {"reaches_others", reaches_others, METH_VARARGS, "Whether the roots' graph leads to a leaf that is none of the inputs."},
     {"queue_callback", queue_callback, METH_O, "Calls a function when the running backward ends."},
     {"will_run", will_run, METH_O, "Whether the running backward reaches a node."},
     {"current_task", current_task, METH_NOARGS, "The number of the running backward, or -1."},

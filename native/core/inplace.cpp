@@ -73,7 +73,6 @@ std::string made_by(Tensor* t) {
 
 bool overlaps_itself(PyArrayObject* a) {
   if (PyArray_SIZE(a) == 0) return false;
-  if (PyArray_SIZE(a) == 0) return false;
   for (int i = 0; i < PyArray_NDIM(a); ++i) {
     if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
   }
@@ -295,7 +294,8 @@ int check_in_place(Tensor* self, bool recording) {
     if (self->flags & (kNoGradView | kInferenceView)) {
       const std::string mode = self->flags & kInferenceView ? "inference" : "no_grad";
       PyErr_SetString(PyExc_RuntimeError,
-                      ("A view was created in " + mode + " mode and is being modified inplace" +
+                      ((self->grad_fn ? output + " is a view of a view which was created in " : "A view was created in ") + mode +
+                       " mode and is being modified inplace" +
                        (mode == "inference" ? " in normal mode" : " with grad mode enabled") + move_both(mode))
                           .c_str());
       return -1;
@@ -342,7 +342,9 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   return self->flags & kRetainsGrad ? move_retained(self, before.get(), before_nr) : 0;
 }
 
-PyObject* run_in_place(Op* op, PyObject** slots) {
+namespace {
+
+PyObject* write_unobserved(Op* op, PyObject** slots) {
   Op* real = choose_variant(op->base, slots);
   if (!real) return nullptr;
   if (real == op) real = op->base;  // reached through `inplace=True`
@@ -393,6 +395,14 @@ PyObject* run_in_place(Op* op, PyObject** slots) {
     if (set_output_meta(n, 0, self) < 0 || rebase_history(self, n, 0) < 0) return nullptr;
   }
   return Py_NewRef(slots[0]);
+}
+
+}  // namespace
+
+PyObject* run_in_place(Op* op, PyObject** slots) {
+  if (!observed()) return write_unobserved(op, slots);
+  const int64_t start = clock_ns();
+  return report_call(op, slots, write_unobserved(op, slots), start);
 }
 
 }  // namespace rushlight

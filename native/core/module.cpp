@@ -45,6 +45,25 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
   Py_RETURN_NONE;
 }
 
+// watch(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
+// requires grad when `value` does.
+PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !PyArray_Check(args[3]))) {
+    PyErr_SetString(PyExc_TypeError, "watch(value, flag, object[, array])");
+    return nullptr;
+  }
+  const long flag = PyLong_AsLong(args[1]);
+  if (flag == -1 && PyErr_Occurred()) return nullptr;
+  Tensor* value = as_tensor(args[0]);
+  PyObject* array = n == 4 ? args[3] : as_object(value->array);
+  Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
+  if (!t) return nullptr;
+  t->flags |= static_cast<uint32_t>(flag) & (kTangent | kTransformed);
+  if (requires_grad(value)) t->flags |= kRequiresGrad;
+  t->watched = Py_NewRef(args[2]);
+  return as_object(t);
+}
+
 PyObject* set_default_dtype(PyObject*, PyObject* code) {
   const long n = PyLong_AsLong(code);
   if (n == -1 && PyErr_Occurred()) return nullptr;
@@ -82,6 +101,13 @@ PyObject* set_saved_hooks(PyObject*, PyObject* hooks) {
 PyObject* watch_writes(PyObject*, PyObject* on) {
   watching_writes = PyObject_IsTrue(on) == 1;
   Py_RETURN_NONE;
+}
+
+// observe(bits): what the callbacks op_ran, node_made, node_ran and node_failed are told of (enum Observed); returns what it was.
+PyObject* observe(PyObject*, PyObject* bits) {
+  const long wanted = PyLong_AsLong(bits);
+  if (wanted == -1 && PyErr_Occurred()) return nullptr;
+  return PyLong_FromUnsignedLong(observing.exchange(static_cast<uint32_t>(wanted)));
 }
 
 // check_in_place(tensor, recording): raises where an in-place write is not allowed.
@@ -180,6 +206,7 @@ PyMethodDef kMethods[] = {
     {"set_operator", set_operator, METH_VARARGS, "What an operator of Tensor calls."},
     {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
+    {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
@@ -189,6 +216,7 @@ PyMethodDef kMethods[] = {
     {"set_inference", set_inference, METH_O, "Sets it; returns what it was."},
     {"set_saved_hooks", set_saved_hooks, METH_O, "What values saved on this thread go through."},
     {"watch_writes", watch_writes, METH_O, "Whether the callback before_write is told of in-place writes."},
+    {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
     {"gradient_edge", gradient_edge_function, METH_O, "(node, output number) of a tensor, or None."},

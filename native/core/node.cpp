@@ -267,8 +267,11 @@ void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t ex
                      type_text(array, dtype);
   if (made_by) text += ", which is output " + std::to_string(nr) + " of " + short_name(made_by) + ",";
   text += " is at version " + std::to_string(now) + "; expected version " + std::to_string(expected) +
-          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-          "torch.autograd.set_detect_anomaly(True, check_nan=False).";
+          (observing & kAnomaly
+               ? " instead. Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
+                 "variable in question was changed in there or anywhere later. Good luck!"
+               : " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                 "torch.autograd.set_detect_anomaly(True, check_nan=False).");
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 

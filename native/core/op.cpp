@@ -385,7 +385,9 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
   return op;
 }
 
-PyObject* call_op(Op* op, PyObject* const* slots) {
+namespace {
+
+PyObject* call_unobserved(Op* op, PyObject* const* slots) {
   if (!op->variants.empty()) {
     if (!(op = choose_variant(op, slots))) return nullptr;
     if (op->in_place) {  // `inplace=True`
@@ -419,6 +421,14 @@ PyObject* call_op(Op* op, PyObject* const* slots) {
     return nullptr;
   }
   return as_object(out);
+}
+
+}  // namespace
+
+PyObject* call_op(Op* op, PyObject* const* slots) {
+  if (!observed()) return call_unobserved(op, slots);
+  const int64_t start = clock_ns();
+  return report_call(op, slots, call_unobserved(op, slots), start);
 }
 
 PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
@@ -508,6 +518,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
       default: break;
     }
   }
+  if (observed() && report_made(node) < 0) return nullptr;
   return reinterpret_cast<Node*>(owner.release());
 }
 
@@ -1005,6 +1016,24 @@ PyObject* opcode_arity(PyObject*, PyObject* name) {
   return PyLong_FromLong(op < 0 ? -1 : kernels().opcode_arity(op));
 }
 
+// call_op(op, slots): the call that watched_call was told of, with other arguments.
+PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || Py_TYPE(args[0]) != OpType || !PySequence_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "call_op(op, slots)");
+    return nullptr;
+  }
+  Op* op = reinterpret_cast<Op*>(args[0]);
+  Ref list(PySequence_Fast(args[1], "slots must be a sequence"));
+  if (!list) return nullptr;
+  if (PySequence_Fast_GET_SIZE(list.get()) != op->n_params) {
+    PyErr_SetString(PyExc_TypeError, "call_op() takes one argument for each parameter");
+    return nullptr;
+  }
+  PyObject* slots[kMaxParams];
+  for (int i = 0; i < op->n_params; ++i) slots[i] = PySequence_Fast_GET_ITEM(list.get(), i);
+  return op->in_place ? run_in_place(op, slots) : call_op(op, slots);
+}
+
 template <typename F>
 void* slot(F f) {
   return reinterpret_cast<void*>(f);
@@ -1019,6 +1048,8 @@ PyMethodDef kOpFunctions[] = {
     {"set_program", set_program, METH_VARARGS, "The traced forward of a composed pointwise op."},
     {"set_rule_program", set_rule_program, METH_VARARGS, "A traced partial."},
     {"kernel_arity", opcode_arity, METH_O, "How many arguments a pointwise kernel reads; -1 where there is none."},
+    {"call_op", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(call_bound)), METH_FASTCALL,
+     "Calls an op with one argument for each of its parameters."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,9 +1,9 @@
-// x[key] and x[key] = value for the keys of every day: ints, slices, None, Ellipsis, int64 and bool tensors, lists of ints, and
-// tuples of those. All other keys, and everything that is rare about these, are left to src/rushlight/ops/indexing.py, which
-// says the same in Python (callbacks "getitem" and "setitem").
+// x[key] and x[key] = value for the keys of every day: ints, slices, None, Ellipsis, int64 and bool tensors, lists of
+// ints, and tuples of those. All other keys, and everything that is rare about these, are left to
+// src/rushlight/ops/indexing.py, which says the same in Python (callbacks "getitem" and "setitem").
 //
-// A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an alias.
-// Tensors and lists become one index tensor and one op, as the head of indexing.py says.
+// A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
+// alias. Tensors and lists become one index tensor and one op, as the head of indexing.py says.
 #include "core/core.h"
 
 #include <cfloat>
@@ -133,7 +133,8 @@ class Walk {
  private:
   Outcome dimension_error(int dim) {
     const int n = ndim_ > 0 ? ndim_ : 1;
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n, n - 1, dim);
+    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n,
+        n - 1, dim);
     return Outcome::Error;
   }
 
@@ -409,8 +410,8 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
     if (read_int(key, &index) != Outcome::Done) return Outcome::Error;
     if (walk->ndim() == 0) {
       PyErr_SetString(PyExc_IndexError,
-                      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-                      "0-dim tensor to a number");
+                      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                      "convert a 0-dim tensor to a number");
       return Outcome::Error;
     }
     return walk->select(0, index, 0);
@@ -479,7 +480,8 @@ Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
 
 // set_subscript(select, slice, unsqueeze, alias, index, index_put_, fill_, copy_): the ops that subscripts are made of.
 PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Op** const targets[] = {&ops.select, &ops.slice, &ops.unsqueeze, &ops.alias, &ops.index, &ops.index_put_, &ops.fill_, &ops.copy_};
+  Op** const targets[] = {&ops.select, &ops.slice, &ops.unsqueeze, &ops.alias, &ops.index, &ops.index_put_, &ops.fill_,
+      &ops.copy_};
   if (n != 8) {
     PyErr_SetString(PyExc_TypeError, "set_subscript() takes eight ops");
     return nullptr;
@@ -513,7 +515,8 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   if ((t->flags & kWatched) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
-    if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) && !(index->flags & kWatched)) {
+    if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) &&
+        !(index->flags & kWatched)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       return call_op(ops.index, slots);
     }

@@ -40,6 +40,8 @@ struct Window {
   ptrdiff_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 };
 
+constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
+
 struct DenseKernels {
   const char* isa;
 
@@ -87,10 +89,11 @@ struct DenseKernels {
                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
 
   // --- conv.cpp --- one plane or one image at a time
-  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` planes, 0 outside.
-  void (*im2col)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* columns);
-  // The transpose: adds every column element to where it came from.
-  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, void* planes);
+  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` planes, 0 outside. `padded`: scratch for the
+  // planes with their padding. Both buffers have kSlackBytes to spare behind them.
+  void (*im2col)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* padded, void* columns);
+  // The transpose: sets the planes to the sum of the column elements that came from each place.
+  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, void* padded, void* planes);
   void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out,
                    int64_t* indices);
   void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,

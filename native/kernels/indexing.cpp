@@ -1,3 +1,4 @@
+// The loops of indexing.h. Elements are moved by size; only landings that compute (add, max, ...) know their type.
 #include "kernels/indexing.h"
 
 #include <cmath>
@@ -214,7 +215,8 @@ struct Counter {
   }
 };
 
-// Calls run(offset in x, stride in x, length, position of the first value) for every innermost run, in the values' order.
+// Calls run(offset in x, stride in x, length, position of the first value) for every innermost run, in the values'
+// order.
 template <class F>
 void each_run(const Places& p, const F& run) {
   ptrdiff_t total = p.n;
@@ -308,7 +310,9 @@ void each_pick(const Picks& p, const F& f) {
   bool more = true;
   while (more) {
     if (x_step == 0 && along == kItem && value_step == kItem) {
-      for (ptrdiff_t i = 0; i < length; ++i) f(in_x.offset + static_cast<ptrdiff_t>(index[i]) * kItem, in_values.offset + i * kItem);
+      for (ptrdiff_t i = 0; i < length; ++i) {
+        f(in_x.offset + static_cast<ptrdiff_t>(index[i]) * kItem, in_values.offset + i * kItem);
+      }
     } else {
       for (ptrdiff_t i = 0; i < length; ++i) {
         f(in_x.offset + i * x_step + static_cast<ptrdiff_t>(index[i]) * along, in_values.offset + i * value_step);
@@ -324,7 +328,8 @@ void each_pick(const Picks& p, const F& f) {
 
 void gather(DType dtype, const char* x, const Picks& picks, char* out) {
   by_size(dtype, [&]<class T>() {
-    each_pick<sizeof(T)>(picks, [&](ptrdiff_t at, ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
+    each_pick<sizeof(T)>(picks, [&](ptrdiff_t at,
+        ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
   });
 }
 

@@ -1,7 +1,7 @@
 // Moving elements by index: picking blocks out of an array, landing values in it, gather and scatter.
 //
-// These are bound by memory, so they are compiled once, not per instruction set. Offsets and strides are in bytes; the caller
-// has checked every index.
+// These are bound by memory, so they are compiled once, not per instruction set. Offsets and strides are in bytes; the
+// caller has checked every index.
 #pragma once
 #include "kernels/kernels.h"
 
@@ -10,8 +10,8 @@ namespace rushlight {
 // What becomes of the element that a value lands on.
 enum class Land : uint8_t { Set, Add, Mul, Max, Min, Count };
 
-// The places of an array that an index names. The array's dimensions are split: those before the indexed ones (outer), the
-// indexed ones (`n` offsets stand for them), the rest (inner). Values are laid out outer x n x inner, contiguous.
+// The places of an array that an index names. The array's dimensions are split: those before the indexed ones (outer),
+// the indexed ones (`n` offsets stand for them), the rest (inner). Values are laid out outer x n x inner, contiguous.
 struct Places {
   static constexpr int kMaxDims = 64;
   const ptrdiff_t* offsets = nullptr;
@@ -22,7 +22,8 @@ struct Places {
 
 // out = the elements at the places.
 void take_places(DType dtype, const char* x, const Places& places, char* out);
-// Values land on the places one after the other; `one` value lands on all of them. False where the type has no such landing.
+// Values land on the places one after the other; `one` value lands on all of them. False where the type has no such
+// landing.
 bool land_places(DType dtype, Land land, char* x, const Places& places, const char* values, bool one);
 
 // gather and scatter: element c of the index names the element of x at c, but for `dim`, where it is index[c].

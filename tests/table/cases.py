@@ -40,8 +40,8 @@ def samples_of(name: str) -> Callable[..., Any] | None:
 
 SAMPLED = [name for name in OPS if samples_of(name) is not None]
 
-# PyTorch records these; backward then says "derivative for aten::... is not implemented".
-NO_DERIVATIVE = frozenset(["floor_divide", "_floor_divide_number"])
+# PyTorch records these; backward then says that there is no derivative.
+NO_DERIVATIVE = frozenset(["bincount", "floor_divide", "_floor_divide_number", "heaviside"])
 
 # Smooth functions whose results PyTorch does not record.
 NOT_RECORDED = frozenset(["bessel_j0", "bessel_j1"])

@@ -577,6 +577,7 @@ ARRAYS: dict[str, Callable[..., Any]] = {
     "trapezoid": trapezoid,
     "cumulative_trapezoid": cumulative_trapezoid,
     "histc": histc,
+    "bincount": lambda a, weights=None, minlength=0: np.bincount(a, weights, minlength),
     "sort": sort,
     "_sort": sort,
     "msort": lambda a: np.sort(a, 0),

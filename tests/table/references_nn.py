@@ -284,7 +284,9 @@ NN: dict[str, Callable[..., Any]] = {
     "relu": lambda a, inplace=False: a * (a > 0),
     "relu6": lambda a, inplace=False: np.clip(a, 0, 6),
     "hardtanh": lambda a, min_val=-1.0, max_val=1.0, inplace=False: np.clip(a, min_val, max_val),
-    "threshold": lambda a, threshold, value, inplace=False: np.where(a > threshold, a, value),
+    "threshold": lambda a, threshold, value, inplace=False: np.where(
+        a > threshold, a, value
+    ).astype(a.dtype),
     "leaky_relu": leaky_relu,
     "prelu": prelu,
     "rrelu": lambda a, *_: leaky_relu(a, (1 / 8 + 1 / 3) / 2),

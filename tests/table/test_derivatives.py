@@ -144,7 +144,10 @@ def test_gradient_of_gradient(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", sorted(NO_DERIVATIVE))
 def test_derivative_that_does_not_exist(name: str) -> None:
     for p in problems(name, "float64"):
-        with pytest.raises(RuntimeError, match=r"^derivative for aten::[a-z_]+ is not implemented"):
+        with pytest.raises(
+            (RuntimeError, NotImplementedError),
+            match=r"^(the )?derivative for .*[a-z_]+'? is not implemented",
+        ):
             p.gradient(tensors(p.at, requires_grad=True), tensors(p.w))
 
 

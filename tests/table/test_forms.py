@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 
 import numpy as np
@@ -35,6 +36,14 @@ _MAYBE_VIEWS = """
 """
 # What PyTorch documents as a view of the first argument, and what is one where it can be.
 VIEWS, MAYBE_VIEWS = frozenset(_VIEWS.split()), frozenset(_MAYBE_VIEWS.split())
+
+
+def parameters(name: str) -> tuple[str, ...]:
+    function = OPS[name].function
+    if hasattr(function, "params"):
+        return tuple(function.params)
+    return tuple(inspect.signature(function).parameters)
+
 
 METHODS = [n for n in SAMPLED if "method" in OPS[n].forms]
 IN_PLACE = [n for n in SAMPLED if "in_place" in OPS[n].forms]
@@ -78,6 +87,22 @@ def test_method(name: str) -> None:
         torch.manual_seed(7)
         found = getattr(first, name)(*call.args[1:], **call.kwargs)
         assert_same(tensors_in(plain(found)), call.outputs(), f"{call!r} as a method")
+
+
+WITH_FLAG = [n for n in SAMPLED if "inplace" in parameters(n)]
+
+
+@pytest.mark.parametrize("name", WITH_FLAG)
+def test_inplace_flag(name: str) -> None:
+    """`relu(x, inplace=True)` writes x and gives it back."""
+    for call in calls(name):
+        expected = call.outputs()
+        copy = call.copied()
+        x = copy.args[0]
+        copy.kwargs["inplace"] = True
+        assert copy.run() is x
+        assert_same([x], expected, f"{call!r}, inplace=True")
+        assert x._version == 1
 
 
 def room_for(call: Call, output: torch.Tensor) -> bool:

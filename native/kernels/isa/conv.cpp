@@ -4,61 +4,77 @@
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-// The output columns [from, to) whose input column out * stride - pad + offset lies inside [0, size).
+// Copies planes into the middle of padded ones; the border is set to 0.
+template <class T>
+void pad_of(const T* plane, ptrdiff_t channels, const Window& w, T* padded) {
+  const ptrdiff_t width = w.in_w + 2 * w.pad_w;
+  for (ptrdiff_t c = 0; c < channels; c++) {
+    std::memset(padded, 0, static_cast<size_t>(w.pad_h * width) * sizeof(T));
+    padded += w.pad_h * width;
+    for (ptrdiff_t h = 0; h < w.in_h; h++, plane += w.in_w, padded += width) {
+      for (ptrdiff_t i = 0; i < w.pad_w; i++) padded[i] = padded[w.pad_w + w.in_w + i] = 0;
+      std::memcpy(padded + w.pad_w, plane, static_cast<size_t>(w.in_w) * sizeof(T));
+    }
+    std::memset(padded, 0, static_cast<size_t>(w.pad_h * width) * sizeof(T));
+    padded += w.pad_h * width;
+  }
+}
+
+template <class T>
+void unpad_of(const T* padded, ptrdiff_t channels, const Window& w, T* plane) {
+  const ptrdiff_t width = w.in_w + 2 * w.pad_w, height = w.in_h + 2 * w.pad_h;
+  for (ptrdiff_t c = 0; c < channels; c++, padded += height * width)
+    for (ptrdiff_t h = 0; h < w.in_h; h++, plane += w.in_w)
+      std::memcpy(plane, padded + (w.pad_h + h) * width + w.pad_w, static_cast<size_t>(w.in_w) * sizeof(T));
+}
+
+// Calls f(row of the padded plane, row of the columns) for every channel, kernel position and output row.
+template <class T, class F>
+RUSHLIGHT_INLINE void for_patch_rows(T* padded, ptrdiff_t channels, const Window& w, F f) {
+  const ptrdiff_t width = w.in_w + 2 * w.pad_w, height = w.in_h + 2 * w.pad_h;
+  ptrdiff_t column = 0;
+  for (ptrdiff_t c = 0; c < channels; c++, padded += height * width)
+    for (ptrdiff_t kh = 0; kh < w.kernel_h; kh++)
+      for (ptrdiff_t kw = 0; kw < w.kernel_w; kw++) {
+        T* row = padded + kh * w.dilation_h * width + kw * w.dilation_w;
+        for (ptrdiff_t oh = 0; oh < w.out_h; oh++, column += w.out_w) f(row + oh * w.stride_h * width, column);
+      }
+}
+
+// Whole registers are copied: what runs over the end of a row is overwritten by the next one, or falls into the slack behind
+// the buffer.
+template <class T>
+void im2col_of(const T* plane, ptrdiff_t channels, const Window& w, T* padded, T* columns) {
+  using V = Vec<T>;
+  pad_of(plane, channels, w, padded);
+  if (w.stride_w == 1)
+    for_patch_rows(padded, channels, w, [&](const T* row, ptrdiff_t at) {
+      for (ptrdiff_t ow = 0; ow < w.out_w; ow += V::N) V::load(row + ow).store(columns + at + ow);
+    });
+  else
+    for_patch_rows(padded, channels, w, [&](const T* row, ptrdiff_t at) {
+      for (ptrdiff_t ow = 0; ow < w.out_w; ow++) columns[at + ow] = row[ow * w.stride_w];
+    });
+}
+
+template <class T>
+void col2im_of(const T* columns, ptrdiff_t channels, const Window& w, T* padded, T* plane) {
+  const ptrdiff_t size = channels * (w.in_h + 2 * w.pad_h) * (w.in_w + 2 * w.pad_w);
+  std::memset(padded, 0, static_cast<size_t>(size) * sizeof(T));
+  if (w.stride_w == 1)
+    for_patch_rows(padded, channels, w, [&](T* row, ptrdiff_t at) {
+      for (ptrdiff_t ow = 0; ow < w.out_w; ow++) row[ow] += columns[at + ow];
+    });
+  else
+    for_patch_rows(padded, channels, w, [&](T* row, ptrdiff_t at) {
+      for (ptrdiff_t ow = 0; ow < w.out_w; ow++) row[ow * w.stride_w] += columns[at + ow];
+    });
+  unpad_of(padded, channels, w, plane);
+}
+
 struct Range {
   ptrdiff_t from, to;
 };
-RUSHLIGHT_INLINE Range inside(ptrdiff_t out, ptrdiff_t stride, ptrdiff_t shift, ptrdiff_t size) {
-  // shift = offset - pad; smallest o with o * stride + shift >= 0, smallest with >= size.
-  ptrdiff_t from = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  ptrdiff_t to = size - shift <= 0 ? 0 : (size - shift + stride - 1) / stride;
-  if (to > out) to = out;
-  if (from > to) from = to;
-  return {from, to};
-}
-
-template <class T>
-void im2col_of(const T* plane, ptrdiff_t channels, const Window& w, T* column) {
-  for (ptrdiff_t c = 0; c < channels; c++, plane += w.in_h * w.in_w)
-    for (ptrdiff_t kh = 0; kh < w.kernel_h; kh++)
-      for (ptrdiff_t kw = 0; kw < w.kernel_w; kw++) {
-        const ptrdiff_t shift = kw * w.dilation_w - w.pad_w;
-        const Range range = inside(w.out_w, w.stride_w, shift, w.in_w);
-        for (ptrdiff_t oh = 0; oh < w.out_h; oh++, column += w.out_w) {
-          const ptrdiff_t ih = oh * w.stride_h - w.pad_h + kh * w.dilation_h;
-          if (ih < 0 || ih >= w.in_h) {
-            for (ptrdiff_t ow = 0; ow < w.out_w; ow++) column[ow] = 0;
-            continue;
-          }
-          const T* row = plane + ih * w.in_w;
-          for (ptrdiff_t ow = 0; ow < range.from; ow++) column[ow] = 0;
-          if (w.stride_w == 1)
-            for (ptrdiff_t ow = range.from; ow < range.to; ow++) column[ow] = row[ow + shift];
-          else
-            for (ptrdiff_t ow = range.from; ow < range.to; ow++) column[ow] = row[ow * w.stride_w + shift];
-          for (ptrdiff_t ow = range.to; ow < w.out_w; ow++) column[ow] = 0;
-        }
-      }
-}
-
-template <class T>
-void col2im_of(const T* column, ptrdiff_t channels, const Window& w, T* plane) {
-  for (ptrdiff_t c = 0; c < channels; c++, plane += w.in_h * w.in_w)
-    for (ptrdiff_t kh = 0; kh < w.kernel_h; kh++)
-      for (ptrdiff_t kw = 0; kw < w.kernel_w; kw++) {
-        const ptrdiff_t shift = kw * w.dilation_w - w.pad_w;
-        const Range range = inside(w.out_w, w.stride_w, shift, w.in_w);
-        for (ptrdiff_t oh = 0; oh < w.out_h; oh++, column += w.out_w) {
-          const ptrdiff_t ih = oh * w.stride_h - w.pad_h + kh * w.dilation_h;
-          if (ih < 0 || ih >= w.in_h) continue;
-          T* row = plane + ih * w.in_w;
-          if (w.stride_w == 1)
-            for (ptrdiff_t ow = range.from; ow < range.to; ow++) row[ow + shift] += column[ow];
-          else
-            for (ptrdiff_t ow = range.from; ow < range.to; ow++) row[ow * w.stride_w + shift] += column[ow];
-        }
-      }
-}
 
 // The rows (or columns) of the input under window position `out`, in [from, to) by steps of the dilation.
 RUSHLIGHT_INLINE Range under(ptrdiff_t out, ptrdiff_t stride, ptrdiff_t pad, ptrdiff_t kernel, ptrdiff_t dilation,
@@ -137,14 +153,14 @@ void avg_pool_backward_of(const T* grad, ptrdiff_t channels, const Window& w, bo
       }
 }
 
-void im2col(DType dtype, const void* planes, ptrdiff_t channels, const Window& w, void* columns) {
+void im2col(DType dtype, const void* planes, ptrdiff_t channels, const Window& w, void* padded, void* columns) {
   float_or_double(dtype, [&]<class T>() {
-    im2col_of(static_cast<const T*>(planes), channels, w, static_cast<T*>(columns));
+    im2col_of(static_cast<const T*>(planes), channels, w, static_cast<T*>(padded), static_cast<T*>(columns));
   });
 }
-void col2im(DType dtype, const void* columns, ptrdiff_t channels, const Window& w, void* planes) {
+void col2im(DType dtype, const void* columns, ptrdiff_t channels, const Window& w, void* padded, void* planes) {
   float_or_double(dtype, [&]<class T>() {
-    col2im_of(static_cast<const T*>(columns), channels, w, static_cast<T*>(planes));
+    col2im_of(static_cast<const T*>(columns), channels, w, static_cast<T*>(padded), static_cast<T*>(planes));
   });
 }
 void max_pool(DType dtype, const void* planes, ptrdiff_t channels, const Window& w, void* out, int64_t* indices) {

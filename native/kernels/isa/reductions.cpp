@@ -245,6 +245,16 @@ void variance_rows(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_st
 template <bool Product, class T, class A>
 void cumulate_of(const T* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out) {
   constexpr ptrdiff_t kTile = 64;
+  if (inner == 1) {
+    for (ptrdiff_t o = 0; o < outer; o++, in += n, out += n) {
+      A acc = Product ? 1 : 0;
+      for (ptrdiff_t i = 0; i < n; i++) {
+        acc = Product ? acc * static_cast<A>(in[i]) : acc + static_cast<A>(in[i]);
+        out[i] = static_cast<T>(acc);
+      }
+    }
+    return;
+  }
   for (ptrdiff_t o = 0; o < outer; o++, in += n * inner, out += n * inner)
     for (ptrdiff_t start = 0; start < inner; start += kTile) {
       const ptrdiff_t width = smaller(kTile, inner - start);

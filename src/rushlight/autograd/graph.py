@@ -159,8 +159,11 @@ class NodeHooks:
 
     def leaf_after(self, tensor: Any) -> None:
         for hook in list(self.after_accumulate.values()):
-            if hook(tensor) is not None:
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            result = hook(tensor)
+            if result is None or result is tensor:
+                continue
+            _check_replacement(hook, None, result)
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _check_count(hook: Any, got: Any, expected: int) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "zeros_",
 ]
 
+_linalg = rl.ops.namespace("linalg")
 _NO_OP = "Initializing zero-element tensors is a no-op"
 
 
@@ -251,7 +252,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     columns = tensor.numel() // rows
     with rl.no_grad():
         matrix = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = rl.linalg.qr(matrix.t() if rows < columns else matrix)
+        q, r = _linalg["qr"](matrix.t() if rows < columns else matrix)
         q = q * rl.diag(r, 0).sign()  # makes the distribution uniform over orthogonal matrices
         if rows < columns:
             q = q.t()

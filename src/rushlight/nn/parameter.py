@@ -20,7 +20,7 @@ class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
         return cls is Parameter and getattr(instance, "_is_param", False) is True
 
 
-class Parameter(rl.Tensor, metaclass=_ParameterMeta):  # type: ignore[misc]
+class Parameter(rl.Tensor, metaclass=_ParameterMeta):
     """A tensor that is a trainable part of a module; shares the memory of `data`.
 
     >>> Parameter(rl.ones(2))
@@ -74,7 +74,7 @@ class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]
         return type.__instancecheck__(cls, instance)
 
 
-class Buffer(rl.Tensor, metaclass=_BufferMeta):  # type: ignore[misc]
+class Buffer(rl.Tensor, metaclass=_BufferMeta):
     """Module state that is saved but not trained: `self.mean = Buffer(zeros(3))`."""
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:

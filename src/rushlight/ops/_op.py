@@ -51,6 +51,7 @@ class Entry:
         "rules",
         "samples",
         "signature",
+        "targets",
         "traced_forward",
     )
 
@@ -63,6 +64,7 @@ class Entry:
         self.portable: Any = None
         self.partials: dict[str, Any] = {}
         self.rules: list[Any] = []
+        self.targets: list[list[int]] = []  # of each rule: the parameters it gives gradients for
         self.traced_forward: Any = None
         self.kernel: str | None = None
         self.forms: set[str] = set()
@@ -269,6 +271,7 @@ def define(
     entry = Entry(name, kind, signature, doc, op)
     entry.samples, entry.portable, entry.namespace = samples, portable, where
     entry.rules, entry.kernel = list(rules.values()), kernel
+    entry.targets = [row[2] for row in rows]
     op.entry = entry
     op.__doc__ = f"{signature}\n\n{doc}"
     enter(entry, op, method=method, in_place=in_place, operator=operator, reflected=reflected)

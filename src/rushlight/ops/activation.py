@@ -23,7 +23,8 @@ _CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
 
 def _activation(signature: str, *, torch: bool = False, method: bool = False, **more: Any) -> Any:
     """An activation in nn.functional, with its in-place form; `torch`: in torch.* too."""
-    op = pointwise(signature, where="nn", method=method, in_place=False, samples=one, **more)
+    more.setdefault("samples", one)
+    op = pointwise(signature, where="nn", method=method, in_place=False, **more)
     name = op.__name__
     if torch:
         namespace("torch")[name] = op
@@ -122,6 +123,7 @@ threshold = _activation(
     ),
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
+    samples=lambda make: [(make(2, 3), 0.3, -1.5), (make(), 0.0, 2.0)],
     doc="input where it is above the threshold, else `value`.",
 )
 leaky_relu = _activation(
@@ -252,7 +254,7 @@ def _gelu_portable(a: Any, approximate: Any) -> Any:
             * a
             * (1 + np.tanh(a.dtype.type(_GELU_BETA) * (a + a.dtype.type(_GELU_KAPPA) * a**3)))
         )
-    return 0.5 * a * (1 + erf(_core.wrap(a * a.dtype.type(_INV_SQRT2)))._array)
+    return 0.5 * a * (1 + erf(_core.wrap(np.asarray(a * a.dtype.type(_INV_SQRT2))))._array)
 
 
 _GELU = {_NOT_FLOAT: "GeluKernelImpl"}

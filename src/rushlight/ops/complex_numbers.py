@@ -40,7 +40,7 @@ def _from_pairs(a: Any) -> Any:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return np.ndarray(a.shape[:-1], _PAIRS[a.dtype], a, 0, a.strides[:-1])
+    return a.view(_PAIRS[a.dtype])[..., 0]
 
 
 def _joined(g: Any) -> Any:

@@ -489,6 +489,15 @@ def _run_transposed(
             f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). "
             f"Calculated output size per channel: ({' x '.join(map(str, out))}). Output size is too small"
         )
+    places = _sizes(out, weight.shape[2:], stride, padding, dilation)
+    if places != tuple(input.shape[2:]):
+        # An output padding of a whole step makes room for places that have no input.
+        border = [
+            v
+            for have, want in zip(reversed(input.shape[2:]), reversed(places), strict=True)
+            for v in (0, want - have)
+        ]
+        input = namespace("nn")["pad"](input, border)
     shape = (input.shape[0], weight.shape[1] * groups, *out)
     result = _convolution_input(input, weight, bias, shape, stride, padding, dilation, groups)
     return result if batched else result.squeeze(0)

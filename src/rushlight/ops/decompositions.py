@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, listed, scalar_name
+from ._arrays import Array, common_type, listed, scalar_name
 from ._kinds import composite, general
 from ._op import namespace
 from .linalg import matmul, multiply
@@ -245,7 +245,7 @@ def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular
     if not left:
         m, upper = m.swapaxes(-1, -2), not upper
     lead = np.broadcast_shapes(m.shape[:-2], x.shape[:-2])
-    x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=np.result_type(a, b))
+    x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=common_type(a, b))
     with np.errstate(all="ignore"):
         for i in reversed(range(n)) if upper else range(n):
             known = slice(i + 1, None) if upper else slice(None, i)

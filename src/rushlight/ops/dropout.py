@@ -116,7 +116,7 @@ def _feature(name: str, n: int) -> None:
             )
         if not training or p == 0.0 or not input.numel():
             return input
-        alone = ndim == n + 1 and n != 2
+        alone = n != 2 and ndim != n + 2
         x = (input.unsqueeze_(0) if inplace else input.unsqueeze(0)) if alone else input
         result = _dropped(x, _channels(x), p, inplace)
         if alone:

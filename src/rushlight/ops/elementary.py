@@ -290,8 +290,9 @@ variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
     "nextafter(input, other: Tensor)",
     portable=np.nextafter,
-    partials={"input": _no_derivative("nextafter"), "other": _no_derivative("nextafter")},
+    partials={"input": lambda input, other: input != other, "other": 0},
     refuses={"bool int complex": "nextafter_cpu"},
+    samples=pair,
     doc="The next number after input towards other.",
 )
 heaviside = pointwise(
@@ -301,6 +302,7 @@ heaviside = pointwise(
     partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
     refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
     node="NotImplemented",
+    samples=pair,
     doc="0 below zero, 1 above, `values` at zero.",
 )
 

@@ -1,4 +1,7 @@
-"""index_select, index_add, index_copy, index_fill, index_reduce: whole slices of a dimension, named by a vector."""
+"""index_select, index_add, index_copy, index_fill, index_reduce: whole slices of a dimension.
+
+A vector names the slices.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,22 @@ from . import shape as _shape
 from ._arrays import dim_in, scalar_name
 from ._kinds import composite, general, linear
 from .indexing import _index, _index_backward, _index_zero, scalar_array
-from .scatter import _copied, _flat, _is_int, _permuted, _reduce_gradients, _reduce_into, _refuse_reduction, _zeros
+from .scatter import (
+    _copied,
+    _flat,
+    _is_int,
+    _permuted,
+    _reduce_gradients,
+    _reduce_into,
+    _refuse_reduction,
+    _zeros,
+)
 from .selection import masked_fill
 
 __all__: list[str] = []
 
 _kernels = _core.kernels
-_Tensor = _core.Tensor
+_Tensor: Any = _core.Tensor
 
 # ---- index_*: whole slices of a dimension
 
@@ -70,7 +82,7 @@ def _rows_of(make: Any, below: int) -> Any:
     return make(2, low=0, high=below, kind="int")
 
 
-index_select = linear(
+index_select: Any = linear(
     "index_select(input, dim: int, index: Tensor)",
     _select,
     native=_kernels.index_select,
@@ -90,11 +102,13 @@ def _check_source(op: str, x: Any, dim: int, index: Any, source: Any) -> int:
             f"{scalar_name(index)} and size: {list(index.shape)}"
         )
     if not _is_int(index):
-        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index but got: {scalar_name(index)}")
+        raise RuntimeError(
+            f"{op}(): Expected dtype int32/int64 for index but got: {scalar_name(index)}"
+        )
     if x.dtype != source.dtype:
         raise RuntimeError(
-            f"{op}(): self ({scalar_name(x)}) and source ({scalar_name(source)}) must have the same "
-            "scalar type"
+            f"{op}(): self ({scalar_name(x)}) and source ({scalar_name(source)}) must have the "
+            "same scalar type"
         )
     if source.ndim == 0 and index.size != 1 and index.ndim:
         raise IndexError(
@@ -137,12 +151,11 @@ def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> N
 def _write_index_copy(x: Any, dim: int, index: Any, source: Any) -> None:
     dim = dim_in(dim, x.ndim)
     if index.ndim > 1:
-        raise IndexError(
-            f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})"
-        )
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if source.ndim == 0 and index.size != 1:
         raise IndexError(
-            f"index_copy_(): When source is scalar, index should have one element (got {index.size})"
+            "index_copy_(): When source is scalar, index should have one element "
+            f"(got {index.size})"
         )
     if source.ndim and x.ndim and source.ndim != x.ndim:
         raise IndexError(
@@ -162,8 +175,8 @@ def _write_index_copy(x: Any, dim: int, index: Any, source: Any) -> None:
     have = [n for d, n in enumerate(source.shape) if d != dim]
     if source.ndim and want != have:
         raise RuntimeError(
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
-            f"shape: {' '.join(map(str, want))} at dimension {dim} and source slice shape: "
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+            f"slice shape: {' '.join(map(str, want))} at dimension {dim} and source slice shape: "
             f"{' '.join(map(str, have))} at dimension 0."
         )
     if source.ndim and index.size != source.shape[dim]:
@@ -228,7 +241,7 @@ def _source_samples(make: Any) -> Any:
     ]
 
 
-index_add = linear(
+index_add: Any = linear(
     "index_add(input, dim: int, index: Tensor, source: Tensor, *, alpha=1)",
     _copied(_write_index_add),
     native=_copied(_kernels.index_add),
@@ -248,7 +261,7 @@ index_add = linear(
     ],
     doc="The input with alpha * source added to the slices that an index names.",
 )
-index_copy = linear(
+index_copy: Any = linear(
     "index_copy(input, dim: int, index: Tensor, source: Tensor)",
     _copied(_write_index_copy),
     write=_write_index_copy,
@@ -260,7 +273,7 @@ index_copy = linear(
     samples=_source_samples,
     doc="The input with source written to the slices that an index names.",
 )
-_fill_number = general(
+_fill_number: Any = general(
     "_fill_number(input, dim: int, index: Tensor, value: number)",
     _copied(_write_index_fill),
     write=_write_index_fill,
@@ -271,7 +284,7 @@ _fill_number = general(
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)],
     doc="`index_fill` with a number.",
 )
-_fill_tensor = linear(
+_fill_tensor: Any = linear(
     "_fill_tensor(input, dim: int, index: Tensor, value: Tensor)",
     _copied(_write_index_fill),
     write=_write_index_fill,
@@ -340,8 +353,9 @@ def _index_reduce_rule(
     return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out)
 
 
-index_reduce = general(
-    "index_reduce(input, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self=True)",
+index_reduce: Any = general(
+    "index_reduce(input, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
+    "include_self=True)",
     _copied(_write_index_reduce),
     write=_write_index_reduce,
     vjp={
@@ -353,5 +367,6 @@ index_reduce = general(
     samples=lambda make: [
         (*args, how) for args in _source_samples(make) for how in ("prod", "mean", "amax", "amin")
     ],
-    doc="The input reduced with source in the slices that an index names: 'prod', 'mean', 'amax' or 'amin'.",
+    doc="The input reduced with source in the slices that an index names; reduce is 'prod', "
+    "'mean', 'amax' or 'amin'.",
 )

@@ -1,12 +1,14 @@
 """Reading and writing by index: `x[key]`, `x[key] = value`, and the ops behind them.
 
-Ints, slices, None and `...` make views, one op a step (`select`, `_slice`, `unsqueeze`), as torch does. Boolean and
-integer tensors are then one op: the dimensions `dims` that they index are replaced by the shape of one integer tensor,
-`index`, put before the remaining dimension number `at`. Several of them become one that counts through the indexed
-dimensions row by row; a mask becomes the positions of its true elements. So there is one pair of linear ops, `_index` and
+Ints, slices, None and `...` make views, one op a step (`select`, `_slice`, `unsqueeze`), as torch
+does. Boolean and integer tensors are then one op: the dimensions `dims` that they index are
+replaced by the shape of one integer tensor, `index`, put before the remaining dimension number
+`at`. Several of them become one that counts through the indexed dimensions row by row; a mask
+becomes the positions of its true elements. So there is one pair of linear ops, `_index` and
 `_index_backward`, each the transpose of the other, and `_index_put` to write.
 
-The keys of every day are read in native/core/subscript.cpp; what it leaves comes to `get_item` and `set_item` here.
+The keys of every day are read in native/core/subscript.cpp; what it leaves comes to `get_item` and
+`set_item` here.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from .selection import _cell, copy_, fill_
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
 
 _kernels = _core.kernels
-_Tensor = _core.Tensor
+_Tensor: Any = _core.Tensor
 
 # ---- one integer tensor in the place of some dimensions
 
@@ -82,7 +84,7 @@ def _positions(make: Any, *shape: int, below: int) -> Any:
     return make(*shape, low=-below, high=below, kind="int")
 
 
-_index = linear(
+_index: Any = linear(
     "_index(input, index: Tensor, dims: dims, at: int)",
     _get,
     native=_kernels.index_get,
@@ -102,7 +104,7 @@ _index = linear(
     ],
     doc="The elements at the places of an index; see the head of ops/indexing.py.",
 )
-_index_backward = linear(
+_index_backward: Any = linear(
     "_index_backward(input, index: Tensor, dims: dims, at: int, shape: shape)",
     _add_back,
     native=_kernels.index_backward,
@@ -113,7 +115,7 @@ _index_backward = linear(
     samples=lambda make: [(make(5, 4), _positions(make, 5, below=3), (0,), 0, (3, 4))],
     doc="Zeros of a shape with the input added at the places of an index.",
 )
-_index_zero = linear(
+_index_zero: Any = linear(
     "_index_zero(input, index: Tensor, dims: dims, at: int)",
     _zero,
     transpose={"input": lambda g, index, dims, at: _index_zero(g, index, dims, at)},
@@ -122,7 +124,7 @@ _index_zero = linear(
     samples=lambda make: [(make(3, 4), _positions(make, 2, below=3), (0,), 0)],
     doc="The input with zeros at the places of an index.",
 )
-_index_put = linear(
+_index_put: Any = linear(
     "_index_put(input, index: Tensor, dims: dims, at: int, values: Tensor, accumulate=False)",
     _set,
     native=_put,
@@ -208,7 +210,7 @@ def _odd_one(array: Any) -> str:
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:
-    """The items of a key. A list of more than plain numbers counts as a tuple, with torch's warning."""
+    """The items of a key. A list of more than numbers counts as a tuple, with torch's warning."""
     if isinstance(key, tuple):
         return key
     if isinstance(key, (_Tensor, np.ndarray, range)) or not _is_sequence(key):
@@ -253,7 +255,7 @@ def _normal(item: Any) -> Any:
 
 
 class _Number(int):
-    """An int that came as a 0-dim tensor: on a tensor without dimensions it is one index too many."""
+    """An int that came as a 0-dim tensor."""
 
 
 def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
@@ -269,7 +271,7 @@ def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
 
 
 def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
-    """(view, place): the view that the simple items make of x, and the `_place` of the rest, or None."""
+    """The view that the simple items make of x, and the `_place` of the rest or None."""
     items = [_normal(item) for item in _as_tuple(key)]
     ndim = x._array.ndim
     specified = 0
@@ -329,9 +331,7 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
     return view, _place(view, found)
 
 
-def _place(
-    view: Any, found: list[tuple[int, int, Any]]
-) -> tuple[Any, tuple[int, ...], int, bool]:
+def _place(view: Any, found: list[tuple[int, int, Any]]) -> tuple[Any, tuple[int, ...], int, bool]:
     """Several indices as one: (index, dims, at, whether it was a single mask)."""
     mask = len(found) == 1 and _is_mask(found[0][2])
     found = [

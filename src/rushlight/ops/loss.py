@@ -294,10 +294,7 @@ def huber_loss(
         return _huber_loss(input, target, reduction, float(delta))
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
-    loss = _huber_loss(input, target, "none", float(delta)) * weight
-    if reduction == "mean":
-        return loss.sum() / weight.sum()
-    return _reduce(loss, reduction)
+    return _reduce(_huber_loss(input, target, "none", float(delta)) * weight, reduction)
 
 
 # ---- classes

@@ -292,6 +292,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     dtype = common_type(x1._array, x2._array)
     if dtype.kind in "biu":
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {from_numpy_dtype(dtype).scalar_name}")
+    if x1.shape != x2.shape:
+        shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     n1 = _vector_norm_op(x1, 2, dim, True)
     n2 = _vector_norm_op(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.

@@ -19,22 +19,22 @@ from .selection import _core_size_error, fill_, masked_fill, where
 __all__: list[str] = []
 
 _kernels = _core.kernels
-_Tensor = _core.Tensor
+_Tensor: Any = _core.Tensor
 
 # ---- take and put: the tensor as one row
 
 
 def _long(op: str, index: Any) -> None:
     if index.dtype != np.int64:
-        raise RuntimeError(f"{op}(): Expected a long tensor for index, but got {scalar_name(index)}")
+        raise RuntimeError(
+            f"{op}(): Expected a long tensor for index, but got {scalar_name(index)}"
+        )
 
 
 def _in_row(index: Any, n: int) -> None:
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].flat[0]
-        raise IndexError(
-            f"out of range: tried to access index {bad} on a tensor of {n} elements."
-        )
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
 
 
 def _take(x: Any, index: Any) -> Any:
@@ -51,14 +51,14 @@ def _take_back(g: Any, index: Any, shape: Any) -> Any:
     return _kernels.index_backward(g, index, tuple(range(len(shape))), 0, shape)
 
 
-take = linear(
+take: Any = linear(
     "take(input, index: Tensor)",
     _take,
     transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
     samples=lambda make: [(make(3, 4), make(2, 3, low=-12, high=12, kind="int"))],
     doc="The elements at an index into all of the input, row by row.",
 )
-_take_backward = linear(
+_take_backward: Any = linear(
     "_take_backward(input, index: Tensor, shape: shape)",
     _take_back,
     transpose={"input": lambda g, index: take(g, index)},
@@ -88,12 +88,14 @@ def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
     _kernels.index_put(_flat(x), index.reshape(-1), dims, 0, source.reshape(-1), bool(accumulate))
 
 
-put = linear(
+put: Any = linear(
     "put(input, index: Tensor, source: Tensor, accumulate=False)",
     _copied(_write_put),
     write=_write_put,
     transpose={
-        "input": lambda g, index, accumulate: g if accumulate else put(g, index, _zeros(index).to(g.dtype)),
+        "input": lambda g, index, accumulate: (
+            g if accumulate else put(g, index, _zeros(index).to(g.dtype))
+        ),
         "source": lambda g, index, source_shape: take(g, index).reshape(source_shape),
     },
     in_place=True,
@@ -118,8 +120,9 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     else:
         if input.ndim != indices.ndim:
             raise RuntimeError(
-                "torch.take_along_dim(): input and indices should have the same number of dimensions, "
-                f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+                "torch.take_along_dim(): input and indices should have the same number of "
+                f"dimensions, but got {input.ndim} dimensions for input, and {indices.ndim} "
+                "dimensions for indices"
             )
         if input.ndim == 0:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -165,7 +168,7 @@ def _spread(g: Any, mask: Any, shape: Any) -> Any:
     return out
 
 
-masked_select = linear(
+masked_select: Any = linear(
     "masked_select(input, mask: Tensor)",
     _masked_select,
     transpose={"input": lambda g, mask, input_shape: _masked_select_backward(g, mask, input_shape)},
@@ -176,7 +179,7 @@ masked_select = linear(
     ],
     doc="The elements where a mask holds, as one row.",
 )
-_masked_select_backward = linear(
+_masked_select_backward: Any = linear(
     "_masked_select_backward(input, mask: Tensor, shape: shape)",
     _spread,
     transpose={
@@ -225,7 +228,7 @@ def _to_source(g: Any, mask: Any, source_shape: Any) -> Any:
     return taken.reshape(source_shape)
 
 
-masked_scatter = linear(
+masked_scatter: Any = linear(
     "masked_scatter(input, mask: Tensor, source: Tensor)",
     _masked_scatter,
     write=_write_masked,
@@ -263,7 +266,7 @@ _nonzero_columns = constant(
 
 
 def nonzero(input: Any, *, as_tuple: bool = False, **out: Any) -> Any:
-    """The indices of the elements that are not zero: one a row, or (as_tuple) one tensor a dimension."""
+    """The indices of what is not zero: one a row, or (as_tuple) one tensor a dimension."""
     if not isinstance(input, _Tensor):
         raise TypeError(
             f"nonzero(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
@@ -281,6 +284,7 @@ def argwhere(input: Any) -> Any:
     """The indices of the elements that are not zero, one a row."""
     return _nonzero_rows(input)
 
+
 # ---- a part of the input replaced
 
 
@@ -295,15 +299,15 @@ def _replaced(input: Any, src: Any, part: Callable[..., Any], name: str) -> Any:
     target = part(out)
     if target.shape != src.shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, "
-            f"{name} size = {list(target.shape)}"
+            f"expected src to have a size equal to the {name} of self. src size = "
+            f"{list(src.shape)}, {name} size = {list(target.shape)}"
         )
     with np.errstate(all="ignore"):
         target[...] = src
     return out
 
 
-select_scatter = linear(
+select_scatter: Any = linear(
     "select_scatter(input, src: Tensor, dim: int, index: int)",
     lambda a, src, dim, index: _replaced(
         a, src, lambda out: _kernels.select(out, dim, index), "slice"
@@ -318,7 +322,7 @@ select_scatter = linear(
     samples=lambda make: [(make(2, 3), make(3), 0, 1), (make(2, 3), make(2), 1, -1)],
     doc="The input with src in the place of one entry of a dimension.",
 )
-slice_scatter = linear(
+slice_scatter: Any = linear(
     "slice_scatter(input, src: Tensor, dim=0, start=None, end=None, step=1)",
     lambda a, src, dim, start, end, step: _replaced(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
@@ -333,7 +337,7 @@ slice_scatter = linear(
     samples=lambda make: [(make(4, 3), make(2, 3), 0, 1, 3), (make(2, 5), make(2, 2), 1, 0, 4, 2)],
     doc="The input with src in the place of a slice.",
 )
-diagonal_scatter = linear(
+diagonal_scatter: Any = linear(
     "diagonal_scatter(input, src: Tensor, offset=0, dim1=0, dim2=1)",
     lambda a, src, offset, dim1, dim2: _replaced(
         a, src, lambda out: _kernels.diagonal(out, offset, dim1, dim2), "slice"

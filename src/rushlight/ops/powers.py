@@ -12,7 +12,7 @@ from ._kinds import composite, pointwise, variant
 from ._op import OPS
 from ._samples import one, pair
 from ._trace import Symbol
-from .arithmetic import _conj, mul
+from .arithmetic import _conj
 from .selection import where
 
 _Tensor = _core.Tensor
@@ -200,7 +200,12 @@ def _double(name: str) -> Any:
     return getattr(dtypes, name)
 
 
-@composite(samples=lambda make: [(make(2, 3), make(2, 3, kind="int"))])
-def ldexp(input: Any, other: Any) -> Any:
-    """input * 2 ** other."""
-    return mul(input, _pow_base(2.0, other))
+ldexp = pointwise(
+    "ldexp(input, other: Tensor)",
+    dtype="float",
+    forward=lambda input, other: input * 2.0**other,
+    portable=lambda a, b: a * 2**b,
+    partials={"input": lambda other: 2.0**other, "other": lambda out: out * math.log(2.0)},
+    samples=lambda make: [*pair(make), (make(2, 3), make(2, 3, kind="int"))],
+    doc="input * 2 ** other.",
+)

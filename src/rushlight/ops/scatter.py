@@ -1,8 +1,8 @@
-"""gather and scatter, scatter_add, scatter_reduce: reading and writing along one dimension by an index of all.
+"""gather, scatter, scatter_add, scatter_reduce: along one dimension, by an index of all of them.
 
-An op that writes names its writer (`write=`): the plain form is a copy that the writer has written, the in-place form runs the
-writer on the tensor itself. A kernel has one answer to arguments that are not in order, NotImplemented; the definition
-in Python then finds out what to say.
+An op that writes names its writer (`write=`): the plain form is a copy that the writer has written,
+the in-place form runs the writer on the tensor itself. A kernel has one answer to arguments that
+are not in order, NotImplemented; the definition in Python then finds out what to say.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .selection import masked_fill, where
 __all__: list[str] = []
 
 _kernels = _core.kernels
-_Tensor = _core.Tensor
+_Tensor: Any = _core.Tensor
 _SET, _ADD, _MUL, _MAX, _MIN = range(5)
 
 
@@ -66,34 +66,30 @@ def _check_picks(op: str, x: Any, dim: int, index: Any, src: Any = None) -> int:
         return dim
     name = "input" if op == "gather" else "self"
     if max(index.ndim, 1) != max(x.ndim, 1):
-        raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as {name} tensor"
-        )
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
     if src is not None:
         if src.ndim:
             dim_in(dim, src.ndim)
         if max(index.ndim, 1) != max(src.ndim, 1):
-            raise RuntimeError(
-                "Index tensor must have the same number of dimensions as src tensor"
-            )
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     fits = all(d == dim or n <= x.shape[d] for d, n in enumerate(index.shape) if d < x.ndim)
     if op == "gather":
         if not fits:
             at = next(d for d, n in enumerate(index.shape) if d != dim and n > x.shape[d])
             raise RuntimeError(
-                f"Size does not match at dimension {at} expected index {list(index.shape)} to be no "
-                f"larger than self {list(x.shape)} apart from dimension {dim}"
+                f"Size does not match at dimension {at} expected index {list(index.shape)} to be "
+                f"no larger than self {list(x.shape)} apart from dimension {dim}"
             )
     elif src is not None and src.ndim:
         if not fits or any(n > m for n, m in zip(_flat(index).shape, src.shape, strict=True)):
             raise RuntimeError(
-                f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart "
-                f"from dimension {dim} and to be no larger size than src {list(src.shape)}"
+                f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "
+                f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}"
             )
     elif not fits:
         raise RuntimeError(
-            f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from "
-            f"dimension {dim}"
+            f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart "
+            f"from dimension {dim}"
         )
     return dim
 
@@ -146,7 +142,7 @@ def _gather_samples(make: Any) -> Any:
     ]
 
 
-gather = linear(
+gather: Any = linear(
     "gather(input, dim: int, index: Tensor, *, sparse_grad=False)",
     _gather,
     native=_kernels.gather,
@@ -157,7 +153,7 @@ gather = linear(
     samples=_gather_samples,
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
-_gather_backward = linear(
+_gather_backward: Any = linear(
     "_gather_backward(input, dim: int, index: Tensor, shape: shape)",
     _gather_back,
     transpose={"input": lambda g, dim, index: gather(g, dim, index)},
@@ -217,7 +213,7 @@ def _add_samples(make: Any) -> Any:
     ]
 
 
-_scatter = linear(
+_scatter: Any = linear(
     "_scatter(input, dim: int, index: Tensor, src: Tensor)",
     _copied(_write_scatter),
     native=_copied(_kernels.scatter_set),
@@ -232,7 +228,7 @@ _scatter = linear(
     samples=_scatter_samples,
     doc="`scatter` of a tensor.",
 )
-_scatter_value = general(
+_scatter_value: Any = general(
     "_scatter_value(input, dim: int, index: Tensor, value: number)",
     _copied(_write_value),
     write=_write_value,
@@ -243,7 +239,7 @@ _scatter_value = general(
     samples=lambda make: [(make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5)],
     doc="`scatter` of a number.",
 )
-_scatter_zero = linear(
+_scatter_zero: Any = linear(
     "_scatter_zero(input, dim: int, index: Tensor)",
     _copied(_write_nothing),
     write=_write_nothing,
@@ -253,7 +249,7 @@ _scatter_zero = linear(
     samples=_gather_samples,
     doc="The input with zeros where `gather` reads.",
 )
-scatter_add = linear(
+scatter_add: Any = linear(
     "scatter_add(input, dim: int, index: Tensor, src: Tensor)",
     _copied(_write_add),
     native=_copied(_kernels.scatter_add),
@@ -264,7 +260,8 @@ scatter_add = linear(
     },
     in_place=True,
     samples=_add_samples,
-    doc="The input with src added at the places of an index: input[index[i][j]][j] += src[i][j] for dim 0.",
+    doc="The input with src added at the places of an index: "
+    "input[index[i][j]][j] += src[i][j] for dim 0.",
 )
 
 # ---- scatter with a reduction
@@ -311,7 +308,7 @@ def _refuse_reduction(x: Any, reduce: str) -> None:
         x.dtype == np.bool_ and reduce == "mean"
     ):
         raise NotImplementedError(
-            f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for \'{scalar_name(x)}\''
+            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{scalar_name(x)}'"
         )
 
 
@@ -367,11 +364,11 @@ def _reduce_gradients(
 def _prod_gradients(
     g: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool, out: Any
 ) -> tuple[Any, Any]:
-    # With a zero in a product, dividing it out is no way to the product of the others: a place with one
-    # zero is computed again without it, one with more has the gradient 0.
+    # With a zero in a product, dividing it out is no way to the product of the others: a place with
+    # one zero is computed again without it, one with more has the gradient 0.
     filled = masked_fill(input, input == 0, 1)
     without_own = scatter_reduce(filled, dim, index, src, "prod", include_self=include_self)
-    to_input = g * without_own / filled
+    to_input = g * _conjugate(without_own / filled)
     zero = src == 0
     zeros = gather(scatter_add(_zeros(input), dim, index, zero.to(g.dtype)), dim, index)
     alone = zero & (zeros == 1)
@@ -380,10 +377,14 @@ def _prod_gradients(
     )
     to_src = where(
         alone,
-        gather(g * other, dim, index),
-        gather(g * out, dim, index) / masked_fill(src, zero, 1),
+        gather(g * _conjugate(other), dim, index),
+        gather(g * _conjugate(out), dim, index) / _conjugate(masked_fill(src, zero, 1)),
     )
     return to_input, to_src
+
+
+def _conjugate(x: Any) -> Any:
+    return x.conj() if x.dtype.is_complex else x
 
 
 def _ones(like: Any) -> Any:
@@ -417,8 +418,9 @@ def _reduce_rule(
     return to_input, to_src.reshape(src.shape)
 
 
-scatter_reduce = general(
-    "scatter_reduce(input, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self=True)",
+scatter_reduce: Any = general(
+    "scatter_reduce(input, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
+    "include_self=True)",
     _copied(_write_reduce),
     write=_write_reduce,
     vjp={
@@ -432,7 +434,8 @@ scatter_reduce = general(
         for args in _add_samples(make)
         for how in ("sum", "prod", "mean", "amax", "amin")
     ],
-    doc="The input reduced with src at the places of an index: 'sum', 'prod', 'mean', 'amax' or 'amin'.",
+    doc="The input reduced with src at the places of an index; reduce is 'sum', 'prod', 'mean', "
+    "'amax' or 'amin'.",
 )
 
 _WITH_SRC = (
@@ -459,7 +462,7 @@ def _scatter_form(in_place: bool) -> Any:
         **out: Any,
     ) -> Any:
         if src is None and value is None:
-            raise TypeError(f"{name}() missing 1 required positional arguments: \"src\"")
+            raise TypeError(f'{name}() missing 1 required positional arguments: "src"')
         if src is None:
             src = value.item() if isinstance(value, _Tensor) else value
         is_tensor = isinstance(src, _Tensor)
@@ -487,14 +490,16 @@ def _scatter_form(in_place: bool) -> Any:
 
 
 scatter, scatter_ = _scatter_form(False), _scatter_form(True)
+scatter.__doc__ = (
+    "The input with src (a tensor or a number) written at the places of an index: "
+    "input[index[i][j]][j] = src[i][j] for dim 0."
+)
 scatter = composite(
-    scatter,
     name="scatter",
     samples=lambda make: [
         *_scatter_samples(make),
         (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5),
     ],
-)
-scatter.__doc__ = "The input with src written at the places of an index: input[index[i][j]][j] = src[i][j] for dim 0."
+)(scatter)
 scatter_.__doc__ = "In-place version of `scatter`."
 _Tensor.scatter_ = scatter_

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import default_float
+from ._arrays import default_float, rounded, widened
 from ._kinds import composite, general, pointwise, variant
 from ._portable import add_method, alias
 from ._samples import one
@@ -190,7 +190,8 @@ def _mvlgamma_values(a: Any, p: int) -> Any:
     if a.dtype.kind in "biu":
         a = a.astype(default_float())
     total = p * (p - 1) / 4 * math.log(_PI)
-    return sum(_kernel(lgamma, a - j / 2) for j in range(p)) + total
+    wide = widened(a)
+    return rounded(np.asarray(sum(_kernel(lgamma, wide - j / 2) for j in range(p)) + total), a)
 
 
 mvlgamma = general(
@@ -200,14 +201,28 @@ mvlgamma = general(
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
 )
+
+
+def _zeta_by_order(input: Any) -> Any:
+    if isinstance(input, Symbol):
+        raise Untraceable("no derivative")
+    raise NotImplementedError(
+        "the derivative for 'zeta' is not implemented. Detach `input`: only `other` has one."
+    )
+
+
 zeta = _special(
     "zeta(input: Operand, other)",
     _zeta,
-    {},
+    {
+        "input": _zeta_by_order,
+        "other": lambda input, other: -input * zeta(input + 1, other),
+    },
     "zeta_cpu",
     "The Hurwitz zeta function: the sum of (k + other) ** -input.",
     halves=False,
-    samples=lambda make: [(make(2, 3, low=1.5, high=4.0), make(2, 3, low=0.5))],
+    node="SpecialZetaBackward0",
+    samples=lambda make: [(make(2, 3, low=1.5, high=4.0, kind="fixed"), make(2, 3, low=0.5))],
 )
 
 # ---- products with logarithms

@@ -142,7 +142,7 @@ class Sequential(_Numbered):
         return Sequential(*self._times(count))
 
     def __rmul__(self, count: Any) -> Sequential:
-        return self * count
+        return Sequential(*self._times(count))
 
     def __imul__(self, count: Any) -> Self:
         return self.extend(self._times(count)[len(self) :])
@@ -446,7 +446,7 @@ class ParameterDict(_ParameterContainer):
         return merged
 
     def __ror__(self, other: Any) -> ParameterDict:
-        merged = other.copy()
+        merged: ParameterDict = other.copy()
         merged.update(self)
         return merged
 

@@ -36,8 +36,9 @@ def get_total_norm(
     if norm_type == 2.0 and not any(tensor.requires_grad for tensor in tensors):
         total = rl._core.kernels.total_norm2([tensor._array for tensor in tensors])
     if total is NotImplemented:
-        norms = [rl.linalg.vector_norm(tensor, norm_type) for tensor in tensors]
-        total = rl.linalg.vector_norm(rl.stack(norms), norm_type)
+        vector_norm = rl.ops.namespace("linalg")["vector_norm"]
+        norms = [vector_norm(tensor, norm_type) for tensor in tensors]
+        total = vector_norm(rl.stack(norms), norm_type)
     else:
         total = rl._core.wrap(total)
     if error_if_nonfinite and not total.isfinite():

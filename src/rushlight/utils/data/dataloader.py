@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rushlight import base as rl
-
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import fetcher
@@ -182,7 +180,7 @@ class DataLoader(Generic[T_co]):
         return length
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory and not rl.cuda.is_available():
+        if self.pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "
                 "then device pinned memory won't be used.",

@@ -1,4 +1,4 @@
-"""Loading in worker processes. `multiprocessing` is imported when the first worker is started.
+"""Loading in worker processes. What only workers need is imported when one is started.
 
 A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
 through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
-import random
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +55,8 @@ class _Failure:
     """An exception on its way from a worker to the main process."""
 
     def __init__(self, error: BaseException, where: str) -> None:
+        import traceback
+
         self.kind = type(error)
         self.text = f"Caught {self.kind.__name__} {where}.\nOriginal {traceback.format_exc()}"
 
@@ -100,6 +100,7 @@ def _work(
 ) -> None:
     """The loop of a worker process."""
     global _worker_info
+    import random
     from multiprocessing.reduction import ForkingPickler
 
     seed = base_seed + worker
