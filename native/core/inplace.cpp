@@ -55,13 +55,6 @@ int remake_grad_fn(Tensor* view) {
   return 0;
 }
 
-std::string move_both(const std::string& mode) {
-  return ". Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-         "view and the inplace either both inside the " +
-         (mode == "inference" ? "inference_mode" : mode) +
-         " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
-}
-
 std::string made_by(Tensor* t) {
   if (!t->grad_fn) return "View";
   std::string name = Py_TYPE(t->grad_fn)->tp_name;
@@ -70,6 +63,34 @@ std::string made_by(Tensor* t) {
   const size_t at = name.rfind("Backward");
   return at == std::string::npos ? name : name.substr(0, at);
 }
+
+// Why a view that was not made in the ordinary way cannot get a new history: it is being written itself, or (indirect) its base
+// or another view of that was.
+void refuse_view(Tensor* t, bool indirect) {
+  const std::string done = indirect ? "its base or another view of its base has been" : "is being";
+  const std::string output = "Output " + std::to_string(t->output_nr) + " of " + made_by(t);
+  std::string text = output + " is a view and " + done + " modified inplace.";
+  if (t->flags & (kNoGradView | kInferenceView)) {
+    const bool inference = t->flags & kInferenceView;
+    const std::string mode = inference ? "inference" : "no_grad";
+    text = (t->grad_fn ? output + " is a view of a view which was created in " : "A view was created in ") + mode + " mode and " +
+           done + " modified inplace" + (inference ? " in normal mode." : " with grad mode enabled.") +
+           " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+           "view and the inplace either both inside the " +
+           (inference ? "inference_mode" : "no_grad") +
+           " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
+  } else if (t->flags & kMultiView) {
+    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+            "modified inplace. You should replace the inplace operation by an out-of-place one.";
+  } else {
+    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+            "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+            "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+  }
+  PyErr_SetString(PyExc_RuntimeError, text.c_str());
+}
+
+constexpr uint32_t kSpecialView = kNoGradView | kInferenceView | kMultiView | kFunctionView;
 
 bool overlaps_itself(PyArrayObject* a) {
   if (PyArray_SIZE(a) == 0) return false;
@@ -228,14 +249,10 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
     Node* unused;
     if (current_grad_fn(t->base, &unused) < 0) return -1;
     if (requires_grad(t->base) && is_differentiable(t->dtype)) {
-      if (t->flags & (kNoGradView | kInferenceView)) {
+      if (t->flags & kSpecialView) {
         *grad_fn = t->grad_fn;
         if (!grad_enabled()) return 0;
-        const std::string mode = t->flags & kInferenceView ? "inference" : "no_grad";
-        PyErr_SetString(PyExc_RuntimeError,
-                        ("A view was created in " + mode + " mode and its base or another view of its base has been modified "
-                         "inplace" + (mode == "inference" ? " in normal mode" : " with grad mode enabled") + move_both(mode))
-                            .c_str());
+        refuse_view(t, true);
         return -1;
       }
       if (remake_grad_fn(t) < 0) return -1;
@@ -273,31 +290,8 @@ int check_in_place(Tensor* self, bool recording) {
   }
   if (!recording) return 0;
   if (self->base) {
-    const std::string output = "Output " + std::to_string(self->output_nr) + " of " + made_by(self);
-    if (self->flags & kMultiView) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      (output + " is a view and is being modified inplace. This view is the output of a function that returns "
-                                "multiple views. Such functions do not allow the output views to be modified inplace. You should "
-                                "replace the inplace operation by an out-of-place one.")
-                          .c_str());
-      return -1;
-    }
-    if (self->flags & kFunctionView) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      (output + " is a view and is being modified inplace. This view was created inside a custom Function (or "
-                                "because an input was returned as-is) and the autograd logic to handle view+inplace would override "
-                                "the custom backward associated with the custom Function, leading to incorrect gradients. This "
-                                "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
-                          .c_str());
-      return -1;
-    }
-    if (self->flags & (kNoGradView | kInferenceView)) {
-      const std::string mode = self->flags & kInferenceView ? "inference" : "no_grad";
-      PyErr_SetString(PyExc_RuntimeError,
-                      ((self->grad_fn ? output + " is a view of a view which was created in " : "A view was created in ") + mode +
-                       " mode and is being modified inplace" +
-                       (mode == "inference" ? " in normal mode" : " with grad mode enabled") + move_both(mode))
-                          .c_str());
+    if (self->flags & kSpecialView) {
+      refuse_view(self, false);
       return -1;
     }
     if (!self->base->grad_fn && (self->base->flags & kRequiresGrad)) {

@@ -102,7 +102,7 @@ def test_inplace_flag(name: str) -> None:
         copy.kwargs["inplace"] = True
         assert copy.run() is x
         assert_same([x], expected, f"{call!r}, inplace=True")
-        assert x._version == 1
+        assert x._version >= 1
 
 
 def room_for(call: Call, output: torch.Tensor) -> bool:

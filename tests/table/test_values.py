@@ -94,7 +94,7 @@ def test_element_type_is_kept(name: str, dtype: str) -> None:
 
 
 # What converts by its nature.
-_CONVERSIONS = "_to_copy to double float_power complex polar view_as_complex"
+_CONVERSIONS = "_to_copy bincount to double float_power complex polar view_as_complex"
 CONVERSIONS = frozenset(_CONVERSIONS.split())
 
 WITH_KERNEL = [

@@ -454,8 +454,11 @@ def check_second_order(case: Case) -> None:
     if not problems:
         want = Run(expected.tensors, [first.result[i] for i in keep])
         have = Run(actual.tensors, [mine.result[i] for i in keep])
+        theirs = _gradients(oracle, want, 2)
+        if theirs.error is not None and "not implemented" in str(theirs.error):
+            return  # torch has no formula; tests/table differentiates ours by finite differences
         problems = [f"second order: {m}" for m in same_gradients(
-            _gradients(oracle, want, 2), _gradients(subject, have, 2), case, steps=8, second=True)]  # fmt: skip
+            theirs, _gradients(subject, have, 2), case, steps=8, second=True)]  # fmt: skip
     if problems:
         pytest.fail(f"{case}\n" + "\n".join(problems), pytrace=False)
 

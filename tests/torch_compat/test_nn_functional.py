@@ -114,10 +114,10 @@ F.nll_loss(x, cls, reduction='none')   # f
 F.nll_loss(x, cls, ignore_index=3)     # f
 F.nll_loss(x, cls, weight=p[0].detach())   # f
 F.nll_loss(x, cls - 3)            # raises
-F.binary_cross_entropy(prob, msk.to(dt))   # f
-F.binary_cross_entropy(prob, unit.abs())   # f no2nd
-F.binary_cross_entropy(prob, msk.to(dt), reduction='sum')  # f
-F.binary_cross_entropy(prob, msk.to(dt), weight=p.detach())    # f
+F.binary_cross_entropy(prob, msk.to(dt))   # f loose
+F.binary_cross_entropy(prob, unit.abs())   # f no2nd loose
+F.binary_cross_entropy(prob, msk.to(dt), reduction='sum')  # f loose
+F.binary_cross_entropy(prob, msk.to(dt), weight=p.detach())    # f loose
 F.binary_cross_entropy(x, msk.to(dt))  # raises
 F.binary_cross_entropy(prob, v)   # raises
 F.binary_cross_entropy_with_logits(x, msk.to(dt))  # f

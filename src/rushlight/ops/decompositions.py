@@ -422,19 +422,14 @@ def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     return cholesky
 
 
-def _half_lower(t: Any) -> Any:
-    """The lower triangle with half the diagonal."""
-    return t.tril() - t.diagonal(0, -2, -1).diag_embed() * 0.5
-
-
 def _cholesky_vjp(g: Any, out: Any, upper: bool) -> Any:
     L = out.mH if upper else out
     g = g.mH if upper else g
-    inner = _half_lower(matmul(L.mH, g))
-    # L^-H inner L^-1, symmetrised: the gradient of a symmetric argument.
+    # The symmetric part, for the argument is symmetric, of what a triangular L leaves free.
+    low = matmul(L.mH, g).tril()
+    inner = (low + low.tril(-1).mH) * 0.5
     x = solve_triangular(L.mH, inner, upper=True)
-    x = solve_triangular(L, x, upper=False, left=False)
-    return (x + x.mH) * 0.5
+    return solve_triangular(L, x, upper=False, left=False)
 
 
 def _positive(make: Any) -> Any:

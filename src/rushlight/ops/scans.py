@@ -176,6 +176,10 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         raise RuntimeError(f"order must be non-negative but got {n}")
     d = _dim(dim, input.ndim)
     for other in (prepend, append):
+        if other is not None and not isinstance(other, Tensor):
+            raise TypeError(
+                f"diff(): argument 'prepend' must be Tensor, not {type(other).__name__}"
+            )
         if other is not None and other.ndim != input.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     parts = [p for p in (prepend, input, append) if p is not None]
@@ -183,7 +187,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         input = cat(parts, d)
     if n == 0:
         return OPS["zeros_like"].function(input) if input.numel() == 0 else input.clone()
-    for _ in range(n):
+    for _ in range(min(n, input.shape[d])):  # then nothing is left
         size = input.shape[d]
         high = _slice(input, d, 1 if size else 0, size, 1)
         low = _slice(input, d, 0, _largest(size - 1, 0), 1)

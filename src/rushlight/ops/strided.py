@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -359,7 +360,7 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-    size = tuple([n.__index__() for n in given])
+    size = tuple([as_int(n) for n in given])
     for n in size:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
