@@ -31,8 +31,8 @@ Ref new_zeros(DType dtype, int ndim, const npy_intp* shape) {
 int normal_dim(Py_ssize_t dim, int ndim) {
   const Py_ssize_t n = ndim > 0 ? ndim : 1;
   if (dim < -n || dim >= n) {
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n, n - 1,
-                 dim);
+    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n,
+                 n - 1, dim);
     return -1;
   }
   return static_cast<int>(dim < 0 ? dim + n : dim);
@@ -146,10 +146,17 @@ std::string sizes_text(const npy_intp* values, int n) {
 }
 
 PyObject* make_kernels_module() {
-  static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "rushlight._core.kernels",
-                                   "Compiled kernels over NumPy arrays. A function returns NotImplemented where it has no "
-                                   "kernel for its arguments.",
-                                   -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT,
+      "rushlight._core.kernels",
+      "Compiled kernels over NumPy arrays. A function returns NotImplemented where it has no "
+      "kernel for its arguments.",
+      -1,
+      nullptr,
+      nullptr,
+      nullptr,
+      nullptr,
+      nullptr};
   PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods,      kNormMethods,   kMatmulMethods,
                                   kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods,
                                   kJoinMethods,      kIndexingMethods};

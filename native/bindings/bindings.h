@@ -1,9 +1,9 @@
 // Kernels as Python functions over NumPy arrays. One file a family; each offers one table of methods, named in
 // `kTables` of bindings.cpp, and all land in the module rushlight._core.kernels.
 //
-// A binding checks what a kernel cannot survive (element type, contiguity, index range), allocates the result, releases the
-// GIL above kReleaseGilBytes and calls the kernel. It returns NotImplemented where it has no kernel for such arguments: the
-// caller then takes the portable definition. All arguments are positional.
+// A binding checks what a kernel cannot survive (element type, contiguity, index range), allocates the result, releases
+// the GIL above kReleaseGilBytes and calls the kernel. It returns NotImplemented where it has no kernel for such
+// arguments: the caller then takes the portable definition. All arguments are positional.
 #pragma once
 #include <string>
 
@@ -99,7 +99,8 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
 }
 
 // The call's first argument as an array, in a call of low to high arguments; where false, return no_array().
-inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, Array& out) {
+inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high,
+                        Array& out) {
   return check_count(name, n, low, high) && as_array(args[0], out);
 }
 inline PyObject* no_array() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }

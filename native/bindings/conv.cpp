@@ -1,7 +1,7 @@
 // Two-dimensional convolution and its two gradients: patches of an image (im2col) times the weights.
 //
-// Each image of a batch is one task of the thread pool; the products inside then stay on one thread. A single image leaves
-// the threads to the product. The patch buffer belongs to the task.
+// Each image of a batch is one task of the thread pool; the products inside then stay on one thread. A single image
+// leaves the threads to the product. The patch buffer belongs to the task.
 #include "bindings/bindings.h"
 
 #include <atomic>
@@ -53,26 +53,31 @@ bool read_geometry(const npy_intp* x, const npy_intp* w, PyObject* const* args, 
     return false;
   }
   if (w[1] * g.groups != g.in_channels) {
-    PyErr_Format(PyExc_RuntimeError, "Given groups=%zd, weight of size [%zd, %zd, %zd, %zd], expected input[%zd, %zd, %zd, "
-                 "%zd] to have %zd channels, but got %zd channels instead", g.groups, w[0], w[1], w[2], w[3], x[0], x[1],
-                 x[2], x[3], w[1] * g.groups, x[1]);
+    PyErr_Format(PyExc_RuntimeError,
+                 "Given groups=%zd, weight of size [%zd, %zd, %zd, %zd], expected input[%zd, %zd, %zd, "
+                 "%zd] to have %zd channels, but got %zd channels instead",
+                 g.groups, w[0], w[1], w[2], w[3], x[0], x[1], x[2], x[3], w[1] * g.groups, x[1]);
     return false;
   }
   npy_intp out[2];
   for (int i = 0; i < 2; i++) {
     constexpr npy_intp kLimit = npy_intp{1} << 31;
-    if (x[2 + i] >= kLimit || padding[i] >= kLimit || dilation[i] >= kLimit || stride[i] >= kLimit || w[2 + i] >= kLimit)
+    if (x[2 + i] >= kLimit || padding[i] >= kLimit || dilation[i] >= kLimit || stride[i] >= kLimit ||
+        w[2 + i] >= kLimit)
       return fail("convolution sizes are too large");
     const npy_intp span = dilation[i] * (w[2 + i] - 1) + 1;
     if (x[2 + i] + 2 * padding[i] < span) {
-      PyErr_Format(PyExc_RuntimeError, "Calculated padded input size per channel: (%zd x %zd). Kernel size: (%zd x %zd). "
-                   "Kernel size can't be greater than actual input size", x[2] + 2 * padding[0], x[3] + 2 * padding[1],
-                   dilation[0] * (w[2] - 1) + 1, dilation[1] * (w[3] - 1) + 1);
+      PyErr_Format(PyExc_RuntimeError,
+                   "Calculated padded input size per channel: (%zd x %zd). Kernel size: (%zd x %zd). "
+                   "Kernel size can't be greater than actual input size",
+                   x[2] + 2 * padding[0], x[3] + 2 * padding[1], dilation[0] * (w[2] - 1) + 1,
+                   dilation[1] * (w[3] - 1) + 1);
       return false;
     }
     out[i] = (x[2 + i] + 2 * padding[i] - span) / stride[i] + 1;
   }
-  g.window = {x[2], x[3], out[0], out[1], w[2], w[3], stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
+  g.window = {x[2],      x[3],      out[0],     out[1],     w[2],        w[3],
+              stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
   return true;
 }
 
@@ -123,14 +128,16 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Geometry g;
   if (!check_count("conv2d", count, 7, 7)) return nullptr;
   const bool has_bias = args[2] != Py_None;
-  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
+  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias)))
+    return not_implemented();
   if (!x.is_float() || w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype) || x.ndim != 4 || w.ndim != 4)
     return not_implemented();
   if (!read_geometry(x.shape, w.shape, args + 3, g)) return nullptr;
   if (has_bias && (bias.ndim != 1 || bias.shape[0] != g.out_channels)) {
-    PyErr_Format(PyExc_RuntimeError, "Given weight of size [%zd, %zd, %zd, %zd], expected bias to be 1-dimensional with %zd "
-                 "elements, but got bias of %zd elements instead", w.shape[0], w.shape[1], w.shape[2], w.shape[3],
-                 w.shape[0], bias.size());
+    PyErr_Format(PyExc_RuntimeError,
+                 "Given weight of size [%zd, %zd, %zd, %zd], expected bias to be 1-dimensional with %zd "
+                 "elements, but got bias of %zd elements instead",
+                 w.shape[0], w.shape[1], w.shape[2], w.shape[3], w.shape[0], bias.size());
     return nullptr;
   }
   const npy_intp shape[4] = {g.batch, g.out_channels, g.window.out_h, g.window.out_w};
@@ -164,8 +171,8 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
           dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p, buffers.columns.p);
           patches = buffers.columns.p;
         }
-        gemm(type, per_group, places, patch, 1.0, {wp + group * per_group * patch * item, patch, 1}, {patches, places, 1},
-             nullptr, 0.0, to + group * per_group * places * item, one_by_one && g.batch == 1);
+        gemm(type, per_group, places, patch, 1.0, {wp + group * per_group * patch * item, patch, 1},
+             {patches, places, 1}, nullptr, 0.0, to + group * per_group * places * item, one_by_one && g.batch == 1);
       }
       if (bp && type == DType::F32)
         add_channel_bias(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(bp), g.out_channels, places);
@@ -181,8 +188,9 @@ bool check_gradient(const Array& grad, const Geometry& g) {
   if (grad.shape[0] == g.batch && grad.shape[1] == g.out_channels && grad.shape[2] == g.window.out_h &&
       grad.shape[3] == g.window.out_w)
     return true;
-  PyErr_Format(PyExc_RuntimeError, "expected a gradient of size [%zd, %zd, %zd, %zd], got [%zd, %zd, %zd, %zd]", g.batch,
-               g.out_channels, g.window.out_h, g.window.out_w, grad.shape[0], grad.shape[1], grad.shape[2], grad.shape[3]);
+  PyErr_Format(PyExc_RuntimeError, "expected a gradient of size [%zd, %zd, %zd, %zd], got [%zd, %zd, %zd, %zd]",
+               g.batch, g.out_channels, g.window.out_h, g.window.out_w, grad.shape[0], grad.shape[1], grad.shape[2],
+               grad.shape[3]);
   return false;
 }
 
@@ -206,7 +214,8 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   if (!check_count("conv2d_grad_input", count, 7, 7)) return nullptr;
   if (!as_array(args[0], grad) || !as_array(args[1], w)) return not_implemented();
   if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
-  if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g))
+    return nullptr;
   Ref gc = contiguous(grad.array), wc = gc ? contiguous(w.array) : Ref();
   Ref result = wc ? new_zeros(grad.dtype, 4, shape) : Ref();
   if (!result) return nullptr;
@@ -229,7 +238,8 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
         char* to = out + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
         gemm(type, patch, places, per_group, 1.0, {wp + group * per_group * patch * item, 1, patch}, {from, places, 1},
              nullptr, 0.0, g.pointwise() ? to : buffers.columns.p, one_by_one && g.batch == 1);
-        if (!g.pointwise()) dense_kernels().col2im(type, buffers.columns.p, g.in_channels / g.groups, g.window, buffers.padded.p, to);
+        if (!g.pointwise())
+          dense_kernels().col2im(type, buffers.columns.p, g.in_channels / g.groups, g.window, buffers.padded.p, to);
       }
       return true;
     });
@@ -245,7 +255,8 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (!check_count("conv2d_grad_weight", count, 7, 7)) return nullptr;
   if (!as_array(args[0], grad) || !as_array(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
-  if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g))
+    return nullptr;
   Ref gc = contiguous(grad.array), xc = gc ? contiguous(x.array) : Ref();
   Ref result = xc ? new_zeros(grad.dtype, 4, shape) : Ref();
   if (!result) return nullptr;
@@ -272,10 +283,12 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
         char* sum = part == 0 ? out : static_cast<char*>(sums.p) + (part - 1) * size * item;
         for (npy_intp image = part * g.batch / parts; image < (part + 1) * g.batch / parts; image++)
           for (npy_intp group = 0; group < g.groups; group++) {
-            const char* planes = xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
+            const char* planes =
+                xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
             const void* patches = planes;
             if (!g.pointwise()) {
-              dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p, buffers.columns.p);
+              dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p,
+                                     buffers.columns.p);
               patches = buffers.columns.p;
             }
             const char* from = gp + (image * g.out_channels + group * per_group) * places * item;

@@ -1,7 +1,7 @@
 // Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error.
 //
-// reduction: 0 none, 1 mean, 2 sum. A target equal to ignore_index counts for nothing; the mean divides by the total weight
-// of the others.
+// reduction: 0 none, 1 mean, 2 sum. A target equal to ignore_index counts for nothing; the mean divides by the total
+// weight of the others.
 #include "bindings/bindings.h"
 
 namespace rushlight {
@@ -27,7 +27,8 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
   p.batch = p.scores.shape[0];
   p.classes = p.scores.shape[1];
   npy_intp ignore;
-  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction)) return false;
+  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction))
+    return false;
   p.ignore = ignore;
   if (p.reduction < kNone || p.reduction > kSum) {
     PyErr_Format(PyExc_ValueError, "%zd is not a valid value for reduction", p.reduction);
@@ -41,9 +42,11 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
   if (args[2] != Py_None) {
     if (!as_array(args[2], weight) || weight.dtype != p.scores.dtype) return false;
     if (weight.ndim != 1 || weight.shape[0] != p.classes) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
-                   "elements", name, p.classes, weight.size());
+      PyErr_Format(
+          PyExc_RuntimeError,
+          "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
+          "elements",
+          name, p.classes, weight.size());
       return false;
     }
     p.weight_owner = contiguous(weight.array);
@@ -145,8 +148,8 @@ PyObject* nll_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return loss.release();
 }
 
-// With a = g * (1 - s) * w[t] and b = g * s / classes: the gradient of the log-probabilities is -(a at t) - b w; through
-// log_softmax it becomes softmax * (a + b * sum(w)) minus the same.
+// With a = g * (1 - s) * w[t] and b = g * s / classes: the gradient of the log-probabilities is -(a at t) - b w;
+// through log_softmax it becomes softmax * (a + b * sum(w)) minus the same.
 template <class T>
 void backward(const Problem& p, const T* g, double smoothing, bool through_softmax, T* out) {
   const T* w = static_cast<const T*>(p.weight);
@@ -200,7 +203,8 @@ PyObject* loss_backward(const char* name, PyObject* const* args, bool through_so
   return out.release();
 }
 
-// (g, log_probabilities, target, weight or None, ignore_index, reduction, label_smoothing) -> the gradient of the logits
+// (g, log_probabilities, target, weight or None, ignore_index, reduction, label_smoothing) -> the gradient of the
+// logits
 PyObject* cross_entropy_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   double smoothing;
   if (!check_count("cross_entropy_backward", count, 7, 7) || !double_argument(args[6], smoothing)) return nullptr;
@@ -258,7 +262,8 @@ PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
   ReleaseGil release(n * item > kReleaseGilBytes);
   parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * item;
-    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
+    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin,
+                                      to + at);
   });
   return out.release();
 }

@@ -69,8 +69,8 @@ PyObject* cast_back(Ref result, DType type) {
   return contiguous_as(array_of(result), type).release();
 }
 
-// Arguments that do not fit together get NotImplemented, here and below: the definition in ops/linalg.py says what is wrong, in
-// words that depend on the case.
+// Arguments that do not fit together get NotImplemented, here and below: the definition in ops/linalg.py says what is
+// wrong, in words that depend on the case.
 PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array a, b;
   if (!check_count("matmul", count, 2, 2)) return nullptr;
@@ -108,7 +108,8 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
   if (stacks == 1) {
     ReleaseGil release(work > kReleaseWork);
-    gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c, work > kParallelWork);
+    gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
+         work > kParallelWork);
   } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && x.owner.get() == args[0]) {
     // A contiguous stack times one matrix is one tall product.
     ReleaseGil release(stacks * work > kReleaseWork);
@@ -142,7 +143,8 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   double alpha = 1, beta = 1;
   if (!check_count("addmm", count, 3, 5)) return nullptr;
   const bool has_bias = args[0] != Py_None;
-  if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias))) return not_implemented();
+  if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias)))
+    return not_implemented();
   if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
   if (!a.is_float() || b.dtype != a.dtype || (has_bias && bias.dtype != a.dtype)) return not_implemented();
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
@@ -175,7 +177,8 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array x, w, bias;
   if (!check_count("linear", count, 2, 3)) return nullptr;
   const bool has_bias = count > 2 && args[2] != Py_None;
-  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
+  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias)))
+    return not_implemented();
   if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
   if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
   const npy_intp k = x.shape[x.ndim - 1], n = w.shape[0];
@@ -206,11 +209,13 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const npy_intp work = m * n * k;
   ReleaseGil release(work > kReleaseWork);
   gemm(x.dtype, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row},
-       has_bias ? PyArray_DATA(array_of(bias_owner)) : nullptr, 0.0, PyArray_DATA(array_of(result)), work > kParallelWork);
+       has_bias ? PyArray_DATA(array_of(bias_owner)) : nullptr, 0.0, PyArray_DATA(array_of(result)),
+       work > kParallelWork);
   return result.release();
 }
 
-// (g, x, w, need_x, need_w, need_b) -> (g @ w, g.T @ x, g summed over all but its last dimension), None where not needed
+// (g, x, w, need_x, need_w, need_b) -> (g @ w, g.T @ x, g summed over all but its last dimension), None where not
+// needed
 PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array g, x, w;
   bool need[3];
@@ -289,8 +294,9 @@ PyMethodDef kMatmulMethods[] = {
     fast_method("matmul", matmul, "matmul(a, b): as torch.matmul, broadcasting the leading dimensions"),
     fast_method("addmm", addmm, "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
     fast_method("linear", linear, "linear(x, w, bias_or_None): x @ w.T + bias"),
-    fast_method("linear_backward", linear_backward,
-                "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not needed"),
+    fast_method(
+        "linear_backward", linear_backward,
+        "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not needed"),
     fast_method("set_blas_library", set_blas, "set_blas_library(path): opened at the first product that needs it"),
     fast_method("blas_available", has_blas, "blas_available(): opens the library if that was not tried"),
     {nullptr, nullptr, 0, nullptr},

@@ -14,7 +14,8 @@ struct Rows {
 };
 bool split(const Array& x, npy_intp normalized, Rows& out) {
   if (normalized < 1 || normalized > x.ndim) {
-    PyErr_Format(PyExc_RuntimeError, "layer_norm(): cannot normalise over the last %zd of %d dimensions", normalized, x.ndim);
+    PyErr_Format(PyExc_RuntimeError, "layer_norm(): cannot normalise over the last %zd of %d dimensions", normalized,
+                 x.ndim);
     return false;
   }
   for (int i = 0; i < x.ndim; i++) (i < x.ndim - normalized ? out.rows : out.n) *= x.shape[i];
@@ -28,7 +29,8 @@ bool affine(PyObject* object, const char* name, DType type, npy_intp n, Ref& own
   Array a;
   if (!as_array(object, a) || a.dtype != type) return false;
   if (a.size() != n) {
-    PyErr_Format(PyExc_RuntimeError, "layer_norm(): %s has %zd elements, the normalised dimensions %zd", name, a.size(), n);
+    PyErr_Format(PyExc_RuntimeError, "layer_norm(): %s has %zd elements, the normalised dimensions %zd", name, a.size(),
+                 n);
     return false;
   }
   owner = contiguous(a.array);
@@ -47,7 +49,8 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Rows r;
   if (!check_count("layer_norm", count, 5, 5)) return nullptr;
   if (!as_array(args[0], x) || !x.is_float()) return not_implemented();
-  if (!ints_argument(args[1], "normalized", 1, &normalized) || !double_argument(args[4], eps) || !split(x, normalized, r))
+  if (!ints_argument(args[1], "normalized", 1, &normalized) || !double_argument(args[4], eps) ||
+      !split(x, normalized, r))
     return nullptr;
   Ref weight_owner, bias_owner;
   const void *weight, *bias;
@@ -74,7 +77,8 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return PyTuple_Pack(3, y.get(), mean.get(), rstd.get());
 }
 
-// (g, x, normalized, mean, rstd, weight or None, need_x, need_weight, need_bias) -> the three gradients, None where not needed
+// (g, x, normalized, mean, rstd, weight or None, need_x, need_weight, need_bias) -> the three gradients, None where not
+// needed
 PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array g, x;
   npy_intp normalized;
@@ -112,8 +116,8 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
       parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t at = begin * r.n * item;
         dense_kernels().layer_norm_backward(x.dtype, gp + at, xp + at, static_cast<const char*>(mean) + begin * item,
-                                            static_cast<const char*>(rstd) + begin * item, weight, end - begin, r.n, out + at,
-                                            nullptr, nullptr);
+                                            static_cast<const char*>(rstd) + begin * item, weight, end - begin, r.n,
+                                            out + at, nullptr, nullptr);
       });
     }
     if (gw || gb)
@@ -132,7 +136,8 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
 }  // namespace
 
 PyMethodDef kNormMethods[] = {
-    fast_method("layer_norm", layer_norm, "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
+    fast_method("layer_norm", layer_norm,
+                "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
     fast_method("layer_norm_backward", layer_norm_backward,
                 "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, need_x, need_weight, need_bias)"),
     {nullptr, nullptr, 0, nullptr},

@@ -54,7 +54,8 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("sgd_step", count, 9, 9) || !params.read(args[0], "params", -1) ||
       !grads.read(args[1], "grads", params.size()) || !double_argument(args[3], o.lr) ||
       !double_argument(args[4], o.momentum) || !double_argument(args[5], o.dampening) ||
-      !double_argument(args[6], o.weight_decay) || !bool_argument(args[7], o.nesterov) || !bool_argument(args[8], o.maximize))
+      !double_argument(args[6], o.weight_decay) || !bool_argument(args[7], o.nesterov) ||
+      !bool_argument(args[8], o.maximize))
     return nullptr;
   const bool has_momentum = o.momentum != 0;
   const Py_ssize_t n = params.size();
@@ -133,8 +134,8 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
     char* top = o.amsgrad ? PyArray_BYTES(highest.array(i)) : nullptr;
     const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
       const ptrdiff_t at = begin * item;
-      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr, end - begin, t,
-                           o);
+      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr,
+                           end - begin, t, o);
     };
     if (size <= kGrain / 4) run(0, size);
     else parallel(size, kGrain / 4, run);
@@ -171,7 +172,8 @@ PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   Ref result = new_ref(first.dtype, 0, nullptr);
   if (!result) return nullptr;
-  if (first.dtype == DType::F32) *static_cast<float*>(PyArray_DATA(array_of(result))) = static_cast<float>(std::sqrt(total));
+  if (first.dtype == DType::F32)
+    *static_cast<float*>(PyArray_DATA(array_of(result))) = static_cast<float>(std::sqrt(total));
   else *static_cast<double*>(PyArray_DATA(array_of(result))) = std::sqrt(total);
   return result.release();
 }
@@ -196,12 +198,14 @@ PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }  // namespace
 
 PyMethodDef kOptimizerMethods[] = {
-    fast_method("sgd_step", sgd_step,
-                "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, maximize): in "
-                "place; a None among the buffers is replaced by a new one"),
-    fast_method("adam_step", adam_step,
-                "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, eps, "
-                "weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
+    fast_method(
+        "sgd_step", sgd_step,
+        "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, maximize): in "
+        "place; a None among the buffers is replaced by a new one"),
+    fast_method(
+        "adam_step", adam_step,
+        "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, eps, "
+        "weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
     fast_method("total_norm2", total_norm2, "total_norm2(arrays): the Euclidean norm of all elements, 0-d"),
     fast_method("scale_", scale_, "scale_(arrays, factor): in place"),
     {nullptr, nullptr, 0, nullptr},

@@ -21,14 +21,15 @@ bool fail(const char* text) {
 }
 
 // Fills window from (kernel, stride, padding, dilation); an empty stride is the kernel's size.
-bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg, PyObject* dilation_arg,
-                 bool ceil_mode, Window& window) {
+bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg,
+                 PyObject* dilation_arg, bool ceil_mode, Window& window) {
   npy_intp kernel[2], stride[2], padding[2], dilation[2] = {1, 1};
   if (!ints_argument(kernel_arg, "kernel_size", 2, kernel)) return false;
   const bool no_stride = stride_arg == Py_None || (PySequence_Check(stride_arg) && PySequence_Size(stride_arg) == 0);
   if (no_stride) stride[0] = kernel[0], stride[1] = kernel[1];
   else if (!ints_argument(stride_arg, "stride", 2, stride)) return false;
-  if (!ints_argument(padding_arg, "padding", 2, padding) || (dilation_arg && !ints_argument(dilation_arg, "dilation", 2, dilation)))
+  if (!ints_argument(padding_arg, "padding", 2, padding) ||
+      (dilation_arg && !ints_argument(dilation_arg, "dilation", 2, dilation)))
     return false;
   const npy_intp* in = x.shape + x.ndim - 2;
   npy_intp out[2];
@@ -56,12 +57,14 @@ bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyO
   }
   if (out[0] < 1 || out[1] < 1) {
     const npy_intp channels = x.shape[x.ndim - 3];
-    PyErr_Format(PyExc_RuntimeError, "Given input size: (%zdx%zdx%zd). Calculated output size: (%zdx%zdx%zd). Output size is "
-                 "too small", channels, in[0], in[1], channels, out[0], out[1]);
+    PyErr_Format(PyExc_RuntimeError,
+                 "Given input size: (%zdx%zdx%zd). Calculated output size: (%zdx%zdx%zd). Output size is "
+                 "too small",
+                 channels, in[0], in[1], channels, out[0], out[1]);
     return false;
   }
-  window = {in[0], in[1], out[0], out[1], kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1], dilation[0],
-            dilation[1]};
+  window = {in[0],     in[1],     out[0],     out[1],     kernel[0],   kernel[1],
+            stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
   return true;
 }
 
@@ -84,7 +87,8 @@ PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Window w;
   if (!check_count("max_pool2d", count, 6, 6)) return nullptr;
   if (!as_array(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
-  if (!bool_argument(args[5], ceil_mode) || !read_window(x, args[1], args[2], args[3], args[4], ceil_mode, w)) return nullptr;
+  if (!bool_argument(args[5], ceil_mode) || !read_window(x, args[1], args[2], args[3], args[4], ceil_mode, w))
+    return nullptr;
   npy_intp shape[4];
   output_shape(x, w, shape);
   Ref in = contiguous(x.array), out = in ? new_ref(x.dtype, x.ndim, shape) : Ref();
@@ -98,15 +102,16 @@ PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   {
     ReleaseGil release(x.size() * item > kReleaseGilBytes);
     parallel(plane_count(x), kGrain / (positions * w.kernel_h * w.kernel_w) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().max_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w, to + begin * positions * item,
-                               places + begin * positions);
+      dense_kernels().max_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w,
+                               to + begin * positions * item, places + begin * positions);
     });
   }
   return PyTuple_Pack(2, out.get(), indices.get());
 }
 
 template <class T>
-bool scatter_planes(const T* grad, const int64_t* indices, npy_intp planes, npy_intp positions, npy_intp plane, T* out) {
+bool scatter_planes(const T* grad, const int64_t* indices, npy_intp planes, npy_intp positions, npy_intp plane,
+                    T* out) {
   for (npy_intp p = 0; p < planes; p++, grad += positions, indices += positions, out += plane)
     for (npy_intp i = 0; i < positions; i++) {
       if (indices[i] < 0 || indices[i] >= plane) return false;
@@ -138,10 +143,10 @@ PyObject* max_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   const int64_t* at = static_cast<const int64_t*>(PyArray_DATA(array_of(ic)));
   const void* grad = PyArray_DATA(array_of(gc));
   void* out = PyArray_DATA(array_of(result));
-  const bool inside = g.dtype == DType::F32 ? scatter_planes(static_cast<const float*>(grad), at, planes, positions, plane,
-                                                             static_cast<float*>(out))
-                                            : scatter_planes(static_cast<const double*>(grad), at, planes, positions, plane,
-                                                             static_cast<double*>(out));
+  const bool inside =
+      g.dtype == DType::F32
+          ? scatter_planes(static_cast<const float*>(grad), at, planes, positions, plane, static_cast<float*>(out))
+          : scatter_planes(static_cast<const double*>(grad), at, planes, positions, plane, static_cast<double*>(out));
   if (!inside) {
     PyErr_SetString(PyExc_IndexError, "max_pool2d_backward(): an index is outside its plane");
     return nullptr;
@@ -149,8 +154,8 @@ PyObject* max_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   return result.release();
 }
 
-// The arguments that average pooling and its gradient share, from args[0] = kernel on: kernel, stride, padding, ceil_mode,
-// count_include_pad, divisor_override or None.
+// The arguments that average pooling and its gradient share, from args[0] = kernel on: kernel, stride, padding,
+// ceil_mode, count_include_pad, divisor_override or None.
 struct Average {
   Window window;
   bool include_pad;
@@ -220,8 +225,8 @@ PyObject* avg_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   const npy_intp positions = w.out_h * w.out_w;
   ReleaseGil release(PyArray_NBYTES(array_of(out)) > kReleaseGilBytes);
   parallel(plane_count(g), kGrain / (positions * w.kernel_h * w.kernel_w) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().avg_pool_backward(g.dtype, from + begin * positions * item, end - begin, w, a.include_pad, a.divisor,
-                                      to + begin * w.in_h * w.in_w * item);
+    dense_kernels().avg_pool_backward(g.dtype, from + begin * positions * item, end - begin, w, a.include_pad,
+                                      a.divisor, to + begin * w.in_h * w.in_w * item);
   });
   return out.release();
 }
@@ -234,8 +239,9 @@ PyMethodDef kPoolMethods[] = {
     fast_method("max_pool2d_backward", max_pool2d_backward, "max_pool2d_backward(g, indices, x_shape)"),
     fast_method("avg_pool2d", avg_pool2d,
                 "avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
-    fast_method("avg_pool2d_backward", avg_pool2d_backward,
-                "avg_pool2d_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
+    fast_method(
+        "avg_pool2d_backward", avg_pool2d_backward,
+        "avg_pool2d_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,7 +1,7 @@
 // The generator as a Python object, and its samplers over ndarrays.
 //
-// A sampler fills the given array in the order in which its elements lie in memory, as torch does, and returns it. The GIL is
-// held throughout: it is what keeps two threads from drawing from one generator at the same time.
+// A sampler fills the given array in the order in which its elements lie in memory, as torch does, and returns it. The
+// GIL is held throughout: it is what keeps two threads from drawing from one generator at the same time.
 #include "bindings/bindings.h"
 
 #include <cmath>
@@ -82,7 +82,8 @@ PyObject* random_set_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
   PyBuffer_Release(&view);
   if (valid) return none();
   if (!sized)
-    PyErr_Format(PyExc_RuntimeError, "Expected a CPUGeneratorImplState of size %zd but found the input RNG state size to be %zd",
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected a CPUGeneratorImplState of size %zd but found the input RNG state size to be %zd",
                  static_cast<Py_ssize_t>(Generator::kStateBytes), length);
   else
     PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
@@ -177,7 +178,8 @@ PyObject* randint_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// (generator, out): integers over the whole range of the element type; (generator, out, low): from low to the largest int64
+// (generator, out): integers over the whole range of the element type; (generator, out, low): from low to the largest
+// int64
 PyObject* random_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("random_", count, 2, 3)) return nullptr;
   Generator* g = generator_of(args[0]);
@@ -221,8 +223,9 @@ PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return true;
   };
   if (!(p.dtype == DType::F32 ? inside(0.0f) : inside(0.0))) {
-    PyErr_SetString(PyExc_RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
-                                        "message be improved?  If so, please report an enhancement request to PyTorch.)");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
+                    "message be improved?  If so, please report an enhancement request to PyTorch.)");
     return nullptr;
   }
   return filled("bernoulli_", args[1], [&](DType t, void* o, npy_intp n) {
@@ -306,7 +309,8 @@ PyMethodDef kRandomMethods[] = {
     fast_method("random_new", random_new, "random_new(seed=default): a generator"),
     fast_method("random_seed", random_seed, "random_seed(generator, seed)"),
     fast_method("random_initial_seed", random_initial_seed, "random_initial_seed(generator)"),
-    fast_method("random_get_state", random_get_state, "random_get_state(generator): 5056 bytes, as torch lays them out"),
+    fast_method("random_get_state", random_get_state,
+                "random_get_state(generator): 5056 bytes, as torch lays them out"),
     fast_method("random_set_state", random_set_state, "random_set_state(generator, bytes)"),
     fast_method("random_bits64", random_bits, "random_bits64(generator): the next 64 bits as an int"),
     fast_method("uniform_", two_numbers<fill_uniform>, "uniform_(generator, out, low, high)"),

@@ -1,7 +1,8 @@
 // Reductions of ndarrays over any dimensions.
 //
-// The dimensions are merged where memory allows, then reduced one merged dimension at a time, innermost first: as rows where
-// the reduced dimension holds adjacent elements, as columns where the last kept dimension does. Other layouts are copied.
+// The dimensions are merged where memory allows, then reduced one merged dimension at a time, innermost first: as rows
+// where the reduced dimension holds adjacent elements, as columns where the last kept dimension does. Other layouts are
+// copied.
 #include "bindings/bindings.h"
 
 #include <cmath>
@@ -199,9 +200,11 @@ Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
     const char* name = op == Reduce::Max ? "amax" : "amin";
     const npy_intp full = a.ndim >= 64 ? 0 : (npy_intp{1} << a.ndim) - 1;
     if (static_cast<npy_intp>(mask) == full) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                   "the 'dim' argument.", name);
+      PyErr_Format(
+          PyExc_RuntimeError,
+          "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+          "the 'dim' argument.",
+          name);
       return Ref();
     }
     for (int i = 0; i < a.ndim; i++)
@@ -253,7 +256,8 @@ PyObject* finish(Ref result) {
 }
 
 // (array, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
-bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim, bool& known) {
+bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim,
+           bool& known) {
   known = check_count(name, n, 1, 4);
   if (!known || !as_array(args[0], a) || (n > 3 && args[3] != Py_None)) return false;
   keepdim = false;
@@ -267,7 +271,8 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   uint64_t mask;
   bool keepdim, known;
-  if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
+  if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known))
+    return known ? not_implemented() : nullptr;
   if (!mask && op != Reduce::Any && op != Reduce::All) mask = all_dims(a.ndim);  // dim=() means every dimension
   return finish(reduce(op, a, mask, keepdim));
 }
@@ -354,8 +359,8 @@ PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const double divisor = static_cast<double>(length) - correction;
   ReleaseGil release(rows * stride > kReleaseGilBytes);
   parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length, divisor > 0 ? divisor : 0,
-                                  out + begin * item, nullptr);
+    dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length,
+                                  divisor > 0 ? divisor : 0, out + begin * item, nullptr);
   });
   return result.release();
 }
@@ -374,7 +379,8 @@ PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
     PyErr_Format(PyExc_TypeError, "%s(): dim must be an int or None", name);
     return nullptr;
   }
-  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim))) return nullptr;
+  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim)))
+    return nullptr;
   npy_intp shape[NPY_MAXDIMS], rows, length;
   const int ndim = reduced_shape(a, mask, keepdim, shape);
   if (reduced_count(a, mask) == 0 && (n < 2 || args[1] == Py_None)) {
@@ -426,7 +432,8 @@ PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!check_count(Product ? "cumprod" : "cumsum", n, 2, 2)) return nullptr;
   if (!as_array(args[0], a)) return not_implemented();
-  const bool integer = a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
+  const bool integer =
+      a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
   if (!a.is_float() && !integer) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
@@ -449,7 +456,8 @@ PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return result.release();
 }
 
-// (array, shape) -> the array summed over what broadcasting `shape` to its own shape repeated; the array itself if nothing.
+// (array, shape) -> the array summed over what broadcasting `shape` to its own shape repeated; the array itself if
+// nothing.
 PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   npy_intp shape[NPY_MAXDIMS];
@@ -473,7 +481,7 @@ PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   if (!mask) return Py_NewRef(args[0]);
   if (!a.is_float()) return not_implemented();  // a gradient keeps its element type; sums of integers do not
-  const bool only_lead = !(mask >> lead);
+  const bool only_lead = lead >= 64 || !(mask >> lead);
   Ref sum = reduce(Reduce::Sum, a, mask, !only_lead);
   if (!sum || lead == 0 || only_lead) return sum.release();
   PyArray_Dims to{shape, ndim};

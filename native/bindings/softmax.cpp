@@ -81,7 +81,8 @@ PyMethodDef kSoftmaxMethods[] = {
     fast_method("softmax", softmax<false>, "softmax(a, dim)"),
     fast_method("log_softmax", softmax<true>, "log_softmax(a, dim)"),
     fast_method("softmax_backward", softmax_backward<false>, "softmax_backward(g, y, dim): y is the softmax"),
-    fast_method("log_softmax_backward", softmax_backward<true>, "log_softmax_backward(g, y, dim): y is the log_softmax"),
+    fast_method("log_softmax_backward", softmax_backward<true>,
+                "log_softmax_backward(g, y, dim): y is the log_softmax"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -12,6 +12,7 @@
 // pointers inside a running backward (the roots keep the graph alive: edges never change after a node is made).
 #pragma once
 #include <atomic>
+#include <utility>
 
 #include "core/python.h"
 
@@ -211,6 +212,7 @@ PyTypeObject* node_type(const char* name);  // the class of that name, made on f
 // ---- ops ----
 struct Param {
   enum Kind : uint8_t { TensorArg, Operand, OptionalTensor, TensorList, Plain, VarArgs, Number };
+  enum Check : uint8_t { Anything, Int, Ints, Bool, Type, Scalar, Text };  // what a plain argument must be
   PyObject* name;      // interned
   PyObject* fallback;  // default value, nullptr where required
   Kind kind;
@@ -275,6 +277,7 @@ struct Op {
   int n_params, n_positional;
   std::vector<Param> params;
   std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
+  std::vector<std::pair<uint8_t, Param::Check>> checks;  // the plain params whose types are looked at before anything runs
   std::vector<Variant> variants;
   std::vector<Rule> rules;
   std::vector<int8_t> rule_of;         // param -> index in rules, -1 where none

@@ -263,6 +263,32 @@ PyObject* call_composite(Op* op, PyObject* const* slots) {
   return PyObject_Vectorcall(op->forward, arguments + 1, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
 }
 
+constexpr const char* kCheckNames[] = {"", "int", "tuple of ints", "bool", "torch.dtype", "Number", "str"};
+
+bool is_integer(PyObject* o) { return PyLong_Check(o) ? !PyBool_Check(o) : PyIndex_Check(o); }
+
+// Whether a plain argument has a type that its parameter takes. None is left to the op.
+bool fits(PyObject* o, Param::Check check) {
+  if (is_symbol(o)) return true;
+  switch (check) {
+    case Param::Anything: return true;
+    case Param::Int: return o == Py_None || is_integer(o);
+    case Param::Ints: {
+      if (o == Py_None || is_integer(o)) return true;
+      if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+        if (!PyIndex_Check(PySequence_Fast_GET_ITEM(o, i))) return false;
+      }
+      return true;
+    }
+    case Param::Bool: return PyBool_Check(o) || PyArray_IsScalar(o, Bool);
+    case Param::Type: return o == Py_None || PyType_Check(o) || (registry.dtypes[0] && Py_TYPE(o) == Py_TYPE(registry.dtypes[0]));
+    case Param::Scalar: return o == Py_None || is_python_scalar(o) || is_tensor(o);
+    case Param::Text: return PyUnicode_Check(o);
+  }
+  return true;
+}
+
 // Fills `slots` from a call's arguments. Lists made on the way (variable arguments) are put in `owned`.
 int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Ref* owned) {
   for (int i = 0; i < op->n_params; ++i) slots[i] = nullptr;
@@ -324,7 +350,45 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", op_name(op), n_missing, missing.c_str());
     return -1;
   }
+  for (const auto& [i, check] : op->checks) {
+    PyObject* o = slots[i];
+    if (o == op->params[i].fallback || fits(o, check)) continue;
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", op_name(op), op->params[i].name, i + 1,
+                 kCheckNames[check], Py_TYPE(o)->tp_name);
+    return -1;
+  }
   return 0;
+}
+
+// After a failed call: where an argument has a type that the function does not take, the error says so in torch's words, with
+// the name and the position that the program used (ops/_arguments.py). Any other error stays as it is.
+void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_AttributeError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* f = callback("explain");
+  Ref given(f ? PyTuple_New(n) : nullptr);
+  Ref named(given ? PyDict_New() : nullptr);
+  bool ready = given && named;
+  for (Py_ssize_t i = 0; ready && i < n; ++i) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(args[i]));
+  const Py_ssize_t n_named = ready && kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  for (Py_ssize_t i = 0; ready && i < n_named; ++i) {
+    ready = PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[n + i]) == 0;
+  }
+  Ref text;
+  if (ready) {
+    PyObject* arguments[] = {function, method ? Py_True : Py_False, given.get(), named.get()};
+    text = Ref(PyObject_Vectorcall(f, arguments, 4, nullptr));
+  }
+  if (!text || text.get() == Py_None) {
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  PyErr_SetObject(PyExc_TypeError, text.get());
 }
 
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
@@ -348,16 +412,85 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   return PyObject_Vectorcall(f, args, 3, nullptr);
 }
 
-PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  Op* op = reinterpret_cast<Op*>(self);
+PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   PyObject* slots[kMaxParams];
   PyObject* out = nullptr;
   Ref owned;
-  if (bind(op, args, PyVectorcall_NARGS(nargsf), kwnames, slots, &out, &owned) < 0) return nullptr;
+  if (bind(op, args, n, kwnames, slots, &out, &owned) < 0) return nullptr;
   if (op->in_place) return run_in_place(op, slots);
   if (out) return call_with_out(op, slots, out);
   return call_op(op, slots);
 }
+
+PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  Op* op = reinterpret_cast<Op*>(self);
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  PyObject* result = bind_and_call(op, args, n, kwnames);
+  if (!result) explain(self, op->in_place, args, n, kwnames);
+  return result;
+}
+
+// What Tensor (and, of plain Python functions, a namespace) holds of a function of the table: the same call under a second
+// name, which its errors count arguments by. Every attribute is the function's.
+struct Public {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* target;  // an Op or a Python function
+  bool method;
+};
+
+PyTypeObject* PublicType = nullptr;
+
+PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  PyObject* target = reinterpret_cast<Public*>(self)->target;
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  PyObject* result = bind_and_call(reinterpret_cast<Op*>(target), args, n, kwnames);
+  if (!result) explain(target, true, args, n, kwnames);
+  return result;
+}
+
+PyObject* public_of_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  Public* p = reinterpret_cast<Public*>(self);
+  PyObject* result = PyObject_Vectorcall(p->target, args, nargsf, kwnames);
+  if (!result) explain(p->target, p->method, args, PyVectorcall_NARGS(nargsf), kwnames);
+  return result;
+}
+
+void public_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  PyTypeObject* type = Py_TYPE(self);
+  Py_CLEAR(reinterpret_cast<Public*>(self)->target);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int public_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Public*>(self)->target);
+  return 0;
+}
+
+PyObject* public_getattr(PyObject* self, PyObject* name) {
+  PyObject* target = reinterpret_cast<Public*>(self)->target;
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(target);
+  return PyObject_GetAttr(target, name);
+}
+
+int public_setattr(PyObject* self, PyObject* name, PyObject* value) {
+  return PyObject_SetAttr(reinterpret_cast<Public*>(self)->target, name, value);
+}
+
+PyObject* public_repr(PyObject* self) { return PyObject_Repr(reinterpret_cast<Public*>(self)->target); }
+
+PyObject* public_descr_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+PyMemberDef kPublicMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Public, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
 
 }  // namespace
 
@@ -573,6 +706,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->base);
   op->params.~vector();
   op->tensor_params.~vector();
+  op->checks.~vector();
   op->variants.~vector();
   op->argument_refusals.~vector();
   op->rules.~vector();
@@ -792,6 +926,12 @@ int fill_op(Op* op, PyObject* spec) {
     if (kind == Param::TensorList) op->list_param = i;
     if (kind == Param::VarArgs) op->has_var_args = true;
   }
+  PyObject* checks = field(spec, "checks");
+  for (Py_ssize_t i = 0; checks && i < PyList_GET_SIZE(checks); ++i) {
+    int param, check;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(checks, i), "ii", &param, &check)) return -1;
+    op->checks.emplace_back(static_cast<uint8_t>(param), static_cast<Param::Check>(check));
+  }
   op->rule_of.assign(op->n_params, -1);
   PyObject* rules = field(spec, "rules");
   for (Py_ssize_t r = 0; rules && r < PyList_GET_SIZE(rules); ++r) {
@@ -881,6 +1021,7 @@ Op* allocate_op() {
   memset(reinterpret_cast<char*>(op) + sizeof(PyObject), 0, sizeof(Op) - sizeof(PyObject));
   new (&op->params) std::vector<Param>();
   new (&op->tensor_params) std::vector<uint8_t>();
+  new (&op->checks) std::vector<std::pair<uint8_t, Param::Check>>();
   new (&op->variants) std::vector<Variant>();
   new (&op->argument_refusals) std::vector<Refusal>();
   new (&op->rules) std::vector<Rule>();
@@ -934,12 +1075,27 @@ PyObject* make_in_place(PyObject*, PyObject* args) {
   op->has_var_args = base->has_var_args;
   op->differentiable = base->differentiable;
   op->tensor_params = base->tensor_params;
+  op->checks = base->checks;
   for (const Param& p : base->params) {
     Py_INCREF(p.name);
     Py_XINCREF(p.fallback);
     op->params.push_back(p);
   }
   return as_object(op);
+}
+
+// make_public(function, method): see Public.
+PyObject* make_public(PyObject*, PyObject* args) {
+  PyObject* target;
+  int method;
+  if (!PyArg_ParseTuple(args, "Op", &target, &method)) return nullptr;
+  Public* p = PyObject_GC_New(Public, PublicType);
+  if (!p) return nullptr;
+  p->target = Py_NewRef(target);
+  p->method = method != 0;
+  p->vectorcall = Py_TYPE(target) == OpType ? public_of_op : public_of_function;
+  PyObject_GC_Track(p);
+  return as_object(p);
 }
 
 // add_variant(op, param index, when, other op[, value]): which op takes over for such an argument.
@@ -1044,6 +1200,7 @@ void* slot(F f) {
 PyMethodDef kOpFunctions[] = {
     {"make_op", make_op, METH_O, "An Op from the fields of a table statement."},
     {"make_in_place", make_in_place, METH_VARARGS, "The form of an op that writes its first argument."},
+    {"make_public", make_public, METH_VARARGS, "A function of the table as programs see it."},
     {"add_variant", add_variant, METH_VARARGS, "Which op takes over for a kind of argument."},
     {"set_program", set_program, METH_VARARGS, "The traced forward of a composed pointwise op."},
     {"set_rule_program", set_rule_program, METH_VARARGS, "A traced partial."},
@@ -1070,8 +1227,26 @@ int init_op(PyObject* module) {
                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              slots};
   OpType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
-  if (!OpType) return -1;
-  return PyModule_AddObjectRef(module, "Op", as_object(OpType));
+  if (!OpType || PyModule_AddObjectRef(module, "Op", as_object(OpType)) < 0) return -1;
+  static PyType_Slot public_slots[] = {
+      {Py_tp_doc, const_cast<char*>("A function of the table as programs see it.")},
+      {Py_tp_dealloc, slot(public_dealloc)},
+      {Py_tp_traverse, slot(public_traverse)},
+      {Py_tp_repr, slot(public_repr)},
+      {Py_tp_call, slot(PyVectorcall_Call)},
+      {Py_tp_getattro, slot(public_getattr)},
+      {Py_tp_setattro, slot(public_setattr)},
+      {Py_tp_descr_get, slot(public_descr_get)},
+      {Py_tp_members, kPublicMembers},
+      {0, nullptr},
+  };
+  static PyType_Spec public_spec = {"rushlight._core.Public", sizeof(Public), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                                        Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    public_slots};
+  PublicType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &public_spec, nullptr));
+  if (!PublicType) return -1;
+  return PyModule_AddObjectRef(module, "Public", as_object(PublicType));
 }
 
 }  // namespace rushlight

@@ -1,7 +1,7 @@
 // Products of matrices: the BLAS library for large ones, small_gemm (dense.h) for small ones or where there is no BLAS.
 //
-// The library (OpenBLAS as the package scipy-openblas32 ships it) is opened at the first product that needs it, from the
-// path that set_blas_library named, and kept to one thread: large products are cut into panels over our own pool.
+// The library (OpenBLAS as the package scipy-openblas32 ships it) is opened at the first product that needs it, from
+// the path that set_blas_library named, and kept to one thread: large products are cut into panels over our own pool.
 #pragma once
 #include <string>
 
@@ -14,8 +14,8 @@ void set_blas_library(const std::string& path);
 // Opens it if that has not been tried; whether it is there.
 bool blas_available();
 
-// A matrix operand for gemm: element (i, j) at data[i * row + j * column]. One of row and column must be 1 (dimensions of
-// size 1 excepted) and the other at least the length of what it strides over: see is_gemm_operand.
+// A matrix operand for gemm: element (i, j) at data[i * row + j * column]. One of row and column must be 1 (dimensions
+// of size 1 excepted) and the other at least the length of what it strides over: see is_gemm_operand.
 bool is_gemm_operand(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row, ptrdiff_t column);
 
 // c (m x n, contiguous rows of n) = alpha * a (m x k) @ b (k x n) + (bias in every row, or beta * c). F32 or F64.

@@ -1,8 +1,8 @@
 // The table of the kernels that are not pointwise: reductions, softmax, small products, pooling, optimizer steps.
 //
-// Like Kernels (kernels.h): isa/*.cpp is compiled once per instruction set, dense_kernels() is the table of the set that
-// kernels() chose. All of them work on one thread; the bindings split the work. Strides of rows are in bytes and may be
-// anything (0, negative); elements within a row are adjacent.
+// Like Kernels (kernels.h): isa/*.cpp is compiled once per instruction set, dense_kernels() is the table of the set
+// that kernels() chose. All of them work on one thread; the bindings split the work. Strides of rows are in bytes and
+// may be anything (0, negative); elements within a row are adjacent.
 #pragma once
 #include "kernels/kernels.h"
 
@@ -53,8 +53,8 @@ struct DenseKernels {
   // out[i] = sum of (x - mean)^2 over row i, by divisor; mean[i] may be null.
   void (*variance_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor,
                         void* out, void* mean);
-  // Running sums (products) along the middle of a contiguous (outer, n, inner); accumulated in double, integers in int64.
-  // Element types: F32, F64, and I64 for integers.
+  // Running sums (products) along the middle of a contiguous (outer, n, inner); accumulated in double, integers in
+  // int64. Element types: F32, F64, and I64 for integers.
   void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
 
   // --- softmax.cpp --- over the middle of a contiguous (outer, n, inner)
@@ -89,11 +89,13 @@ struct DenseKernels {
                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
 
   // --- conv.cpp --- one plane or one image at a time
-  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` planes, 0 outside. `padded`: scratch for the
-  // planes with their padding. Both buffers have kSlackBytes to spare behind them.
-  void (*im2col)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* padded, void* columns);
+  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` planes, 0 outside. `padded`: scratch for
+  // the planes with their padding. Both buffers have kSlackBytes to spare behind them.
+  void (*im2col)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* padded,
+                 void* columns);
   // The transpose: sets the planes to the sum of the column elements that came from each place.
-  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, void* padded, void* planes);
+  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, void* padded,
+                 void* planes);
   void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out,
                    int64_t* indices);
   void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,

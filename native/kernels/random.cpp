@@ -122,8 +122,8 @@ double Generator::normal_double() {
   return radius * std::cos(theta);
 }
 
-// Layout, little endian: seed u64, left i32, seeded i32, next u64, 624 words as u64, normal x f64, normal y f64, rho f64,
-// whether y is waiting i32, 4 bytes of padding, a float normal (never kept here) f32 and whether it waits i32.
+// Layout, little endian: seed u64, left i32, seeded i32, next u64, 624 words as u64, normal x f64, normal y f64, rho
+// f64, whether y is waiting i32, 4 bytes of padding, a float normal (never kept here) f32 and whether it waits i32.
 void Generator::get_state(unsigned char* bytes) const {
   std::memset(bytes, 0, kStateBytes);
   const int32_t seeded = 1, waiting = has_waiting_;
@@ -231,7 +231,8 @@ void fill_normal_small_type(Generator& g, T* out, ptrdiff_t n, float mean, float
 
 bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std, bool blocks) {
   if (n < kVectorNormal || !blocks)
-    return with_float_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return std::fma(g.normal_double(), std, mean); }); });
+    return with_float_type(dtype,
+                           [&]<class T>() { fill<T>(out, n, [&] { return std::fma(g.normal_double(), std, mean); }); });
   const float m = static_cast<float>(mean), s = static_cast<float>(std);
   switch (dtype) {
     case DType::F16: fill_normal_small_type(g, static_cast<Half*>(out), n, m, s); return true;
@@ -319,7 +320,8 @@ void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n) {
 namespace {
 
 template <class T>
-void replaced(Generator& g, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples, T* cumulative, int64_t* out) {
+void replaced(Generator& g, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples, T* cumulative,
+              int64_t* out) {
   for (ptrdiff_t r = 0; r < rows; r++, weights += n, out += samples) {
     T sum = 0;
     for (ptrdiff_t j = 0; j < n; j++) cumulative[j] = sum += weights[j];
@@ -347,7 +349,8 @@ void unreplaced(Generator& g, DType dtype, const T* weights, ptrdiff_t rows, ptr
       q[j] = weights[j] / q[j];
       order[j] = j;
     }
-    std::partial_sort(order, order + samples, order + n, [q](int64_t a, int64_t b) { return q[a] > q[b] || (q[a] == q[b] && a < b); });
+    std::partial_sort(order, order + samples, order + n,
+                      [q](int64_t a, int64_t b) { return q[a] > q[b] || (q[a] == q[b] && a < b); });
     std::copy(order, order + samples, out);
   }
 }
@@ -365,9 +368,11 @@ void multinomial_with_replacement(Generator& g, DType dtype, const void* weights
 void multinomial_without_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n,
                                      ptrdiff_t samples, void* scratch, int64_t* order, int64_t* out) {
   if (dtype == DType::F32)
-    unreplaced(g, dtype, static_cast<const float*>(weights), rows, n, samples, static_cast<float*>(scratch), order, out);
+    unreplaced(g, dtype, static_cast<const float*>(weights), rows, n, samples, static_cast<float*>(scratch), order,
+               out);
   else
-    unreplaced(g, dtype, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), order, out);
+    unreplaced(g, dtype, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), order,
+               out);
 }
 
 }  // namespace rushlight

@@ -1,9 +1,10 @@
-// Random streams: the 32-bit Mersenne Twister, and samplers that take from it what PyTorch's CPU generator takes, in the same
-// order, so that equal seeds give equal numbers.
+// Random streams: the 32-bit Mersenne Twister, and samplers that take from it what PyTorch's CPU generator takes, in
+// the same order, so that equal seeds give equal numbers.
 //
-// Facts the samplers rest on. A double uniform is the low 53 bits of a 64-bit draw (two 32-bit draws, the first the high
-// half), a float uniform the low 24 bits of one draw; float16 and bfloat16 are float uniforms rounded. Bernoulli with a scalar
-// probability, the exponential, geometric, Cauchy and log-normal samplers work in double for every element type.
+// Facts the samplers rest on. A double uniform is the low 53 bits of a 64-bit draw (two 32-bit draws, the first the
+// high half), a float uniform the low 24 bits of one draw; float16 and bfloat16 are float uniforms rounded. Bernoulli
+// with a scalar probability, the exponential, geometric, Cauchy and log-normal samplers work in double for every
+// element type.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +54,8 @@ class Generator {
   bool has_waiting_ = false;
 };
 
-// --- samplers: n elements of a contiguous array in order. They return false for an element type that has no such sampler,
-// before anything is drawn. ---
+// --- samplers: n elements of a contiguous array in order. They return false for an element type that has no such
+// sampler, before anything is drawn. ---
 
 bool fill_uniform(Generator& g, DType dtype, void* out, ptrdiff_t n, double from, double to);
 // From sixteen on in groups of sixteen if `blocks`, otherwise one by one: two different streams.
@@ -71,8 +72,8 @@ bool fill_geometric(Generator& g, DType dtype, void* out, ptrdiff_t n, double p)
 bool fill_cauchy(Generator& g, DType dtype, void* out, ptrdiff_t n, double median, double sigma);
 bool fill_log_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std);
 void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n);
-// `samples` draws with replacement for each of `rows` distributions over n categories (weights of F32 or F64, not negative,
-// of positive finite sum). `scratch` holds n elements of the type.
+// `samples` draws with replacement for each of `rows` distributions over n categories (weights of F32 or F64, not
+// negative, of positive finite sum). `scratch` holds n elements of the type.
 void multinomial_with_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n,
                                   ptrdiff_t samples, void* scratch, int64_t* out);
 // The first `samples` categories in falling order of weight / exponential; scratch holds rows * n elements of the type.

@@ -7,11 +7,13 @@
 tensor([2., 4.])
 """
 
+from . import _core as _core
 from . import base as _base
 from ._missing import missing_name as _missing_name
+from ._version import __version__ as __version__
 
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
-_core, _nn, __version__ = _base._core, _base._nn, _base.__version__
+_nn = _base._nn
 
 from . import autograd, nn, optim, serialization, utils  # noqa: E402
 from .serialization import load, save  # noqa: E402

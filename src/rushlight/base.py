@@ -2,23 +2,33 @@
 
 Its own functions must not rely on builtins by name: `int`, `sum` and others mean torch's here.
 
-Those rooms say `from rushlight import base as rl` and find every tensor function, dtype and mode here;
-`rushlight/__init__.py` gives the same names, and the rooms, to programs.
+Those rooms say `from rushlight import base as rl` and find every tensor function, dtype and mode
+here; `rushlight/__init__.py` gives the same names, and the rooms, to programs.
 """
 
 from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _core, dtypes, errors, size
-from ._version import __version__
+from . import _core as _core
+from . import dtypes, errors, size
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
 _core.register(size=size.Size, dtypes=list(dtypes.ALL))
 
-from . import autograd, device, ops, printing, random, tensor  # noqa: E402
+from . import autograd as autograd  # noqa: E402
+from . import device as _device  # noqa: E402
+from . import ops as ops  # noqa: E402
+from . import printing as printing  # noqa: E402
+from . import random as random  # noqa: E402
+from . import tensor as _tensor  # noqa: E402
+
+if TYPE_CHECKING:
+    # The op table's functions, the dtypes and the modes; tools/public_stub.py types them for users.
+    def __getattr__(name: str) -> Any: ...
+
 
 Tensor = _core.Tensor
 Size = size.Size
@@ -46,7 +56,7 @@ def set_default_dtype(d: Any) -> None:
 
 def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype by a legacy tensor type (deprecated)."""
-    set_default_dtype(t.dtype if hasattr(t, "dtype") else tensor._TYPE_NAMES[t.rpartition(".")[2]])
+    set_default_dtype(t.dtype if hasattr(t, "dtype") else _tensor._TYPE_NAMES[t.rpartition(".")[2]])
 
 
 def set_num_threads(n: int) -> None:
@@ -58,7 +68,7 @@ def set_num_threads(n: int) -> None:
 
 def get_num_threads() -> int:
     """How many threads long kernels may use."""
-    return _core.get_num_threads()  # type: ignore[no-any-return]
+    return _core.get_num_threads()
 
 
 def set_num_interop_threads(n: int) -> None:
@@ -101,12 +111,11 @@ def compile(model: Any = None, **options: Any) -> Any:
 def _exports() -> dict[str, Any]:
     names: dict[str, Any] = dict(ops.namespace("torch"))
     names.update({n: getattr(dtypes, n) for n in dtypes.__all__ if n != "set_default_dtype"})
-    names.update({n: getattr(device, n) for n in device.__all__ if n not in ("resolve",)})
+    names.update({n: getattr(_device, n) for n in _device.__all__ if n not in ("resolve",)})
     names.update({n: getattr(random, n) for n in random.__all__})
-    names.update(tensor.tensor_types())
-    for n in (
-        "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"
-    ).split():
+    names.update(_tensor.tensor_types())
+    modes = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+    for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
         names[n] = getattr(autograd, n)
     return names
 

@@ -133,7 +133,8 @@ def state_of(generator: Any) -> Any:
 
 
 def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
-    """Fill an array; element types without a sampler of their own draw as float32 and are rounded."""
+    """Fill an array; element types without a sampler of their own draw as float32
+    and are rounded."""
     sampler = getattr(_kernels, kernel)
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
@@ -162,7 +163,9 @@ def _float_only(self: Any, name: str) -> None:
 
 
 @composite(name="uniform_")
-def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **named: Any) -> Any:
+def uniform_(
+    self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **named: Any
+) -> Any:
     """Fill with numbers drawn evenly from [from, to)."""
     low = named.pop("from", from_)
     if named:
@@ -185,7 +188,9 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 
 
 @composite(name="random_")
-def random_(self: Any, from_: Any = None, to: Any = None, *, generator: Any = None, **named: Any) -> Any:
+def random_(
+    self: Any, from_: Any = None, to: Any = None, *, generator: Any = None, **named: Any
+) -> Any:
     """Fill with integers drawn evenly from [from, to), or from all that the dtype holds."""
     low = named.pop("from", from_)
     if low is not None and to is None:
@@ -227,7 +232,9 @@ def _one_parameter(name: str, kernel: str, default: float | None, parameter: str
     composite(method, name=name)
 
 
-_one_parameter("exponential_", "exponential_", 1.0, "lambd", "Fill from an exponential distribution.")
+_one_parameter(
+    "exponential_", "exponential_", 1.0, "lambd", "Fill from an exponential distribution."
+)
 _one_parameter("geometric_", "geometric_", None, "p", "Fill from a geometric distribution.")
 
 
@@ -319,7 +326,7 @@ def randint(
     """A tensor of integers drawn evenly from [low, high)."""
     if size is None:
         if high is None or not isinstance(high, (tuple, list)):
-            raise TypeError("randint() missing 1 required positional arguments: \"size\"")
+            raise TypeError('randint() missing 1 required positional arguments: "size"')
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
@@ -334,12 +341,20 @@ def randint(
 
 @composite(method=False)
 def randint_like(
-    input: Any, low: Any = 0, high: Any = None, *, dtype: Any = None, generator: Any = None, **more: Any
+    input: Any,
+    low: Any = 0,
+    high: Any = None,
+    *,
+    dtype: Any = None,
+    generator: Any = None,
+    **more: Any,
 ) -> Any:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
     if high is None:
         low, high = 0, low
-    return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, generator=generator, **more)
+    return randint(
+        low, high, tuple(input.shape), dtype=dtype or input.dtype, generator=generator, **more
+    )
 
 
 @composite(method=False)
@@ -365,12 +380,18 @@ def randperm(
 
 @composite(method=False)
 def normal(
-    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, **more: Any
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    **more: Any,
 ) -> Any:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
-            raise TypeError("normal() missing 1 required positional arguments: \"size\"")
+            raise TypeError('normal() missing 1 required positional arguments: "size"')
         array = allocate(shape_of("normal", tuple(size)), numpy_of(more.get("dtype"), "normal"))
         draw("normal_", generator, array, float(mean), float(std))
         return finished(array, more.get("requires_grad", False), out, more.get("device"))
@@ -419,7 +440,8 @@ def multinomial(
 @composite
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of a Poisson distribution with the rates that each element gives."""
-    # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not torch's.
+    # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
+    # torch's.
     state = _kernels.random_bits64(state_of(generator))
     rng = np.random.Generator(np.random.MT19937(state))
     return _wrap(rng.poisson(input._array).astype(input._array.dtype))

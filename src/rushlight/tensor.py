@@ -78,9 +78,10 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
-            "at the moment.  If you were attempting to deepcopy a module, this may be because of a "
-            "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm "
+            "usage, see https://github.com/pytorch/pytorch/pull/103001"
         )
     if id(self) in memo:
         return memo[id(self)]
@@ -188,14 +189,10 @@ def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     if len(args) == 1 and not isinstance(first, (int, np.integer, Size)):
         if isinstance(first, Tensor):
             if first.dtype is not dtype:
-                raise TypeError(
-                    f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})"
-                )
+                raise TypeError(f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})")
             return first.detach()
         if isinstance(first, float):
-            raise TypeError(
-                "new(): data must be a sequence (got float)"
-            )
+            raise TypeError("new(): data must be a sequence (got float)")
         return _wrap(array_of(first, dtype))
     return _wrap(allocate(shape_of("new", args), dtype.numpy))
 
@@ -242,10 +239,10 @@ def _detach_(self: Any) -> Any:
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
-            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
-            "gradients are views of DDP buckets, and hence detach_() cannot be called on these "
-            "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-            "torch/optim/optimizer.py as the solution."
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+            "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+            "function in torch/optim/optimizer.py as the solution."
         )
     self._cut()
     return self

@@ -4,7 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from rushlight._core import kernels
+
+from rushlight import _core
+
+kernels = _core.kernels
 
 FLOATS = [np.float32, np.float64]
 TOLERANCE = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-13}
@@ -34,7 +37,21 @@ def layouts(rng, shape, dtype):
     yield unaligned
 
 
-SHAPES = [(), (1,), (7,), (16,), (67,), (5000,), (3, 5), (32, 64), (1, 9), (200, 3), (4, 1, 6), (2, 3, 4, 5), (3, 70, 2)]
+SHAPES = [
+    (),
+    (1,),
+    (7,),
+    (16,),
+    (67,),
+    (5000,),
+    (3, 5),
+    (32, 64),
+    (1, 9),
+    (200, 3),
+    (4, 1, 6),
+    (2, 3, 4, 5),
+    (3, 70, 2),
+]
 
 
 def dims_of(ndim):
@@ -79,7 +96,12 @@ def test_integer_reductions(dtype):
             product = kernels.prod(a, dims)
             assert product.dtype == np.int64
             np.testing.assert_array_equal(product, a.prod(axis=dims, dtype=np.int64))
-            for name, reference in [("amax", np.max), ("amin", np.min), ("any", np.any), ("all", np.all)]:
+            for name, reference in [
+                ("amax", np.max),
+                ("amin", np.min),
+                ("any", np.any),
+                ("all", np.all),
+            ]:
                 result = getattr(kernels, name)(a, dims)
                 assert result.dtype == (np.bool_ if name in ("any", "all") else dtype)
                 np.testing.assert_array_equal(result, reference(a, axis=dims))
@@ -103,12 +125,14 @@ def test_long_sums_round_like_pairwise_ones():
 def test_results_do_not_depend_on_threads():
     rng = np.random.default_rng(3)
     a = rng.standard_normal((1000, 700)).astype(np.float32)
-    if not hasattr(kernels, "set_num_threads"):
-        pytest.skip("the number of threads is set elsewhere")
+    before = _core.get_num_threads()
     results = []
     for n in (1, 2):
-        kernels.set_num_threads(n)
-        results.append([kernels.sum(a), kernels.sum(a, 0), kernels.sum(a, 1), kernels.softmax(a, 1)])
+        _core.set_num_threads(n)
+        results.append(
+            [kernels.sum(a), kernels.sum(a, 0), kernels.sum(a, 1), kernels.softmax(a, 1)]
+        )
+    _core.set_num_threads(before)
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -175,7 +199,11 @@ def test_logsumexp(dtype):
     for shape in [(5,), (5000,), (3, 40), (2, 3, 4)]:
         a = rng.standard_normal(shape).astype(dtype) * 30
         for dims in dims_of(a.ndim):
-            close(kernels.logsumexp(a, dims), special.logsumexp(a.astype(np.float64), axis=dims), scale=4)
+            close(
+                kernels.logsumexp(a, dims),
+                special.logsumexp(a.astype(np.float64), axis=dims),
+                scale=4,
+            )
     infinite = np.array([[-np.inf, -np.inf], [np.inf, 1], [np.nan, 0]], dtype)
     np.testing.assert_array_equal(kernels.logsumexp(infinite, 1), [-np.inf, np.inf, np.nan])
 
@@ -184,7 +212,9 @@ def test_logsumexp(dtype):
 def test_running(dtype):
     rng = np.random.default_rng(7)
     for shape in [(), (5,), (3, 4), (2, 70, 80)]:
-        a = (rng.integers(0, 2, shape) if dtype is np.bool_ else rng.integers(-3, 4, shape)).astype(dtype)
+        a = (rng.integers(0, 2, shape) if dtype is np.bool_ else rng.integers(-3, 4, shape)).astype(
+            dtype
+        )
         for dim in range(-max(1, a.ndim), max(1, a.ndim)):
             wide = np.float64 if np.issubdtype(dtype, np.floating) else np.int64
             result = kernels.cumsum(a, dim)
@@ -201,7 +231,9 @@ def test_sum_to():
         lead = a.ndim - len(shape)
         expected = a.sum(axis=tuple(range(lead)))
         axes = tuple(i for i, n in enumerate(shape) if n == 1 and expected.shape[i] != 1)
-        np.testing.assert_array_equal(kernels.sum_to(a, shape), expected.sum(axis=axes, keepdims=True))
+        np.testing.assert_array_equal(
+            kernels.sum_to(a, shape), expected.sum(axis=axes, keepdims=True)
+        )
     with pytest.raises(RuntimeError):
         kernels.sum_to(a, (2, 4))
     with pytest.raises(RuntimeError):
@@ -210,7 +242,10 @@ def test_sum_to():
 
 def test_reduction_arguments():
     a = np.ones((2, 3), np.float32)
-    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
+    with pytest.raises(
+        IndexError,
+        match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)",
+    ):
         kernels.sum(a, 2)
     with pytest.raises(RuntimeError, match="dim 1 appears multiple times in the list of dims"):
         kernels.sum(a, (1, -1))
@@ -231,7 +266,18 @@ def test_reduction_arguments():
 def test_softmax(dtype):
     special = pytest.importorskip("scipy.special")
     rng = np.random.default_rng(8)
-    for shape in [(), (1,), (5,), (2048,), (2049,), (10000,), (3, 17), (30, 3), (2, 5, 70), (4, 1, 3)]:
+    for shape in [
+        (),
+        (1,),
+        (5,),
+        (2048,),
+        (2049,),
+        (10000,),
+        (3, 17),
+        (30, 3),
+        (2, 5, 70),
+        (4, 1, 3),
+    ]:
         for a in layouts(rng, shape, dtype):
             a = np.asarray(a * 10)
             for dim in range(a.ndim or 1):
@@ -278,21 +324,46 @@ def operands(rng, shape, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_matmul_layouts(dtype):
     rng = np.random.default_rng(9)
-    sizes = [(1, 1, 1), (4, 4, 4), (1, 64, 64), (32, 64, 2), (7, 33, 19), (2, 50, 1), (5, 300, 40), (70, 65, 66), (3, 0, 4)]
+    sizes = [
+        (1, 1, 1),
+        (4, 4, 4),
+        (1, 64, 64),
+        (32, 64, 2),
+        (7, 33, 19),
+        (2, 50, 1),
+        (5, 300, 40),
+        (70, 65, 66),
+        (3, 0, 4),
+    ]
     for m, k, n in sizes:
         for a in operands(rng, (m, k), dtype):
             for b in operands(rng, (k, n), dtype):
-                close(kernels.matmul(a, b), a.astype(np.float64) @ b.astype(np.float64), scale=10 * max(1, k) ** 0.5)
+                close(
+                    kernels.matmul(a, b),
+                    a.astype(np.float64) @ b.astype(np.float64),
+                    scale=10 * max(1, k) ** 0.5,
+                )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_matmul_broadcasting(dtype):
     rng = np.random.default_rng(10)
     cases = [
-        ((5,), (5,)), ((5,), (5, 3)), ((4, 5), (5,)), ((2, 4, 5), (5,)), ((5,), (2, 5, 3)), ((2, 4, 5), (5, 3)),
-        ((4, 5), (2, 5, 3)), ((2, 4, 5), (2, 5, 3)), ((2, 1, 4, 5), (3, 5, 2)), ((1, 4, 5), (6, 5, 2)), ((0, 4, 5), (5, 3)),
-        ((2, 3, 0), (0, 4)), ((2, 0, 3), (3, 4)), ((8, 64, 70), (8, 70, 65)),
-    ]  # fmt: skip
+        ((5,), (5,)),
+        ((5,), (5, 3)),
+        ((4, 5), (5,)),
+        ((2, 4, 5), (5,)),
+        ((5,), (2, 5, 3)),
+        ((2, 4, 5), (5, 3)),
+        ((4, 5), (2, 5, 3)),
+        ((2, 4, 5), (2, 5, 3)),
+        ((2, 1, 4, 5), (3, 5, 2)),
+        ((1, 4, 5), (6, 5, 2)),
+        ((0, 4, 5), (5, 3)),
+        ((2, 3, 0), (0, 4)),
+        ((2, 0, 3), (3, 4)),
+        ((8, 64, 70), (8, 70, 65)),
+    ]
     for left, right in cases:
         a, b = rng.standard_normal(left).astype(dtype), rng.standard_normal(right).astype(dtype)
         result = kernels.matmul(a, b)
@@ -305,7 +376,10 @@ def test_matmul_broadcasting(dtype):
 
 def test_matmul_large_and_half():
     rng = np.random.default_rng(11)
-    a, b = rng.standard_normal((300, 310)).astype(np.float32), rng.standard_normal((310, 290)).astype(np.float32)
+    a, b = (
+        rng.standard_normal((300, 310)).astype(np.float32),
+        rng.standard_normal((310, 290)).astype(np.float32),
+    )
     expected = a.astype(np.float64) @ b
     close(kernels.matmul(a, b), expected, scale=100)
     close(kernels.matmul(np.asfortranarray(a), np.asfortranarray(b)), expected, scale=100)
@@ -320,15 +394,27 @@ def test_matmul_declines_what_does_not_fit():
     assert kernels.matmul(a, a) is NotImplemented
     assert kernels.matmul(a, a.T.astype(np.float64)) is NotImplemented
     assert kernels.matmul(np.ones((), np.float32), a) is NotImplemented
-    assert kernels.matmul(np.ones((2, 3, 4), np.float32), np.ones((3, 4, 5), np.float32)) is NotImplemented
+    assert (
+        kernels.matmul(np.ones((2, 3, 4), np.float32), np.ones((3, 4, 5), np.float32))
+        is NotImplemented
+    )
     assert kernels.addmm(None, a, a) is NotImplemented
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_linear(dtype):
     rng = np.random.default_rng(12)
-    for lead, k, n in [((32,), 4, 64), ((32,), 64, 64), ((32,), 64, 2), ((), 64, 64), ((1,), 2, 50), ((128,), 32, 32),
-                       ((2, 3), 5, 7), ((0,), 4, 3), ((200,), 150, 160)]:  # fmt: skip
+    for lead, k, n in [
+        ((32,), 4, 64),
+        ((32,), 64, 64),
+        ((32,), 64, 2),
+        ((), 64, 64),
+        ((1,), 2, 50),
+        ((128,), 32, 32),
+        ((2, 3), 5, 7),
+        ((0,), 4, 3),
+        ((200,), 150, 160),
+    ]:
         for x in layouts(rng, (*lead, k), dtype):
             for w in layouts(rng, (n, k), dtype):
                 bias = rng.standard_normal(n).astype(dtype)
@@ -336,7 +422,10 @@ def test_linear(dtype):
                 close(kernels.linear(x, w, None), x.astype(np.float64) @ w.T, scale=50)
             g = rng.standard_normal((*lead, n)).astype(dtype)
             gx, gw, gb = kernels.linear_backward(g, x, w, True, True, True)
-            flat_g, flat_x = g.reshape(-1, n).astype(np.float64), x.reshape(-1, k).astype(np.float64)
+            flat_g, flat_x = (
+                g.reshape(-1, n).astype(np.float64),
+                x.reshape(-1, k).astype(np.float64),
+            )
             close(gx, g.astype(np.float64) @ w, scale=50)
             close(gw, flat_g.T @ flat_x, scale=50)
             close(gb, flat_g.sum(0), scale=50)
@@ -353,7 +442,9 @@ def test_addmm(dtype):
         for bias in (np.ones(n), np.ones((m, n)), np.ones((m, 1)), np.ones(())):
             bias = np.asarray(bias * rng.standard_normal(bias.shape)).astype(dtype)
             for alpha, beta in ((1, 1), (2, 1), (1, 0.5), (0.5, 0), (0, 1)):
-                close(kernels.addmm(bias, a, b, alpha, beta), beta * bias + alpha * product, scale=100)
+                close(
+                    kernels.addmm(bias, a, b, alpha, beta), beta * bias + alpha * product, scale=100
+                )
         close(kernels.addmm(None, a, b), product, scale=100)
 
 
@@ -377,7 +468,13 @@ def test_sgd_equals_torch(dtype, options):
     theirs = [torch.from_numpy(np.array(v)).requires_grad_() for v in values]
     optimizer = torch.optim.SGD(theirs, lr=0.1, **options)
     ours, buffers = [np.array(v) for v in values], [None] * 3
-    full = {"momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False, "maximize": False} | options
+    full = {
+        "momentum": 0.0,
+        "dampening": 0.0,
+        "weight_decay": 0.0,
+        "nesterov": False,
+        "maximize": False,
+    } | options
     for _ in range(4):
         grads = [rng.standard_normal(v.shape).astype(dtype).reshape(v.shape) for v in values]
         for parameter, grad in zip(theirs, grads, strict=True):
@@ -390,13 +487,22 @@ def test_sgd_equals_torch(dtype, options):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("decoupled", [False, True])
-@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1}, {"amsgrad": True, "maximize": True, "betas": (0.4, 0.9)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"weight_decay": 0.1}, {"amsgrad": True, "maximize": True, "betas": (0.4, 0.9)}]
+)
 def test_adam_equals_torch(dtype, decoupled, options):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(15)
     values = [rng.standard_normal(shape).astype(dtype) for shape in [(3, 4), (70,), (20000,)]]
     theirs = [torch.from_numpy(np.array(v)).requires_grad_() for v in values]
-    full = {"lr": 0.01, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False} | options
+    full = {
+        "lr": 0.01,
+        "betas": (0.9, 0.999),
+        "eps": 1e-8,
+        "weight_decay": 0.0,
+        "amsgrad": False,
+        "maximize": False,
+    } | options
     optimizer = (torch.optim.AdamW if decoupled else torch.optim.Adam)(theirs, **full)
     ours = [np.array(v) for v in values]
     zeros = [[np.zeros_like(v) for v in values] for _ in range(3)]
@@ -407,9 +513,20 @@ def test_adam_equals_torch(dtype, decoupled, options):
             parameter.grad = torch.from_numpy(grad.copy())
         optimizer.step()
         done = kernels.adam_step(
-            ours, grads, zeros[0], zeros[1], zeros[2] if full["amsgrad"] else None, steps, full["lr"], *full["betas"],
-            full["eps"], full["weight_decay"], full["amsgrad"], full["maximize"], decoupled,
-        )  # fmt: skip
+            ours,
+            grads,
+            zeros[0],
+            zeros[1],
+            zeros[2] if full["amsgrad"] else None,
+            steps,
+            full["lr"],
+            *full["betas"],
+            full["eps"],
+            full["weight_decay"],
+            full["amsgrad"],
+            full["maximize"],
+            decoupled,
+        )
         assert done is None
     assert [float(s) for s in steps] == [5.0] * 3
     for mine, other in zip(ours, theirs, strict=True):
@@ -468,8 +585,14 @@ def test_convolution_equals_torch(case, dtype):
     x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
     bias = rng.standard_normal(w_shape[0]).astype(dtype)
     tx, tw = torch.from_numpy(x).requires_grad_(), torch.from_numpy(w).requires_grad_()
-    out = torch.nn.functional.conv2d(tx, tw, torch.from_numpy(bias), stride, padding, dilation, groups)
-    close(kernels.conv2d(x, w, bias, stride, padding, dilation, groups), out.detach().numpy(), scale=50)
+    out = torch.nn.functional.conv2d(
+        tx, tw, torch.from_numpy(bias), stride, padding, dilation, groups
+    )
+    close(
+        kernels.conv2d(x, w, bias, stride, padding, dilation, groups),
+        out.detach().numpy(),
+        scale=50,
+    )
     g = rng.standard_normal(tuple(out.shape)).astype(dtype)
     out.backward(torch.from_numpy(g))
     turned = np.ascontiguousarray(g.swapaxes(0, 1)).swapaxes(0, 1)
@@ -531,7 +654,9 @@ def test_pooling_equals_torch(case, dtype):
         x[..., 1, 1] = np.nan
         x[..., 0, :] = -np.inf
     tx = torch.from_numpy(x).requires_grad_()
-    out, indices = functional.max_pool2d(tx, kernel, stride, padding, dilation, ceil_mode, return_indices=True)
+    out, indices = functional.max_pool2d(
+        tx, kernel, stride, padding, dilation, ceil_mode, return_indices=True
+    )
     mine, places = kernels.max_pool2d(x, kernel, stride, padding, dilation, ceil_mode)
     np.testing.assert_array_equal(mine, out.detach().numpy())
     np.testing.assert_array_equal(places, indices.numpy())
@@ -542,10 +667,15 @@ def test_pooling_equals_torch(case, dtype):
     for include, divisor in ((True, None), (False, None), (True, 3)):
         tx = torch.from_numpy(x).requires_grad_()
         out = functional.avg_pool2d(tx, kernel, stride, padding, ceil_mode, include, divisor)
-        close(kernels.avg_pool2d(x, kernel, stride, padding, ceil_mode, include, divisor), out.detach().numpy())
+        close(
+            kernels.avg_pool2d(x, kernel, stride, padding, ceil_mode, include, divisor),
+            out.detach().numpy(),
+        )
         g = rng.standard_normal(tuple(out.shape)).astype(dtype)
         out.backward(torch.from_numpy(g))
-        gx = kernels.avg_pool2d_backward(g, x.shape, kernel, stride, padding, ceil_mode, include, divisor)
+        gx = kernels.avg_pool2d_backward(
+            g, x.shape, kernel, stride, padding, ceil_mode, include, divisor
+        )
         close(gx, tx.grad.numpy())
 
 
@@ -569,19 +699,30 @@ def test_pooling_errors():
 def test_layer_norm_equals_torch(dtype, affine):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(20)
-    for shape, n in [((4, 7), 1), ((3, 64), 1), ((2, 3, 5), 2), ((6,), 1), ((0, 4), 1), ((5, 3000), 1)]:
+    for shape, n in [
+        ((4, 7), 1),
+        ((3, 64), 1),
+        ((2, 3, 5), 2),
+        ((6,), 1),
+        ((0, 4), 1),
+        ((5, 3000), 1),
+    ]:
         x = (rng.standard_normal(shape) + 3).astype(dtype)
         tail = shape[len(shape) - n :]
         weight = rng.standard_normal(tail).astype(dtype) if affine in ("both", "weight") else None
         bias = rng.standard_normal(tail).astype(dtype) if affine in ("both", "bias") else None
-        theirs = [None if a is None else torch.from_numpy(a).requires_grad_() for a in (x, weight, bias)]
+        theirs = [
+            None if a is None else torch.from_numpy(a).requires_grad_() for a in (x, weight, bias)
+        ]
         out = torch.nn.functional.layer_norm(theirs[0], tail, theirs[1], theirs[2], 1e-5)
         y, mean, rstd = kernels.layer_norm(x, n, weight, bias, 1e-5)
         close(y, out.detach().numpy(), scale=10)
         assert mean.shape == rstd.shape == (*shape[: len(shape) - n], *[1] * n)
         g = rng.standard_normal(shape).astype(dtype)
         out.backward(torch.from_numpy(g))
-        grads = kernels.layer_norm_backward(g, x, n, mean, rstd, weight, True, weight is not None, bias is not None)
+        grads = kernels.layer_norm_backward(
+            g, x, n, mean, rstd, weight, True, weight is not None, bias is not None
+        )
         for mine, other in zip(grads, theirs, strict=True):
             if other is None:
                 assert mine is None
@@ -618,22 +759,36 @@ def test_class_losses_equal_torch(dtype, reduction, weighted):
             close(mine, loss.detach().numpy(), scale=10)
             close(log_p, torch.log_softmax(x, 1).detach().numpy(), scale=4)
             loss.backward(torch.from_numpy(g))
-            grad = kernels.cross_entropy_backward(g, log_p, target, weight, -100, reduction, smoothing)
+            grad = kernels.cross_entropy_backward(
+                g, log_p, target, weight, -100, reduction, smoothing
+            )
             close(grad, x.grad.numpy(), scale=10)
         x = torch.from_numpy(log_p).requires_grad_()
         loss = functional.nll_loss(x, torch.from_numpy(target), tw, reduction=name)
-        close(kernels.nll_loss(log_p, target, weight, -100, reduction), loss.detach().numpy(), scale=10)
+        close(
+            kernels.nll_loss(log_p, target, weight, -100, reduction),
+            loss.detach().numpy(),
+            scale=10,
+        )
         loss.backward(torch.from_numpy(g))
-        close(kernels.nll_loss_backward(g, log_p, target, weight, -100, reduction), x.grad.numpy(), scale=4)
+        close(
+            kernels.nll_loss_backward(g, log_p, target, weight, -100, reduction),
+            x.grad.numpy(),
+            scale=4,
+        )
 
 
 def test_class_loss_errors():
     x, t = np.zeros((2, 3), np.float32), np.array([0, 3])
     with pytest.raises(IndexError, match="Target 3 is out of bounds"):
         kernels.cross_entropy(x, t, None, -100, 1, 0.0)
-    with pytest.raises(ValueError, match=r"Expected input batch_size \(2\) to match target batch_size \(1\)"):
+    with pytest.raises(
+        ValueError, match=r"Expected input batch_size \(2\) to match target batch_size \(1\)"
+    ):
         kernels.nll_loss(x, t[:1], None, -100, 1)
-    with pytest.raises(RuntimeError, match="weight tensor should be defined either for all 3 classes"):
+    with pytest.raises(
+        RuntimeError, match="weight tensor should be defined either for all 3 classes"
+    ):
         kernels.nll_loss(x, t, np.ones(2, np.float32), -100, 1)
     assert kernels.cross_entropy(x, x, None, -100, 1, 0.0) is NotImplemented
     assert np.isnan(kernels.nll_loss(x, np.array([-100, -100]), None, -100, 1))
@@ -646,6 +801,10 @@ def test_mse_loss(dtype):
         x, y = (np.asarray(rng.standard_normal(shape)).astype(dtype) for _ in range(2))
         close(kernels.mse_loss(x, y), np.mean((x.astype(np.float64) - y) ** 2), scale=4)
         g = np.asarray(1.5, dtype)
-        close(kernels.mse_loss_backward(g, x, y), 2 * 1.5 / max(1, x.size) * (x.astype(np.float64) - y), scale=4)
+        close(
+            kernels.mse_loss_backward(g, x, y),
+            2 * 1.5 / max(1, x.size) * (x.astype(np.float64) - y),
+            scale=4,
+        )
     assert np.isnan(kernels.mse_loss(np.ones(0, dtype), np.ones(0, dtype)))
     assert kernels.mse_loss(x, x[:3]) is NotImplemented

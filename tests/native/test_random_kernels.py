@@ -1,10 +1,11 @@
-"""Random streams: the Mersenne Twister against NumPy's, and every sampler against PyTorch's, draw for draw."""
+"""Random streams: the words against NumPy's, every sampler against PyTorch's, draw for draw."""
 
 import numpy as np
 import pytest
+
 from rushlight._core import kernels
 
-# With fused multiply-adds the numbers are the same to the last bit; without, to a few units of the last place.
+# With fused multiply-adds the numbers are the same to the last bit, without to a few units of it.
 FUSED = kernels.isa in ("v3", "v4")
 SIZES = [0, 1, 5, 15, 16, 17, 31, 32, 100, 1000]
 SEEDS = [0, 1, 42, 2**32 + 7, 2**63]
@@ -37,7 +38,12 @@ class Pair:
         self.check_state()
         mine, other = mine.astype(np.float64), other.double().numpy()
         if ulps and not FUSED:
-            unit = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
+            unit = {
+                "float32": 2.0**-23,
+                "float64": 2.0**-52,
+                "float16": 2.0**-10,
+                "bfloat16": 2.0**-7,
+            }[dtype]
             np.testing.assert_allclose(mine, other, rtol=ulps * unit, atol=ulps * unit * 0.1)
         else:
             np.testing.assert_array_equal(mine, other)
@@ -98,7 +104,9 @@ def test_normal(dtype, seed):
         pair.compare("normal_", n, dtype, 1.5, 2.5, ulps=4)
 
 
-@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "uint8", "int8", "float32", "float16"])
+@pytest.mark.parametrize(
+    "dtype", ["int64", "int32", "int16", "uint8", "int8", "float32", "float16"]
+)
 def test_integers(dtype):
     pair = Pair(3)
     for n in (0, 1, 17, 300):
@@ -116,7 +124,9 @@ def test_whole_ranges():
         pair.compare("random_", 50, dtype)
     for low in (-(2**63), -5, 10):
         mine = kernels.random_(pair.ours, np.empty(20, np.int64), low)
-        other = pair.torch.empty(20, dtype=pair.torch.int64).random_(low, None, generator=pair.theirs)
+        other = pair.torch.empty(20, dtype=pair.torch.int64).random_(
+            low, None, generator=pair.theirs
+        )
         np.testing.assert_array_equal(mine, other.numpy())
         pair.check_state()
 
@@ -146,7 +156,9 @@ def test_bernoulli_with_probabilities(dtype):
     for n in SIZES:
         p = np.random.default_rng(n).random(n).astype(dtype)
         mine = kernels.bernoulli_(pair.ours, np.empty(n, dtype), p)
-        np.testing.assert_array_equal(mine, pair.torch.bernoulli(pair.torch.from_numpy(p), generator=pair.theirs).numpy())
+        np.testing.assert_array_equal(
+            mine, pair.torch.bernoulli(pair.torch.from_numpy(p), generator=pair.theirs).numpy()
+        )
         pair.check_state()
     for bad in (-0.1, 1.1, np.nan):
         with pytest.raises(RuntimeError):
@@ -176,7 +188,9 @@ def test_multinomial(dtype):
         for samples in {1, min(5, shape[-1]), shape[-1]}:
             for replacement in (True, False):
                 mine = kernels.multinomial(pair.ours, weights, samples, replacement)
-                other = pair.torch.multinomial(pair.torch.from_numpy(weights), samples, replacement, generator=pair.theirs)
+                other = pair.torch.multinomial(
+                    pair.torch.from_numpy(weights), samples, replacement, generator=pair.theirs
+                )
                 np.testing.assert_array_equal(mine, other.numpy())
                 pair.check_state()
     for weights, samples, message in [
@@ -194,19 +208,35 @@ def test_interleaved_calls_stay_in_step(seed):
     pair = Pair(seed)
     choose = np.random.default_rng(seed)
     calls = [
-        ("uniform_", (0, 1), 0), ("normal_", (0, 1), 2), ("randint_", (0, 9), 0), ("bernoulli_", (0.4,), 0),
+        ("uniform_", (0, 1), 0),
+        ("normal_", (0, 1), 2),
+        ("randint_", (0, 9), 0),
+        ("bernoulli_", (0.4,), 0),
         ("exponential_", (1.0,), 1),
-    ]  # fmt: skip
+    ]
     for _ in range(60):
         name, arguments, ulps = calls[choose.integers(len(calls))]
         dtype = ("float32", "float64")[choose.integers(2)]
         shape = tuple(int(n) for n in choose.integers(0, 7, choose.integers(0, 3)))
-        pair.compare(name, shape, dtype, *arguments, ulps=ulps, torch_name="random_" if name == "randint_" else None)
+        pair.compare(
+            name,
+            shape,
+            dtype,
+            *arguments,
+            ulps=ulps,
+            torch_name="random_" if name == "randint_" else None,
+        )
 
 
 @pytest.mark.parametrize("name", ["uniform_", "normal_", "random_", "bernoulli_", "exponential_"])
 def test_layouts(name):
-    arguments = {"uniform_": (0, 1), "normal_": (0, 1), "random_": (), "bernoulli_": (0.5,), "exponential_": (1,)}[name]
+    arguments = {
+        "uniform_": (0, 1),
+        "normal_": (0, 1),
+        "random_": (),
+        "bernoulli_": (0.5,),
+        "exponential_": (1,),
+    }[name]
     views = [lambda a: a.T, lambda a: a[:, ::2], lambda a: a.T[::2], lambda a: a[1:, 3:7]]
     for view in views:
         pair = Pair(9)

@@ -243,6 +243,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "conj": np.conj,
     "conj_physical": np.conj,
     "angle": np.angle,
+    "frexp": np.frexp,
     "complex": lambda a, b: a + 1j * b,
     "polar": lambda a, b: a * np.exp(1j * b),
     "signbit": np.signbit,

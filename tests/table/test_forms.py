@@ -31,8 +31,8 @@ _VIEWS = """
 """
 _MAYBE_VIEWS = """
     alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to conj contiguous
-    dropout dropout1d dropout2d dropout3d einsum feature_alpha_dropout flatten meshgrid pad positive
-    ravel reshape real reshape_as resolve_conj resolve_neg to type type_as
+    double dropout dropout1d dropout2d dropout3d einsum feature_alpha_dropout flatten meshgrid pad
+    positive ravel real reshape reshape_as resolve_conj resolve_neg sum_to_size to type type_as
 """
 # What PyTorch documents as a view of the first argument, and what is one where it can be.
 VIEWS, MAYBE_VIEWS = frozenset(_VIEWS.split()), frozenset(_MAYBE_VIEWS.split())

@@ -32,7 +32,7 @@ def test_documentation(name: str) -> None:
         assert entry.signature.startswith(f"{name}(")
 
 
-@pytest.mark.parametrize("name", list(OPS))
+@pytest.mark.parametrize("name", [n for n in OPS if ">>>" in (OPS[n].function.__doc__ or "")])
 def test_examples_in_docstrings(name: str) -> None:
     """What a docstring shows is what happens."""
     examples = doctest.DocTestParser().get_doctest(

@@ -90,11 +90,12 @@ def test_element_type_is_kept(name: str, dtype: str) -> None:
         outputs = call.outputs()[:1] if name.startswith("_") else call.outputs()
         for out in outputs:
             if is_inexact(out):
-                assert out._array.dtype in types | real, f"{call!r} gives {out._array.dtype}"
+                width = np.zeros(0, out._array.dtype).real.dtype
+                assert width in real, f"{call!r} gives {out._array.dtype}"
 
 
 # What converts by its nature.
-_CONVERSIONS = "_to_copy bincount to double float_power complex polar view_as_complex"
+_CONVERSIONS = "_to_copy to double float_power complex polar view_as_complex"
 CONVERSIONS = frozenset(_CONVERSIONS.split())
 
 WITH_KERNEL = [

@@ -385,8 +385,8 @@ def same_gradients(
 ) -> list[str]:
     """Differences of two gradient runs.
 
-    Of a second order: the gradient of a linear op does not depend on its argument, and whether a library
-    says that by None or by zeros depends on what its rule happens to read; both are right.
+    Of a second order: the gradient of a linear op does not depend on its argument, and whether a
+    library says that by None or by zeros depends on what its rule happens to read; both are right.
     """
     if expected.error is not None or actual.error is not None:
         return same_error(expected, actual)

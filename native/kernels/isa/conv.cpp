@@ -41,8 +41,8 @@ RUSHLIGHT_INLINE void for_patch_rows(T* padded, ptrdiff_t channels, const Window
       }
 }
 
-// Whole registers are copied: what runs over the end of a row is overwritten by the next one, or falls into the slack behind
-// the buffer.
+// Whole registers are copied: what runs over the end of a row is overwritten by the next one, or falls into the slack
+// behind the buffer.
 template <class T>
 void im2col_of(const T* plane, ptrdiff_t channels, const Window& w, T* padded, T* columns) {
   using V = Vec<T>;
@@ -114,7 +114,8 @@ struct Averaged {
   Range rows, columns;
   double divisor;
 };
-RUSHLIGHT_INLINE Averaged averaged(ptrdiff_t oh, ptrdiff_t ow, const Window& w, bool count_include_pad, double divisor) {
+RUSHLIGHT_INLINE Averaged averaged(ptrdiff_t oh, ptrdiff_t ow, const Window& w, bool count_include_pad,
+                                   double divisor) {
   ptrdiff_t h0 = oh * w.stride_h - w.pad_h, w0 = ow * w.stride_w - w.pad_w;
   ptrdiff_t h1 = smaller(h0 + w.kernel_h, w.in_h + w.pad_h), w1 = smaller(w0 + w.kernel_w, w.in_w + w.pad_w);
   const ptrdiff_t padded = (h1 - h0) * (w1 - w0);

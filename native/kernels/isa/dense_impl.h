@@ -1,4 +1,5 @@
-// What the files of the dense table share: their entry points, gathered by dense_table.cpp, and dispatch over float types.
+// What the files of the dense table share: their entry points, gathered by dense_table.cpp, and dispatch over float
+// types.
 #pragma once
 #include "kernels/dense.h"
 #include "kernels/isa/vec.h"

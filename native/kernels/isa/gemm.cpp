@@ -1,8 +1,9 @@
 // Small products of matrices: tiles of registers over a panel of columns.
 //
-// The columns of c are taken in panels of two registers. The panel of b is used where it lies when its rows are adjacent
-// elements; otherwise (b transposed, or the last narrow panel) it is copied into a buffer on the stack, padded with zeros.
-// A tile of up to six rows of c then stays in registers while k runs. No blocking for the caches: see blas.h for large products.
+// The columns of c are taken in panels of two registers. The panel of b is used where it lies when its rows are
+// adjacent elements; otherwise (b transposed, or the last narrow panel) it is copied into a buffer on the stack, padded
+// with zeros. A tile of up to six rows of c then stays in registers while k runs. No blocking for the caches: see
+// blas.h for large products.
 #include <utility>
 
 #include "kernels/isa/dense_impl.h"
@@ -43,7 +44,8 @@ RUSHLIGHT_INLINE void transpose_square(Vec<T> (&rows)[Vec<T>::N]) {
 
 // panel[k][j] = b(k, j) for `width` columns, zeros up to `padded` columns.
 template <class T>
-void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded, T* panel) {
+void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded,
+                T* panel) {
   ptrdiff_t done = 0;  // columns packed in whole squares, for rows [0, square_depth)
   ptrdiff_t square_depth = 0;
 #ifdef RUSHLIGHT_TRANSPOSES
@@ -121,8 +123,8 @@ void tile(ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, cons
 }
 
 template <class T, int NV>
-void panel_rows(ptrdiff_t m, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b, ptrdiff_t ldb,
-                const T* bias, bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width) {
+void panel_rows(ptrdiff_t m, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
+                ptrdiff_t ldb, const T* bias, bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width) {
   ptrdiff_t i = 0;
   for (; i + 6 <= m; i += 6)
     tile<T, 6, NV>(depth, a + i * a_row, a_row, a_column, b, ldb, bias, accumulate, c + i * ldc, ldc, width);

@@ -138,7 +138,8 @@ void scale(DType dtype, void* x, double factor, ptrdiff_t n) {
 
 void fill_rows(DType dtype, const void* bias, ptrdiff_t rows, ptrdiff_t n, void* out) {
   const size_t row_bytes = static_cast<size_t>(n * item_size(dtype));
-  for (ptrdiff_t r = 0; r < rows; r++) std::memcpy(static_cast<char*>(out) + r * static_cast<ptrdiff_t>(row_bytes), bias, row_bytes);
+  for (ptrdiff_t r = 0; r < rows; r++)
+    std::memcpy(static_cast<char*>(out) + r * static_cast<ptrdiff_t>(row_bytes), bias, row_bytes);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Pairs of normals from uniforms (Box-Muller) over float, sixteen at a time.
 //
-// PyTorch's vector code evaluates the logarithm, sine and cosine here with the polynomials of the Cephes library and fused
-// multiply-adds; a seeded program prints the same numbers only if these do the same, operation for operation. So the order
-// of the operations below is part of the result. Where the instruction set has no fused multiply-add, one is made in double:
-// the product of two floats is exact there.
+// PyTorch's vector code evaluates the logarithm, sine and cosine here with the polynomials of the Cephes library and
+// fused multiply-adds; a seeded program prints the same numbers only if these do the same, operation for operation. So
+// the order of the operations below is part of the result. Where the instruction set has no fused multiply-add, one is
+// made in double: the product of two floats is exact there.
 #include "kernels/isa/dense_impl.h"
 
 namespace rushlight::RUSHLIGHT_ISA {

@@ -1,5 +1,5 @@
-// Optimizer steps, one pass over a parameter: every intermediate is rounded to the element type in the order in which the
-// separate tensor operations would round it.
+// Optimizer steps, one pass over a parameter: every intermediate is rounded to the element type in the order in which
+// the separate tensor operations would round it.
 #include <cmath>
 
 #include "kernels/isa/dense_impl.h"

@@ -1,7 +1,8 @@
 // Reduction of adjacent floating-point elements: several registers of partial results, halves combined pairwise beyond
 // kReduceBlock elements, so that the rounding error of a sum grows with log n.
 //
-// An operation has first(x), what an element contributes; combine(a, b); and identity<T>(). Both take scalars and registers.
+// An operation has first(x), what an element contributes; combine(a, b); and identity<T>(). Both take scalars and
+// registers.
 #pragma once
 #include "kernels/isa/vec.h"
 

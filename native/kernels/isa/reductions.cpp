@@ -130,8 +130,12 @@ Reducer to_fixed(DType dtype, DType result) {
     case DType::I16: return integer_reducer<R, int16_t, A>(result);
     case DType::I32: return integer_reducer<R, int32_t, A>(result);
     case DType::I64: return integer_reducer<R, int64_t, A>(result);
-    case DType::F32: if constexpr (R == Reduce::Any || R == Reduce::All) return integer_reducer<R, float, A>(result); break;
-    case DType::F64: if constexpr (R == Reduce::Any || R == Reduce::All) return integer_reducer<R, double, A>(result); break;
+    case DType::F32:
+      if constexpr (R == Reduce::Any || R == Reduce::All) return integer_reducer<R, float, A>(result);
+      break;
+    case DType::F64:
+      if constexpr (R == Reduce::Any || R == Reduce::All) return integer_reducer<R, double, A>(result);
+      break;
     default: break;
   }
   return {};
@@ -153,7 +157,8 @@ Reducer reducer(Reduce op, DType dtype) {
   const bool is_float = dtype == DType::F32 || dtype == DType::F64;
   switch (op) {
     case Reduce::Sum: return is_float ? float_reducer<SumOp>(dtype) : to_fixed<Reduce::Sum, int64_t>(dtype, DType::I64);
-    case Reduce::Prod: return is_float ? float_reducer<ProdOp>(dtype) : to_fixed<Reduce::Prod, int64_t>(dtype, DType::I64);
+    case Reduce::Prod:
+      return is_float ? float_reducer<ProdOp>(dtype) : to_fixed<Reduce::Prod, int64_t>(dtype, DType::I64);
     case Reduce::Max: return is_float ? float_reducer<MaxOp>(dtype) : to_same<Reduce::Max>(dtype);
     case Reduce::Min: return is_float ? float_reducer<MinOp>(dtype) : to_same<Reduce::Min>(dtype);
     case Reduce::SumSquares: return float_reducer<SumSquaresOp>(dtype);

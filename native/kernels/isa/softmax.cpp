@@ -1,8 +1,8 @@
 // softmax, log_softmax, their gradients and logsumexp.
 //
 // Rows of adjacent elements are taken block by block: the running maximum is known only up to the block, so a block's
-// exponentials are written against it, and one more pass multiplies every block by what its maximum was short of. That reads
-// the input once and the output once, rather than the input twice.
+// exponentials are written against it, and one more pass multiplies every block by what its maximum was short of. That
+// reads the input once and the output once, rather than the input twice.
 #include <cmath>
 
 #include "kernels/isa/dense_impl.h"
@@ -208,7 +208,8 @@ void backward_columns(const T* g, const T* y, ptrdiff_t n, ptrdiff_t inner, ptrd
   for (ptrdiff_t i = 0; i < n; i++) {
     if (Log) exp_each(y + i * inner, width, row);
     for (ptrdiff_t j = 0; j < width; j++)
-      out[i * inner + j] = Log ? g[i * inner + j] - row[j] * total[j] : y[i * inner + j] * (g[i * inner + j] - total[j]);
+      out[i * inner + j] =
+          Log ? g[i * inner + j] - row[j] * total[j] : y[i * inner + j] * (g[i * inner + j] - total[j]);
   }
 }
 

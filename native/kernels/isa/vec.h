@@ -1,9 +1,9 @@
 // Vec<T>: as many elements of type T as one register of the instruction set being compiled holds.
 //
 // For loops that the compiler does not vectorise by itself because floating-point addition must keep its order
-// (reductions, products of matrices), and for exp over a register. Built on the vector extension of GCC and Clang; elsewhere
-// a plain array, which the compiler may vectorise. Everything here is forced inline: an inline function left out of line
-// would be merged by the linker with the copy of another instruction set.
+// (reductions, products of matrices), and for exp over a register. Built on the vector extension of GCC and Clang;
+// elsewhere a plain array, which the compiler may vectorise. Everything here is forced inline: an inline function left
+// out of line would be merged by the linker with the copy of another instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -63,8 +63,14 @@ template <class T> RUSHLIGHT_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) { retur
 template <class T> RUSHLIGHT_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return {a.v * b.v}; }
 template <class T> RUSHLIGHT_INLINE Vec<T> operator/(Vec<T> a, Vec<T> b) { return {a.v / b.v}; }
 // a where a > b or a is NaN, else b: so a NaN on either side wins.
-template <class T> RUSHLIGHT_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) { return {((a.v > b.v) | (a.v != a.v)) ? a.v : b.v}; }
-template <class T> RUSHLIGHT_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) { return {((a.v < b.v) | (a.v != a.v)) ? a.v : b.v}; }
+template <class T>
+RUSHLIGHT_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) {
+  return {((a.v > b.v) | (a.v != a.v)) ? a.v : b.v};
+}
+template <class T>
+RUSHLIGHT_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) {
+  return {((a.v < b.v) | (a.v != a.v)) ? a.v : b.v};
+}
 #else
 #define RUSHLIGHT_LANES(name, expression)                              \
   template <class T> RUSHLIGHT_INLINE Vec<T> name(Vec<T> a, Vec<T> b) { \

@@ -42,7 +42,13 @@ def _as_gradient(output: Any, gradient: Any) -> Any:
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
             )
         given = type(gradient).__name__
-        gradient = namespace("torch")["as_tensor"](gradient, dtype=output.dtype)
+        try:
+            gradient = namespace("torch")["as_tensor"](gradient, dtype=output.dtype)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {given}. It cannot be made a "
+                f"tensor: {error}"
+            ) from None
         if gradient.dim() == 0 and output.dim():
             if output.numel() != 1:
                 raise TypeError(
@@ -109,7 +115,13 @@ def tensor_backward(
     tensor(6.)
     """
     if inputs is not None or create_graph:
-        backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+        backward(
+            (self,),
+            None if gradient is None else (gradient,),
+            retain_graph,
+            create_graph,
+            inputs=inputs,
+        )
         return
     if gradient is not None:
         gradient = _as_gradient(self, gradient)
@@ -128,7 +140,9 @@ def backward(
     """Add the gradients of several roots to the `.grad` of the leaves; see `Tensor.backward`."""
     if grad_variables is not None:
         warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
         )
         if grad_tensors is not None:
             raise RuntimeError(
@@ -234,9 +248,7 @@ def grad(
             from ..ops import namespace
 
             zeros = namespace("torch")["zeros_like"]
-            found = tuple(
-                zeros(i) if f is None else f for f, i in zip(found, wanted, strict=True)
-            )
+            found = tuple(zeros(i) if f is None else f for f, i in zip(found, wanted, strict=True))
         elif not allow_unused:
             index = next(i for i, f in enumerate(found) if f is None)
             raise RuntimeError(

@@ -13,10 +13,18 @@ from typing import Any
 
 from .. import _core
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "once_differentiable",
+]
 
 _Tensor = _core.Tensor
-_FUNCTION_VIEW = 32  # TensorFlag::kFunctionView
+# Bits of the core's TensorFlag.
+_NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW = 8, 16, 32
 
 
 class FunctionCtx:
@@ -46,14 +54,16 @@ class FunctionCtx:
         """Say which inputs forward has changed in place."""
         for t in tensors:
             if not isinstance(t, _Tensor):
-                raise TypeError("mark_dirty can only accept variables, but argument ")
+                raise RuntimeError("mark_dirty can only accept variables, but argument ")
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Say which outputs have no gradient."""
         for t in tensors:
             if not isinstance(t, _Tensor):
-                raise TypeError("mark_non_differentiable only accepts variable arguments, but got ")
+                raise RuntimeError(
+                    "mark_non_differentiable only accepts variable arguments, but got "
+                )
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -72,6 +82,7 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
     materialize_grads = True
     needs_input_grad: tuple[bool, ...] = ()
     _is_tensor: tuple[bool, ...] = ()
+    _input_shapes: tuple[Any, ...] = ()
     _accessed = False
 
     @property
@@ -93,7 +104,19 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
             return self.to_save
         return self._unpack_saved()  # type: ignore[no-any-return]
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        from .saved import SavedTensor
+
+        return tuple(SavedTensor._of(self, i) for i in range(len(self._unpack_saved())))
 
     def _release_saved(self) -> None:
         self._release()
@@ -139,11 +162,31 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
                 continue
             if value is not None and not isinstance(value, _Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
+            shape = self._input_shapes[len(kept)]
+            if value is not None and value.shape != shape and _spreads(shape, value.shape):
+                warnings.warn(
+                    f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of shape "
+                    f"{tuple(shape)}: it is summed to the input's shape. If this is not a broadcast of "
+                    "the input, the gradient is wrong; return it with the input's own shape.",
+                    UserWarning,
+                    stacklevel=3,
+                )
             kept.append(value)
         return tuple(kept)
 
 
-class _FunctionMeta(type):
+def _spreads(small: Any, large: Any) -> bool:
+    """Whether a shape broadcasts to another."""
+    shift = len(large) - len(small)
+    return shift >= 0 and all(n in (1, m) for n, m in zip(small, large[shift:], strict=True))
+
+
+BackwardCFunction = BackwardFunction
+
+
+class FunctionMeta(type):
+    """Gives each Function class the class of its nodes."""
+
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
         cls._backward_cls = type(
@@ -153,7 +196,7 @@ class _FunctionMeta(type):
         )
 
 
-class Function(metaclass=_FunctionMeta):
+class Function(metaclass=FunctionMeta):
     """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
 
     >>> import rushlight as torch
@@ -237,13 +280,12 @@ class Function(metaclass=_FunctionMeta):
             args = _positional(cls.forward, args, kwargs, 0 if separate else 1)
         ctx = cls._backward_cls()
         is_tensor = tuple(isinstance(a, _Tensor) for a in args)
-        needs = tuple(
-            t and a.requires_grad for t, a in zip(is_tensor, args, strict=True)
-        )
+        needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
         ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
         recording = _core.is_grad_enabled() and any(needs)
         tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
         if recording:
+            ctx._input_shapes = tuple([t.shape for t in tensors])
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
@@ -265,13 +307,39 @@ def _positional(
 ) -> tuple[Any, ...]:
     import inspect
 
-    bound = inspect.signature(forward).bind(*(None,) * skip, *args, **kwargs)
+    try:
+        bound = inspect.signature(forward).bind(*(None,) * skip, *args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{forward.__name__}() {error}") from None
     bound.apply_defaults()
     return bound.args[skip:]
 
 
 def _among(tensor: Any, tensors: Any) -> bool:
     return any(t is tensor for t in tensors)
+
+
+def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
+    """An output before it gets its node: inputs become views of themselves, views say who made them."""
+    if not differentiable:
+        if is_input:
+            return o.detach() if o.requires_grad else _plain_view(o)
+        return o.detach() if o.requires_grad and not o._is_view() else o
+    if is_input:
+        o = _core.wrap_view(o._array.view(), o)
+    elif not (o._is_view() or o.grad_fn is not None):
+        return o
+    o._set_flag(_NO_GRAD_VIEW, False)  # made under no_grad by us, not by the user
+    o._set_flag(_FUNCTION_VIEW, True)
+    return o
+
+
+def _plain_view(o: Any) -> Any:
+    before = _core.set_grad_enabled(False)
+    try:
+        return o.view_as(o)
+    finally:
+        _core.set_grad_enabled(before)
 
 
 def _finish(
@@ -292,31 +360,31 @@ def _finish(
                 UserWarning,
                 stacklevel=3,
             )
-        if recording and t.is_leaf and t.requires_grad:
-            raise RuntimeError(
-                "a leaf Variable that requires grad has been used in an in-place operation."
-            )
+        if recording and _among(t, inputs):
+            if t.is_leaf and t.requires_grad and not _among(t, cut):
+                raise RuntimeError(
+                    "a leaf Variable that requires grad has been used in an in-place operation."
+                )
+            if t._is_view() and sum(isinstance(o, _Tensor) for o in outputs) > 1:
+                raise RuntimeError(
+                    "If your Function modifies inplace an input that is a view of another Tensor, "
+                    "your Function cannot return more than one Tensor. Give the changed view alone, "
+                    "or clone it before it is changed."
+                )
         t._bump_version()
-    results: list[Any] = []
-    for o in outputs:
-        if isinstance(o, _Tensor) and not _among(o, dirty):
-            if _among(o, inputs):
-                before = _core.set_grad_enabled(False)
-                try:
-                    o = _core.wrap_view(o._array.view(), o) if recording else o.view_as(o)
-                finally:
-                    _core.set_grad_enabled(before)
-                o._set_flag(8, False)  # made under no_grad by us, not by the user
-                o._set_flag(_FUNCTION_VIEW, True)
-            elif recording and (o._is_view() or o.grad_fn is not None):
-                o._set_flag(8, False)
-                o._set_flag(_FUNCTION_VIEW, True)
-        results.append(o)
+    results = [
+        _as_output(o, _among(o, inputs), recording and not _among(o, cut))
+        if isinstance(o, _Tensor) and not (_among(o, dirty) and (recording or not o.requires_grad))
+        else o
+        for o in outputs
+    ]
     saved = ctx.to_save
     if recording:
         attached = [
-            o if isinstance(o, _Tensor) and o.dtype.category >= 2 and not _among(o, cut) else None
-            for o in results
+            o
+            if isinstance(o, _Tensor) and o.dtype.category >= 2 and not _among(given, cut)
+            else None
+            for o, given in zip(results, outputs, strict=True)
         ]
         numbers = tuple(
             next((i for i, o in enumerate(attached) if o is t and t is not None), -1)
@@ -324,6 +392,11 @@ def _finish(
             else -1
             for t in saved
         )
+        kept = [o for o in attached if o is not None]
+        if len(kept) > 1:
+            for o in kept:
+                if o._is_view() and not _among(o, dirty):
+                    o._set_flag(_MULTI_VIEW, True)
         rebased = [i for i, o in enumerate(attached) if o is not None and _among(o, dirty)]
         ctx._attach([None if i in rebased else o for i, o in enumerate(attached)], results)
         for i in rebased:
@@ -373,3 +446,11 @@ class Error(_core.FunctionNode):  # type: ignore[misc]
 
     def _release_saved(self) -> None:
         pass
+
+
+class InplaceFunction(Function):
+    """The base of functions with an `inplace` argument of an older interface."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace

@@ -1,7 +1,7 @@
 """Whether this thread records a graph: no_grad, enable_grad, set_grad_enabled, inference_mode.
 
-All four are context managers and decorators (of functions, generators and coroutines). The state is the
-core's, one per thread; a generator's frames see the mode only while they run.
+All four are context managers and decorators (of functions, generators and coroutines). The state is
+the core's, one per thread; a generator's frames see the mode only while they run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class _Mode:
             warnings.warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
                 "should only decorate functions or methods. To preserve the current behavior of "
-                "class decoration, you can directly decorate the `__init__` method and nothing else.",
+                "class decoration, you can directly decorate the `__init__` method "
+                "and nothing else.",
                 FutureWarning,
                 stacklevel=2,
             )

@@ -48,7 +48,8 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     edge = _core.gradient_edge(tensor)
     if edge is None:
         raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+            "It is not possible to get the gradient edge for a Tensor that does "
+            "not require gradients"
         )
     return GradientEdge(*edge)
 
@@ -191,9 +192,7 @@ def _hooks_of(owner: Any) -> NodeHooks:
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
     """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
     if not tensor.requires_grad:
-        raise RuntimeError(
-            "cannot register a hook on a tensor that doesn't require gradient"
-        )
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     owner, nr = (tensor, 0) if tensor.is_leaf else (tensor.grad_fn, tensor.output_nr)
     return Handle(_hooks_of(owner).on_tensor.setdefault(nr, {}), hook)
 
@@ -295,8 +294,8 @@ class _ManyHandles:
 def register_multi_grad_hook(
     tensors: Any, fn: Callable[[Any], None], *, mode: str = "all"
 ) -> _ManyHandles:
-    """Call `fn` with the gradients of several tensors: mode 'all' once a backward has all of those that it
-    computes (None for the others), 'any' with the first."""
+    """Call `fn` with the gradients of several tensors: mode 'all' once a backward has all of those
+    that it computes (None for the others), 'any' with the first."""
     import threading
 
     if mode not in ("all", "any"):

@@ -1,9 +1,10 @@
-"""Tensors that stand for others while a transform runs: levels, and what happens to calls that meet them.
+"""Tensors that stand for others while a transform runs: levels,
+and what happens to calls that meet them.
 
-A watched tensor is an ordinary Tensor with an object attached (`_watched`): a `Dual` (a value and its
-tangent) or a `Batch` (a value whose dimension 0 the program does not see). Its `_array` has the shape
-and dtype that the program is to see. Values and tangents may be watched themselves, by older levels:
-the younger level is always outside.
+A watched tensor is an ordinary Tensor with an object attached (`_watched`): a `Dual` (a value and
+its tangent) or a `Batch` (a value whose dimension 0 the program does not see). Its `_array` has the
+shape and dtype that the program is to see. Values and tangents may be watched themselves, by older
+levels: the younger level is always outside.
 
 Every op that is given a watched tensor comes to `_watched_call`. The youngest level among the
 arguments answers (`Dual.call`, `Batch.call`, set by the room `func`) with ops on the values within,
@@ -177,8 +178,8 @@ def _alive(a: Any) -> Any:
 
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
-    ".item() on a Tensor, please try to rewrite what you're doing with other operations. If error is "
-    "occurring somewhere inside PyTorch internals, please file a bug report."
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations. If error "
+    "is occurring somewhere inside PyTorch internals, please file a bug report."
 )
 _FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
@@ -211,7 +212,8 @@ def _watched_detach(t: Any) -> Any:
 
 
 def parts_at(t: Any, level: Level) -> tuple[Any, Any]:
-    """(value, tangent or None) of a tensor at a dual level, whatever younger levels are around it."""
+    """(value, tangent or None) of a tensor at a dual level,
+    whatever younger levels are around it."""
     w = t._watched
     if w is None or w.level.number < level.number:
         return t, None
@@ -344,8 +346,8 @@ def run_backward(
     """`_core.run_backward` for tensors of any levels.
 
     The youngest level of the roots and inputs is taken off. A batch: the gradients of all samples
-    are one backward of the batched values. A dual y + dy: the value of the gradient is the gradient of y,
-    its tangent that of dy (and of y, where the given gradient has a tangent itself).
+    are one backward of the batched values. A dual y + dy: the value of the gradient is the gradient
+    of y, its tangent that of dy (and of y, where the given gradient has a tangent itself).
     """
     w = youngest(roots if inputs is None else (*roots, *inputs))
     if w is None:

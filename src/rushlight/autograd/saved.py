@@ -1,4 +1,5 @@
-"""Saved-tensor hooks: what nodes keep for backward goes through `pack` when saved and `unpack` when used."""
+"""Saved-tensor hooks: what nodes keep for backward goes through `pack` when saved
+and `unpack` when used."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def _apply() -> None:
 
 
 class saved_tensors_hooks:
-    """Inside the block, tensors that nodes save go through `pack_hook`, and through `unpack_hook` when used.
+    """Inside the block, tensors that nodes save go through `pack_hook`,
+    and through `unpack_hook` when used.
 
     The innermost block wins. `unpack_hook` must give a tensor with the values that were packed.
 
@@ -87,14 +89,17 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 class SavedTensor:
     """A value that a node keeps, before unpacking: `node._raw_saved_<name>`."""
 
+    _node: Any
+    _index: int
+    _hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None
+
     def __init__(self, *args: Any) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     @classmethod
     def _of(cls, node: Any, index: int) -> SavedTensor:
         self = object.__new__(cls)
-        self._node, self._index = node, index
-        self._hooks: Any = None
+        self._node, self._index, self._hooks = node, index, None
         return self
 
     def register_hooks(
@@ -128,7 +133,8 @@ _core.register(callbacks={"raw_saved": SavedTensor._of})
 
 
 class _Mutation:
-    """What a block of `allow_mutation_on_saved_tensors` knows: saved versions, and clones of the changed."""
+    """What a block of `allow_mutation_on_saved_tensors` knows: saved versions,
+    and clones of the changed."""
 
     def __init__(self) -> None:
         self.clones: dict[tuple[int, int], Any] = {}

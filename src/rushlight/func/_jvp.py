@@ -215,8 +215,7 @@ def transposed(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
         if not roots:
             return None
         create = recording and (
-            any(levels.needs_grad(t) for t in given)
-            or any(_has_history(v) for v in values)
+            any(levels.needs_grad(t) for t in given) or any(_has_history(v) for v in values)
         )
         wanted = tuple(u for u in us if u is not None)
         found = levels.run_backward(tuple(roots), tuple(given), create, create, wanted)
@@ -310,7 +309,9 @@ def _promote(self: Any, level: Level) -> None:
     if base is not None and base._watched is None and base._array.flags.c_contiguous:
         _promote(base, level)
         w = base._watched
-        offset = (self._array.__array_interface__["data"][0] - base._array.__array_interface__["data"][0])
+        offset = (
+            self._array.__array_interface__["data"][0] - base._array.__array_interface__["data"][0]
+        )
         offset //= self._array.itemsize
         place = (tuple(self.shape), tuple(self.stride()), offset)
         tangent = w.tangent.as_strided(*place)

@@ -29,7 +29,7 @@ class TreeSpec:
 
     def __init__(self, kind: Any, context: Any, children: list[TreeSpec]) -> None:
         self.type, self.context, self.children_specs = kind, context, children
-        self.num_leaves = sum(c.num_leaves for c in children) if kind is not None else 1
+        self.num_leaves: int = sum(c.num_leaves for c in children) if kind is not None else 1
 
     def is_leaf(self) -> bool:
         """Whether this is a leaf."""

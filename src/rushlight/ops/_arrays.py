@@ -1,11 +1,13 @@
 """What the forward functions of several families ask of ndarrays: element types by torch's names, and half precision.
 
-NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and rounds the result. `widened`
+NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and
+rounds the result. `widened`
 gives the array to compute with, `rounded` brings a result back.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +29,7 @@ __all__ = [
     "rounded",
     "scalar_name",
     "times",
+    "warn_once",
     "widened",
 ]
 
@@ -75,7 +78,8 @@ def common_type(*arrays: Array) -> np.dtype[Any]:
     first = arrays[0].dtype
     if all(a.dtype == first for a in arrays):
         return first
-    return _core.result_type([_core.wrap(a) for a in arrays]).numpy  # type: ignore[no-any-return]
+    promoted: np.dtype[Any] = _core.result_type([_core.wrap(a) for a in arrays]).numpy
+    return promoted
 
 
 def dim_in(dim: int, ndim: int) -> int:
@@ -98,7 +102,19 @@ def times(shape: Sequence[int]) -> str:
     return "x".join(str(int(s)) for s in shape)
 
 
+_warned: set[str] = set()
+
+
+def warn_once(text: str, stacklevel: int = 3) -> None:
+    """A UserWarning at the caller's caller, the first time only, as torch gives those about
+    deprecated names."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, stacklevel=stacklevel)
+
+
 def refuse(op: str, a: Array, kinds: str, halves: bool = False) -> None:
-    """NotImplementedError, in torch's words, for an element type of these NumPy kinds, or of half precision."""
+    """NotImplementedError, in torch's words, for an element type of these NumPy kinds, or of half
+    precision."""
     if a.dtype.kind in kinds or (halves and is_half(a)):
         raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name(a)}'")

@@ -38,6 +38,7 @@ _TYPES = {
     "complex": _COMPLEX,
 }
 
+
 def _numbers(words: str) -> list[int]:
     return [n for word in words.split() for n in _TYPES[word]]
 
@@ -51,7 +52,9 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
         kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
         if " " not in text:
             text = f"\"{text}\" not implemented for '{{}}'"
-        found = {n: (kind, text.format(ALL[n].scalar_name, c=ALL[n].c_name)) for n in _numbers(words)}
+        found = {
+            n: (kind, text.format(ALL[n].scalar_name, c=ALL[n].c_name)) for n in _numbers(words)
+        }
         if who:
             arguments.append((-1 if who == "any" else names.index(who), found))
         else:
@@ -143,18 +146,17 @@ def pointwise(
 ) -> Any:
     """An op that maps elements to elements.
 
-    partials: for each differentiable argument a number, or a lambda of the local derivative; a boolean
-    value *selects* the gradient instead of multiplying it (no 0 * inf). Where the gradient is no product (g / other,
-    or the real part of something complex), a lambda whose first parameter is g gives all of it.
-    forward: for a composed function, a lambda of other pointwise ops, traced into one pass.
-    portable: the definition on NumPy arrays of the common type; with a kernel of the op's name it serves
-    complex numbers and tests.
-    dtype: of the result: 'promoted', 'float' (integers become the default float) or 'bool'.
-    domain: where tests draw arguments from.
-    refuses: {"bool complex": why}: common types that the op does not take; `why` is torch's name of the kernel
-    (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception type, text); "condition: int float": types of one
-    argument, "any: bool": of any.
-    portable_for: common types ("bool int") that go to `portable` even where there is a kernel; the result has the
+    partials: for each differentiable argument a number, or a lambda of the local derivative; a
+    boolean value *selects* the gradient instead of multiplying it (no 0 * inf). Where the gradient
+    is no product (g / other, or the real part of something complex), a lambda whose first parameter
+    is g gives all of it. forward: for a composed function, a lambda of other pointwise ops, traced
+    into one pass. portable: the definition on NumPy arrays of the common type; with a kernel of the
+    op's name it serves complex numbers and tests. dtype: of the result: 'promoted', 'float'
+    (integers become the default float) or 'bool'. domain: where tests draw arguments from. refuses:
+    {"bool complex": why}: common types that the op does not take; `why` is torch's name of the
+    kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
+    type, text); "condition: int float": types of one argument, "any: bool": of any. portable_for:
+    common types ("bool int") that go to `portable` even where there is a kernel; the result has the
     type that `portable` gives it.
     """
     name, params, _ = _op.parse(signature, _op._POINTWISE)
@@ -209,7 +211,9 @@ def linear(
 ) -> Any:
     """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays."""
     forward = _with_kernel(more, forward, native)
-    return define(_op._LINEAR, signature, forward, _rules(transpose, signature, _op._LINEAR), **more)
+    return define(
+        _op._LINEAR, signature, forward, _rules(transpose, signature, _op._LINEAR), **more
+    )
 
 
 def bilinear(
@@ -234,7 +238,8 @@ def general(
     native: Any = None,
     **more: Any,
 ) -> Any:
-    """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at once)."""
+    """Any other differentiable op: `vjp` gives each argument's gradient ('a,
+    b' for several at once)."""
     forward = _with_kernel(more, forward, native)
     return define(_op._GENERAL, signature, forward, _rules(vjp, signature, _op._GENERAL), **more)
 
@@ -248,7 +253,16 @@ def constant(
 
 
 @overload
-def composite(function: _F) -> _F: ...
+def composite(
+    function: _F,
+    *,
+    method: bool = True,
+    where: str = "torch",
+    name: str | None = None,
+    operator: str | None = None,
+    reflected: str | None = None,
+    samples: Any = None,
+) -> _F: ...
 @overload
 def composite(
     *,
@@ -269,14 +283,13 @@ def composite(
     reflected: str | None = None,
     samples: Any = None,
 ) -> Any:
-    """A plain function of tensors in terms of other ops: a decorator that enters it in the table."""
+    """A plain function of tensors in terms of other ops:
+    a decorator that enters it in the table."""
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
-        _op.enter(
-            entry, f, method=method, in_place=False, operator=operator, reflected=reflected
-        )
+        _op.enter(entry, f, method=method, in_place=False, operator=operator, reflected=reflected)
         return f
 
     return decorate(function) if function is not None else decorate
@@ -284,5 +297,8 @@ def composite(
 
 def variant(op: Any, param: str, when: str, other: Any, value: Any = None) -> None:
     """Let `other` (same parameters) take over `op` when an argument is a number ('scalar'), differs
-    from its default ('given') or is `value` ('equals', the type included). The first that fits is taken."""
-    _core.add_variant(op, op.params.index(param), ("given", "scalar", "equals").index(when), other, value)
+    from its default ('given') or is `value` ('equals', the type included). The first that fits is
+    taken."""
+    _core.add_variant(
+        op, op.params.index(param), ("given", "scalar", "equals").index(when), other, value
+    )

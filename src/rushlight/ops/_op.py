@@ -76,7 +76,13 @@ class Entry:
 OPS: dict[str, Entry] = {}
 """Every op by name, in the order of definition."""
 
-_NAMESPACES: dict[str, dict[str, Any]] = {"torch": {}, "nn": {}, "linalg": {}, "fft": {}, "special": {}}
+_NAMESPACES: dict[str, dict[str, Any]] = {
+    "torch": {},
+    "nn": {},
+    "linalg": {},
+    "fft": {},
+    "special": {},
+}
 
 
 def namespace(name: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""Sample arguments of ops, for the generic tests. A sampler takes `make(*shape, low=, high=, kind=)`, which
-draws a tensor, and gives a list of argument tuples; a dict at a tuple's end holds keyword arguments."""
+"""Sample arguments of ops, for the generic tests. A sampler takes `make(*shape, low=, high=,
+kind=)`, which draws a tensor, and gives a list of argument tuples; a dict at a tuple's end holds
+keyword arguments."""
 
 from __future__ import annotations
 

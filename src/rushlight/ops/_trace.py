@@ -1,8 +1,8 @@
 """Tracing: a pointwise lambda becomes a small program that a kernel runs in one pass over memory.
 
 `trace(function, n_inputs)` calls the function on symbols; every op of the table that meets a symbol
-lands in `_call`, which writes one instruction. What a program cannot hold (control flow on values, an
-op that is not pointwise) raises `Untraceable`, and the function is then run on tensors instead.
+lands in `_call`, which writes one instruction. What a program cannot hold (control flow on values,
+an op that is not pointwise) raises `Untraceable`, and the function is then run on tensors instead.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Symbol:
     __mul__, __rmul__ = _binary("mul")
     __truediv__, __rtruediv__ = _binary("div")
     __mod__, __rmod__ = _binary("remainder")
-    __eq__, _ = _binary("eq")  # type: ignore[assignment]
-    __ne__, _ = _binary("ne")  # type: ignore[assignment]
+    __eq__, _ = _binary("eq")
+    __ne__, _ = _binary("ne")
     __lt__, _ = _binary("lt")
     __le__, _ = _binary("le")
     __gt__, _ = _binary("gt")

@@ -29,15 +29,18 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """softmax(query @ key.mT * scale + attn_mask) @ value; a boolean mask says what may be attended to."""
+    """softmax(query @ key.mT * scale + attn_mask) @ value; a boolean mask says what may be
+    attended to."""
     if is_causal and attn_mask is not None:
         raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True"
         )
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and value.dtype: {value.dtype.c_name} instead."
+            f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and value.dtype: "
+            f"{value.dtype.c_name} instead."
         )
     if enable_gqa:
         n = query.shape[-3]

@@ -1,38 +1,42 @@
-"""Convolutions of one to three dimensions, and the patches they are made of.
+"""Convolutions of one to three dimensions.
 
-A convolution is linear in its input and in its weight; three ops are closed under differentiation, whatever the order:
+A convolution is linear in its input and in its weight; three ops are closed under differentiation,
+whatever the order:
 
-    _convolution(x, w)            what conv1d, conv2d, conv3d compute
-    _convolution_input(g, w)      its transpose in x: the gradient of the input, and what conv_transpose* compute
-    _convolution_weight(g, x)     its transpose in w: the gradient of the weight
+    _convolution(x, w)          what conv1d, conv2d, conv3d compute
+    _convolution_input(g, w)    its transpose in x: the input's gradient, and conv_transpose*
+    _convolution_weight(g, x)   its transpose in w: the gradient of the weight
 
-Each one's transposes are the other two. float32 and float64 of one and two dimensions run on native kernels; `_forward`,
-`_backward_input` and `_backward_weight` define all of it on NumPy, by patches times weights.
+Each one's transposes are the other two. float32 and float64 of one and two dimensions run on native
+kernels; `_forward`, `_backward_input` and `_backward_weight` define all of it on NumPy, by patches
+times weights.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, c_name, listed, refuse, rounded, scalar_name, widened
+from ._arrays import Array, c_name, dim_in, listed, refuse, rounded, scalar_name, warn_once, widened
 from ._kinds import bilinear, composite, general, linear
 from ._op import namespace
 from .linalg import multiply
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
+_Tensor = _core.Tensor
 
 # ---- the definition on NumPy
 
 
-def _sizes(x: Sequence[int], k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints) -> _Ints:
+def _sizes(
+    x: Sequence[int], k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints
+) -> _Ints:
     """The number of places of a kernel of sizes k on an image of sizes x."""
     return tuple(
         (n + 2 * p - d * (m - 1) - 1) // s + 1
@@ -48,7 +52,8 @@ def _padded(x: Array, padding: _Ints) -> Array:
 
 
 def _patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints) -> Array:
-    """A view of x, padded, with dimensions (batch, channels, *places, *k): what the kernel sees at every place."""
+    """A view of x, padded, with dimensions (batch, channels, *places, *k): what the kernel sees at
+    every place."""
     out = _sizes(x.shape[2:], k, stride, padding, dilation)
     x = _padded(x, padding)
     steps = x.strides[2:]
@@ -64,7 +69,9 @@ def _patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation
     )
 
 
-def _columns(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints, groups: int) -> Array:
+def _columns(
+    x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
+) -> Array:
     """The patches as rows: (groups, batch * places, channels of a group * size of the kernel)."""
     view = _patches(x, k, stride, padding, dilation)
     d = len(k)
@@ -251,9 +258,10 @@ _convolution = general(
     },
     method=False,
     samples=_samples,
-    doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, channels / groups, ...).",
+    doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
+    "channels / groups, ...).",
 )
-_convolution_input = general(
+_convolution_input: Any = general(
     f"_convolution_input(input, weight, bias: Tensor = None, shape: plain, {_GEOMETRY})",
     _grad_input,
     vjp={
@@ -271,7 +279,7 @@ _convolution_input = general(
     method=False,
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
-_convolution_weight = bilinear(
+_convolution_weight: Any = bilinear(
     f"_convolution_weight(input, other, shape: plain, {_GEOMETRY})",
     _grad_weight,
     transpose={
@@ -286,7 +294,8 @@ _convolution_weight = bilinear(
     },
     node="ConvolutionBackwardBackward0",
     method=False,
-    doc="The transpose of a convolution in its weight, whose shape is given; input is the gradient, other the image.",
+    doc="The transpose of a convolution in its weight, whose shape is given; input is the "
+    "gradient, other the image.",
 )
 
 # ---- the public functions
@@ -307,6 +316,17 @@ def _each(value: Any, name: str, n: int) -> _Ints:
     return values
 
 
+def _refuse_arguments(name: str, *args: Any) -> None:
+    given = ", ".join("Tensor" if isinstance(a, _Tensor) else type(a).__name__ for a in args)
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments - got ({given}), but expected one "
+        "of:\n"
+        " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of "
+        "ints padding = 0, "
+        "tuple of ints dilation = 1, int groups = 1)"
+    )
+
+
 def _batched(name: str, input: Any, n: int) -> bool:
     if input.ndim == n + 2:
         return True
@@ -321,11 +341,13 @@ def _batched(name: str, input: Any, n: int) -> bool:
 def _check_types(input: Any, weight: Any, bias: Any) -> None:
     if input.dtype is not weight.dtype:
         raise RuntimeError(
-            f"expected scalar type {scalar_name(input._array)} but found {scalar_name(weight._array)}"
+            f"expected scalar type {scalar_name(input._array)} but found "
+            f"{scalar_name(weight._array)}"
         )
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
-            f"Input type ({c_name(input._array)}) and bias type ({c_name(bias._array)}) should be the same"
+            f"Input type ({c_name(input._array)}) and bias type ({c_name(bias._array)}) should be "
+            "the same"
         )
     refuse("slow_conv2d_cpu", input._array, "b")
 
@@ -363,7 +385,8 @@ def _check_geometry(
     out = w[1] * groups if transposed else w[0]
     if bias is not None and tuple(bias.shape) != (out,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {listed(w)}, expected bias to be "
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {listed(w)}, expected "
+            "bias to be "
             f"1-dimensional with {out} elements, but got bias of size {listed(bias.shape)} instead"
         )
     if transposed:
@@ -385,10 +408,10 @@ def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tu
     total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
     if any(t % 2 for t in total):
         # torch pads one more behind.
-        warnings.warn(
+        warn_once(
             "Using padding='same' with even kernel lengths and odd dilation may require a "
             "zero-padded copy of the input be created",
-            stacklevel=4,
+            stacklevel=5,
         )
         border = [v for t in reversed(total) for v in (0, t % 2)]
         input = namespace("nn")["pad"](input, border)
@@ -406,10 +429,13 @@ def _run(
     dilation: Any,
     groups: int,
 ) -> Any:
+    if not (isinstance(input, _Tensor) and isinstance(weight, _Tensor)):
+        _refuse_arguments(name, input, weight)
     if weight.ndim != n + 2:
         n_weight = max(weight.ndim - 2, 0)
         raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {n_weight} values to match the "
+            f"expected stride to be a single integer value or a list of {n_weight} values to match "
+            "the "
             f"convolution dimensions, but got stride={listed(_each(stride, 'stride', n))}\n"
             f"{name} needs a weight of {n + 2} dimensions, got {listed(weight.shape)}."
         )
@@ -453,6 +479,7 @@ def _run_transposed(
     batched = _batched(name, input, n)
     if not batched:
         input = input.unsqueeze(0)
+    refuse(f"slow_conv_transpose{max(n, 2)}d_out_cpu", input._array, "b")
     _check_types(input, weight, bias)
     stride, padding, dilation = (
         _each(v, what, n)
@@ -487,7 +514,8 @@ def _run_transposed(
     if min(out) <= 0:
         raise RuntimeError(
             f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). "
-            f"Calculated output size per channel: ({' x '.join(map(str, out))}). Output size is too small"
+            f"Calculated output size per channel: ({' x '.join(map(str, out))}). Output size is "
+            "too small"
         )
     places = _sizes(out, weight.shape[2:], stride, padding, dilation)
     if places != tuple(input.shape[2:]):
@@ -542,7 +570,11 @@ def _public(n: int) -> None:
 
     for f, called, doc in (
         (conv, name, f"A convolution over {n} dimension(s)."),
-        (transposed, f"conv_transpose{n}d", f"The transpose of a convolution over {n} dimension(s)."),
+        (
+            transposed,
+            f"conv_transpose{n}d",
+            f"The transpose of a convolution over {n} dimension(s).",
+        ),
     ):
         f.__name__ = f.__qualname__ = called
         f.__doc__ = doc
@@ -552,116 +584,3 @@ def _public(n: int) -> None:
 
 for _n in (1, 2, 3):
     _public(_n)
-
-# ---- patches as a public function: unfold and fold
-
-
-def _unfold(x: Array, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints) -> Array:
-    refuse("im2col_out_cpu", x, "iu")
-    view = _patches(x, k, stride, padding, dilation)
-    n, c = x.shape[:2]
-    return view.transpose(0, 1, 4, 5, 2, 3).reshape(n, c * math.prod(k), -1).copy()
-
-
-def _fold(
-    columns: Array, size: _Ints, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints
-) -> Array:
-    refuse("col2im_out_cpu", columns, "iu")
-    n, rows = columns.shape[:2]
-    c = rows // math.prod(k)
-    places = _sizes(size, k, stride, padding, dilation)
-    split = widened(columns).reshape(n, c, *k, *places).transpose(0, 1, 4, 5, 2, 3)
-    return rounded(_scattered(split, (n, c, *size), stride, padding, dilation), columns)
-
-
-_FOLDS = "kernel_size: plain, dilation: plain, padding: plain, stride: plain"
-_im2col = linear(
-    f"_im2col(input, {_FOLDS})",
-    _unfold,
-    transpose={
-        "input": lambda g, input_shape, kernel_size, dilation, padding, stride: _col2im(
-            g, tuple(input_shape[2:]), kernel_size, dilation, padding, stride
-        )
-    },
-    node="Im2ColBackward0",
-    method=False,
-    samples=lambda make: [(make(1, 2, 4, 5), (2, 3), (1, 1), (0, 1), (2, 1))],
-    doc="The patches of images, a column each.",
-)
-_col2im = linear(
-    f"_col2im(input, output_size: plain, {_FOLDS})",
-    _fold,
-    transpose={
-        "input": lambda g, kernel_size, dilation, padding, stride: _im2col(
-            g, kernel_size, dilation, padding, stride
-        )
-    },
-    node="Col2ImBackward0",
-    method=False,
-    samples=lambda make: [(make(1, 12, 9), (4, 4), (2, 2), (1, 1), (0, 0), (1, 1))],
-    doc="The sum of patches at their places.",
-)
-
-
-def _two(value: Any) -> _Ints:
-    return (value, value) if isinstance(value, int) else tuple(value)
-
-
-@composite(where="nn", method=False)
-def unfold(
-    input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
-    """The patches of images (batch, channels, height, width) as (batch, channels * kernel, places)."""
-    k, d, p, s = _two(kernel_size), _two(dilation), _two(padding), _two(stride)
-    x = input if input.ndim == 4 else input.unsqueeze(0)
-    if x.ndim != 4:
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
-            f"non-zero dimensions for input, but got: {listed(input.shape)}"
-        )
-    places = _sizes(x.shape[2:], k, s, p, d)
-    if min(places) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size {tuple(x.shape[2:])}, kernel_size={k}, dilation={d}, "
-            f"padding={p}, calculated shape of the array of sliding blocks as {places}, "
-            "but its components must be at least one."
-        )
-    result = _im2col(x, k, d, p, s)
-    return result if input.ndim == 4 else result.squeeze(0)
-
-
-@composite(where="nn", method=False)
-def fold(
-    input: Any,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
-) -> Any:
-    """The transpose of `unfold`: patches summed into images of output_size."""
-    size = _two(output_size)
-    k, d, p, s = _two(kernel_size), _two(dilation), _two(padding), _two(stride)
-    x = input if input.ndim == 3 else input.unsqueeze(0)
-    if x.ndim != 3:
-        raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-            f"non-zero dimensions for input, but got: {listed(input.shape)}"
-        )
-    if x.shape[1] % math.prod(k):
-        raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
-            f"but got input.size(1)={x.shape[1]} and kernel_size={k}."
-        )
-    places = _sizes(size, k, s, p, d)
-    if x.shape[2] != math.prod(places):
-        raise RuntimeError(
-            f"Given output_size={size}, kernel_size={k}, dilation={d}, padding={p}, stride={s}, "
-            "expected size of input's dimension 2 to match the calculated number of sliding blocks "
-            f"{places[0]} * {places[1]} = {math.prod(places)}, but got input.size(2)={x.shape[2]}."
-        )
-    result = _col2im(x, size, k, d, p, s)
-    return result if input.ndim == 3 else result.squeeze(0)
-
-
-__all__ = ["fold", "unfold"]

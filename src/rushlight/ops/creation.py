@@ -44,8 +44,12 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     for at, n in enumerate(shape):
         if n < 0:
             if function == "zeros":
-                raise RuntimeError(f"zeros: Dimension size must be non-negative. Got {list(shape)}.")
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+                raise RuntimeError(
+                    f"zeros: Dimension size must be non-negative. Got {list(shape)}."
+                )
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
         if n >= 2**63:
             raise TypeError(
                 f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with "
@@ -63,7 +67,11 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
             return np.zeros(shape, numpy_dtype)
         return np.full(shape, fill, numpy_dtype)
     except (MemoryError, ValueError) as error:
-        if isinstance(error, ValueError) and "dimension" not in str(error) and "big" not in str(error):
+        if (
+            isinstance(error, ValueError)
+            and "dimension" not in str(error)
+            and "big" not in str(error)
+        ):
             raise
         count = math.prod(shape)
         if count * np.dtype(numpy_dtype).itemsize >= 2**63:
@@ -71,8 +79,9 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
                 f"Storage size calculation overflowed with sizes={list(shape)}"
             ) from None
         raise OutOfMemoryError(
-            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
-            f"{count * np.dtype(numpy_dtype).itemsize} bytes (a tensor of shape {list(shape)})."
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+            f"memory: you tried to allocate {count * np.dtype(numpy_dtype).itemsize} bytes (a "
+            f"tensor of shape {list(shape)})."
         ) from None
 
 
@@ -131,11 +140,12 @@ def finish_out(out: Any, result: Any, name: str) -> Any:
             import warnings
 
             warnings.warn(
-                f"An output with one or more elements was resized since it had shape "
+                "An output with one or more elements was resized since it had shape "
                 f"{list(out.shape)}, which does not match the required output shape "
-                f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch release "
-                "outputs will not be resized unless they have zero elements. You can explicitly "
-                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero "
+                "elements with t.resize_(0).",
                 UserWarning,
                 stacklevel=3,
             )
@@ -199,8 +209,8 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
         if array.dtype.kind in "OSUMmV" and array.dtype.name != "bfloat16":
             raise TypeError(
                 f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
-                "supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
-                "int16, int8, uint64, uint32, uint16, uint8, and bool."
+                "supported types are: float64, float32, float16, complex64, complex128, int64, "
+                "int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
             )
         if not array.dtype.isnative:
             raise ValueError(
@@ -244,7 +254,9 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
             wanted = first.dtype.numpy if first.dim() == 0 or first.numel() else None
             flat = _flat_tensors(data)
             if flat:
-                wanted = _core.result_type([t.reshape(-1)[:1] if t.dim() else t for t in flat]).numpy
+                wanted = _core.result_type(
+                    [t.reshape(-1)[:1] if t.dim() else t for t in flat]
+                ).numpy
         elif wanted is None:
             wanted = first.dtype
         data = _plain(data)
@@ -305,9 +317,12 @@ def _odd_leaf(data: Any) -> Any:
             if leaf is not None:
                 return leaf
         return None
-    return None if isinstance(data, (float, bool, complex)) or (
-        isinstance(data, int) and -(2**63) <= data < 2**63
-    ) else data
+    return (
+        None
+        if isinstance(data, (float, bool, complex))
+        or (isinstance(data, int) and -(2**63) <= data < 2**63)
+        else data
+    )
 
 
 @composite(method=False)
@@ -332,9 +347,9 @@ def tensor(
         import warnings
 
         warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
-            "or sourceTensor.detach().clone().requires_grad_(True), rather than "
-            "torch.tensor(sourceTensor).",
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor).",
             UserWarning,
             stacklevel=2,
         )
@@ -389,18 +404,18 @@ def from_numpy(ndarray: Any) -> Any:
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
-            "strides are not currently supported. (You can probably work around this by making a copy "
-            "of your array with array.copy().) "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array with array.copy().) "
         )
     array_of(ndarray, copy=False)
     if not ndarray.flags.writeable:
         import warnings
 
         warnings.warn(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
-            "This means writing to this tensor will result in undefined behavior. You may want to copy "
-            "the array to protect its data or make it writable before converting it to a tensor. This "
-            "type of warning will be suppressed for the rest of this program.",
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will result in undefined behavior. You "
+            "may want to copy the array to protect its data or make it writable before converting "
+            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
             UserWarning,
             stacklevel=2,
         )
@@ -577,7 +592,9 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, **more: Any) -> 
     """A tensor of the given size and strides whose elements are not set."""
     shape, steps = tuple(size), tuple(stride)
     numpy_dtype = numpy_of(dtype)
-    extent = 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    extent = (
+        1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    )
     flat = np.empty(extent, numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
@@ -622,7 +639,9 @@ def arange(
     else:
         numpy_dtype = numpy_of(dtype, "arange")
     if integral:
-        array = np.arange(int(start), int(end), int(step), dtype=np.int64).astype(numpy_dtype, copy=False)
+        array = np.arange(int(start), int(end), int(step), dtype=np.int64).astype(
+            numpy_dtype, copy=False
+        )
     else:
         if numpy_dtype.kind in "iu":
             start, end, step = int(start), int(end), int(step) or 1
@@ -632,9 +651,7 @@ def arange(
 
 
 @composite(method=False, name="range")
-def range_(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, **more: Any
-) -> Any:
+def range_(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, **more: Any) -> Any:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
     if end is None:
         start, end = 0, start
@@ -701,7 +718,11 @@ def logspace(
     exponents = _evenly(_number(start), _number(end), steps, work)
     array = np.power(work.type(base), exponents).astype(numpy_dtype)
     return finished(
-        array, more.get("requires_grad", False), more.get("out"), more.get("device"), function="logspace"
+        array,
+        more.get("requires_grad", False),
+        more.get("out"),
+        more.get("device"),
+        function="logspace",
     )
 
 

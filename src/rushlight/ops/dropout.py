@@ -51,7 +51,8 @@ def _check_float(input: Any) -> None:
         refuse("bernoulli_scalar_cpu_", input._array, "c")
     if not input.is_floating_point():
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}\n"
+            "result type Float can't be cast to the desired output type "
+            f"{input.dtype.scalar_name}\n"
             "Dropout scales what it keeps: use `input.float()`."
         )
 
@@ -73,7 +74,8 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
 
 @composite(where="nn", method=False)
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 - p)."""
+    """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
+    p)."""
     if not 0.0 <= p <= 1.0:
         _check(p)
     if not training or p == 0.0 or not input.numel():
@@ -93,24 +95,33 @@ def _feature(name: str, n: int) -> None:
         ndim = input.ndim
         if n == 1 and ndim not in (2, 3):
             raise RuntimeError(
-                f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that dropout1d exists to "
-                "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+                f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that "
+                "dropout1d exists to "
+                "provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+                "dimension, and an "
                 "optional batch dimension (i.e. 2D or 3D inputs)."
             )
         if n > 1 and ndim not in (n + 1, n + 2):
             warnings.warn(
-                f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
-                "future release. To retain the behavior and silence this warning, please use dropout instead. Note "
-                f"that {name} exists to provide channel-wise dropout on inputs with {n} spatial dimensions, a channel "
+                f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result "
+                "in an error in a "
+                "future release. To retain the behavior and silence this warning, please use "
+                "dropout instead. Note "
+                f"that {name} exists to provide channel-wise dropout on inputs with {n} spatial "
+                "dimensions, a channel "
                 f"dimension, and an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs).",
                 stacklevel=2,
             )
         if n == 2 and ndim == 3:
             warnings.warn(
-                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
-                "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
-                "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D "
+                "dropout behavior is "
+                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. "
+                "This behavior will "
+                "change in a future release to interpret the input as one without a batch "
+                "dimension, i.e. shape "
+                "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to "
+                "using dropout1d "
                 "instead.",
                 stacklevel=2,
             )

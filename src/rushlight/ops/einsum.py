@@ -1,6 +1,7 @@
 """Sums of products by Einstein's notation.
 
-An equation is read once (`_plan`, cached): what to permute, sum and multiply for each operand. Two operands that share summed
+An equation is read once (`_plan`, cached): what to permute, sum and multiply for each operand. Two
+operands that share summed
 subscripts are contracted by one batched matrix product.
 """
 
@@ -49,7 +50,8 @@ def _subscripts(text: str, start: int, where: str) -> list[int | None]:
         if c != " ":
             if not (c.isascii() and c.isalpha()):
                 raise RuntimeError(
-                    f"einsum(): invalid subscript given at index {start + i} in the equation string, "
+                    f"einsum(): invalid subscript given at index {start + i} in the equation "
+                    "string, "
                     "subscripts must be in [a-zA-Z]"
                 )
             labels.append(_number(c))
@@ -84,7 +86,8 @@ def _finish(
             how = "is more than" if None in labels else "does not match"
             tail = "" if None in labels else " and no ellipsis was given"
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) {how} the number of dimensions "
+                f"einsum(): the number of subscripts in the equation ({named}) {how} the number of "
+                "dimensions "
                 f"({ndim}) for operand {i}{tail}"
             )
         spans.append(ndim - named)
@@ -119,7 +122,8 @@ def _finish(
             )
         if label not in known:
             raise RuntimeError(
-                f"einsum(): output subscript {_letter(label)} does not appear in the equation for any input operand"
+                f"einsum(): output subscript {_letter(label)} does not appear in the equation for "
+                "any input operand"
             )
         seen.add(label)
     return operands, expand(result, widest)
@@ -132,7 +136,8 @@ def _without_repeats(t: Any, labels: _Labels, operand: int) -> tuple[Any, _Label
         second = labels.index(labels[first], first + 1)
         if t.shape[first] != t.shape[second]:
             raise RuntimeError(
-                f"einsum(): subscript {_letter(labels[first])} is repeated for operand {operand} but the sizes "
+                f"einsum(): subscript {_letter(labels[first])} is repeated for operand {operand} "
+                "but the sizes "
                 f"don't match, {t.shape[second]} != {t.shape[first]}"
             )
         t = t.diagonal(0, first, second)
@@ -148,7 +153,8 @@ def _check_sizes(tensors: list[Any], operands: list[_Labels]) -> None:
             before = sizes.get(label, 1)
             if size != 1 and before not in (1, size):
                 raise RuntimeError(
-                    f"einsum(): subscript {_letter(label)} has size {size} for operand {i} which does not broadcast "
+                    f"einsum(): subscript {_letter(label)} has size {size} for operand {i} which "
+                    "does not broadcast "
                     f"with previously seen size {before}"
                 )
             if size != 1 or label not in sizes:
@@ -218,8 +224,7 @@ def _by_lists(args: tuple[Any, ...]) -> tuple[list[Any], tuple[tuple[_Labels, ..
                 labels.append(item)
             else:
                 raise ValueError(
-                    "einsum(): subscript "
-                    f"{item} in {what} is not within the valid range [0, 52)"
+                    f"einsum(): subscript {item} in {what} is not within the valid range [0, 52)"
                 )
         return labels
 
@@ -236,12 +241,17 @@ def einsum(*args: Any) -> Any:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
     if len(args) < 2:
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its "
             "subscripts list"
         )
     equation = args[0]
     if isinstance(equation, str):
-        tensors = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+        tensors = (
+            list(args[1])
+            if len(args) == 2 and isinstance(args[1], (list, tuple))
+            else list(args[1:])
+        )
         for i, t in enumerate(tensors):
             if not isinstance(t, _core.Tensor):
                 raise TypeError(
@@ -253,7 +263,16 @@ def einsum(*args: Any) -> Any:
     if len(tensors) == 2:
         # The commonest case by far: a plain product of matrices.
         (a, b), (la, lb) = tensors, operands
-        if len(la) == 2 == len(lb) and la[1] == lb[0] and result == (la[0], lb[1]) and a.shape[1] == b.shape[0]:
+        if a.dtype is not b.dtype:
+            raise RuntimeError(
+                f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
+            )
+        if (
+            len(la) == 2 == len(lb)
+            and la[1] == lb[0]
+            and result == (la[0], lb[1])
+            and a.shape[1] == b.shape[0]
+        ):
             if la[0] != la[1] and lb[0] != lb[1] and la[0] != lb[1]:
                 return viewed_product(a, b)
     labels = list(operands)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._kinds import composite, pointwise, variant
+from ..return_types import named
+from ._kinds import composite, general, pointwise, variant
 from ._op import OPS
 from ._portable import add_method, alias
 from ._samples import one, pair
@@ -462,4 +463,21 @@ erfinv = _unary(
     "The inverse of erf.",
     _INSIDE,
     refuses={"complex": "erfinv_vml_cpu"},
+)
+
+
+def _frexp(a: Any) -> Any:
+    if a.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return np.frexp(a)
+
+
+frexp: Any = general(
+    "frexp(input)",
+    _frexp,
+    vjp={"input": lambda g, out1: g * exp2(-out1)},
+    outputs=named("frexp", "mantissa", "exponent"),
+    first_only=True,
+    samples=one,
+    doc="Mantissa and exponent: input = mantissa * 2 ** exponent.",
 )

@@ -18,8 +18,10 @@ _kernels = _core.kernels
 def _check_indices(indices: Array, name: str) -> None:
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError(
-            f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-            f"but got torch.{scalar_name(indices)}Tensor instead (while checking arguments for {name})"
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            "Long, Int; "
+            f"but got torch.{scalar_name(indices)}Tensor instead (while checking arguments for "
+            f"{name})"
         )
 
 
@@ -32,7 +34,8 @@ def _check_range(indices: Array, n: int) -> None:
     if low < 0 or high >= n:
         wrong = indices[(indices < 0) | (indices >= n)].flat[0]
         raise IndexError(
-            f"index out of range in self\nIndex {wrong} is not in the table's range of 0 to {n - 1}."
+            f"index out of range in self\nIndex {wrong} is not in the table's range of 0 to "
+            f"{n - 1}."
         )
 
 
@@ -78,7 +81,7 @@ _embedding_op = linear(
     samples=lambda make: [(make(4, 3), make(2, 2, kind="int", low=0, high=4), -1)],
     doc="The rows of weight that indices name.",
 )
-_embedding_transpose = linear(
+_embedding_transpose: Any = linear(
     "_embedding_transpose(input, indices, padding_idx: plain, n: plain)",
     _embedding_grad,
     transpose={"input": lambda g, indices, padding_idx: _embedding_again(g, indices, padding_idx)},
@@ -90,7 +93,9 @@ _embedding_transpose = linear(
 
 def _embedding_again(g: Any, indices: Any, padding_idx: int) -> Any:
     rows = _embedding_op(g, indices, -1)
-    return rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
+    return (
+        rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
+    )
 
 
 def _renormalize(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
@@ -111,7 +116,8 @@ def _row(padding_idx: int | None, n: int) -> int:
         return -1
     if not -n <= padding_idx < n:
         raise AssertionError(
-            f"Padding_idx must be within num_embeddings\nIt is {padding_idx}, the table has {n} rows."
+            f"Padding_idx must be within num_embeddings\nIt is {padding_idx}, the table has {n} "
+            "rows."
         )
     return padding_idx % n
 
@@ -154,7 +160,7 @@ _embedding_scaled = linear(
     method=False,
     doc="`embedding` whose gradient is the mean, not the sum, over the uses of a row.",
 )
-_embedding_scaled_transpose = constant(
+_embedding_scaled_transpose: Any = constant(
     "_embedding_scaled_transpose(input, indices, padding_idx: plain, n: plain)",
     _embedding_scaled_grad,
     method=False,
@@ -202,21 +208,25 @@ def embedding_bag(
         input, weight = weight, input
     if not weight.is_floating_point():
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
-            f"Float, Double; but got torch.{weight.dtype.scalar_name}Tensor instead (while checking arguments for "
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            "Half, BFloat16, "
+            f"Float, Double; but got torch.{weight.dtype.scalar_name}Tensor instead (while "
+            "checking arguments for "
             "embedding_bag)"
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            "for mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                "of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
         n, length = input.shape
@@ -233,10 +243,13 @@ def embedding_bag(
         if include_last_offset:
             starts = starts[:-1]
     else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
     if starts.size and starts[0] != 0:
         raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            "position 0. "
             f"However, got {starts[0]}"
         )
     rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
@@ -287,7 +300,8 @@ def _one_hot(indices: Array, n: int) -> Array:
         n = int(indices.max()) + 1
     elif indices.max() >= n:
         raise RuntimeError(
-            f"Class values must be smaller than num_classes.\nThe largest is {indices.max()}, num_classes is {n}."
+            f"Class values must be smaller than num_classes.\nThe largest is {indices.max()}, "
+            f"num_classes is {n}."
         )
     out = np.zeros((*indices.shape, n), np.int64)
     np.put_along_axis(out, indices[..., None], 1, -1)

@@ -1,8 +1,11 @@
 """Products of matrices and vectors.
 
-`matmul` is the product of everything: the others check their arguments and call its forward. Products of float32 and float64
-go to the native kernels (`_core.kernels`), which find BLAS; what those decline comes to `_product` below, the definition on
-NumPy, which is also the one place that says what does not fit. `linear` is what nn.Linear runs: one op with a fused gradient.
+`matmul` is the product of everything: the others check their arguments and call its forward.
+Products of float32 and float64
+go to the native kernels (`_core.kernels`), which find BLAS; what those decline comes to `_product`
+below, the definition on
+NumPy, which is also the one place that says what does not fit. `linear` is what nn.Linear runs:
+one op with a fused gradient.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from ._arrays import (
     rounded,
     scalar_name,
     times,
+    warn_once,
     widened,
 )
 from ._kinds import bilinear, composite, general, variant
@@ -66,8 +70,7 @@ def _check_sizes(a: Array, b: Array) -> None:
     """torch's errors for arrays that matmul cannot multiply."""
     if a.ndim == 0 or b.ndim == 0:
         raise RuntimeError(
-            "both arguments to matmul need to be at least 1D, "
-            f"but they are {a.ndim}D and {b.ndim}D"
+            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
         )
     if a.ndim > 2 and b.ndim > 2:
         _check_stacks(a.shape[:-2], b.shape[:-2])
@@ -123,9 +126,7 @@ def _check_types(a: Array, b: Array) -> None:
                 f"but got {vector}, {matrix}, and {vector}"
             )
         if max(a.ndim, b.ndim) > 2 and b.ndim > 2:
-            raise RuntimeError(
-                f"expected scalar type {scalar_name(a)} but found {scalar_name(b)}"
-            )
+            raise RuntimeError(f"expected scalar type {scalar_name(a)} but found {scalar_name(b)}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}"
         )
@@ -183,7 +184,8 @@ def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
 
 
 def _matmul_backward(g: Array, input: Array, other: Array, needs: Any) -> Any:
-    """Both gradients of a product of two matrices; an argument that no needed gradient reads may be None."""
+    """Both gradients of a product of two matrices; an argument that no needed gradient reads may
+    be None."""
     if g.ndim != 2 or g.dtype.char not in "fd":
         return NotImplemented
     left, right = needs
@@ -206,7 +208,8 @@ def _matmul_op(name: str, node: str, **more: Any) -> Any:
         backward=(_matmul_backward, "g input other needs"),
         node=node,
         samples=matrices,
-        doc="The matrix product; stacks of matrices broadcast over their leading dimensions, vectors count as rows or columns.",
+        doc="The matrix product; stacks of matrices broadcast over their leading dimensions, "
+        "vectors count as rows or columns.",
         **more,
     )
 
@@ -368,13 +371,16 @@ def ger(input: Any, vec2: Any) -> Any:
 def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
     if a.ndim > len(shape):
         raise RuntimeError(
-            f"expand(torch.{scalar_name(a)}Tensor{{{listed(a.shape)}}}, size={listed(shape)}): the number of "
-            f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({a.ndim})"
+            f"expand(torch.{scalar_name(a)}Tensor{{{listed(a.shape)}}}, size={listed(shape)}): the "
+            "number of "
+            f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({a.ndim})"
         )
     for i in range(1, a.ndim + 1):
         if a.shape[-i] not in (1, shape[-i]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({shape[-i]}) must match the existing size ({a.shape[-i]}) at "
+                f"The expanded size of the tensor ({shape[-i]}) must match the existing size "
+                f"({a.shape[-i]}) at "
                 f"non-singleton dimension {len(shape) - i}.  Target sizes: {listed(shape)}.  "
                 f"Tensor sizes: {listed(a.shape)}"
             )
@@ -465,7 +471,10 @@ addmv = general(
         "vec": lambda g, mat, alpha: _times(matmul(mat.mH, g), _conj(alpha)),
     },
     in_place=True,
-    samples=lambda make: [(make(2), make(2, 3), make(3)), (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0})],
+    samples=lambda make: [
+        (make(2), make(2, 3), make(3)),
+        (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
+    ],
     doc="beta * input + alpha * (mat @ vec).",
 )
 
@@ -514,7 +523,9 @@ baddbmm = general(
         "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
     },
     in_place=True,
-    samples=lambda make: [(make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
+    samples=lambda make: [
+        (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
+    ],
     doc="beta * input + alpha * bmm(batch1, batch2).",
 )
 
@@ -550,15 +561,15 @@ addbmm = general(
 def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(
-            "both arguments to linear need to be at least 1D, "
-            f"but they are {x.ndim}D and {w.ndim}D"
+            f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
         )
     if bias is not None and w.ndim != 2:
         raise RuntimeError(f"mat2 must be a matrix, got {w.ndim}-D tensor")
     if bias is not None and not x.dtype == w.dtype == bias.dtype:
         other = bias if bias.dtype != w.dtype else x
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {scalar_name(other)} and {scalar_name(w)}"
+            f"self and mat2 must have the same dtype, but got {scalar_name(other)} and "
+            f"{scalar_name(w)}"
         )
     # The error speaks of the matrices that are multiplied: all rows of x, and w transposed.
     rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 and w.ndim == 2 else x
@@ -590,7 +601,8 @@ def _bias_sum(g: Array) -> Any:
 
 
 def _plain_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
-    grads = _linear_backward(g, x, w, *needs, False)
+    need_x, need_w = needs
+    grads = _linear_backward(g, x, w, need_x, need_w, False)
     return grads if grads is NotImplemented else grads[:2]
 
 
@@ -656,8 +668,7 @@ def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> An
     lead = input1.shape[:-1]
     if input1.ndim != input2.ndim:
         raise RuntimeError(
-            "bilinear(): input dimensions do not match: got "
-            f"{input1.ndim} and {input2.ndim}"
+            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
         )
     for i, (p, q) in enumerate(zip(lead, input2.shape[:-1], strict=True)):
         if p != q:
@@ -682,215 +693,3 @@ def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> An
 
 namespace("nn")["bilinear"] = namespace("nn").pop("bilinear_form")
 namespace("torch")["bilinear"] = namespace("nn")["bilinear"]
-
-# ---- products of several tensors
-
-
-@composite(method=False)
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """The sums of products over several dimensions: the last `dims` of a with the first of b, or pairs of lists."""
-    if isinstance(dims, _core.Tensor):
-        dims = dims.tolist() if dims.ndim else int(dims)
-    if isinstance(dims, (tuple, list)):
-        dims_a, dims_b = dims
-        dims_a = [dims_a] if isinstance(dims_a, int) else list(dims_a)
-        dims_b = [dims_b] if isinstance(dims_b, int) else list(dims_b)
-    else:
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(a.ndim, b.ndim):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
-    if len(dims_a) != len(dims_b):
-        raise RuntimeError("both dimension lists should have same length")
-    for i, (p, q) in enumerate(zip(dims_a, dims_b, strict=True)):
-        size_a, size_b = a.shape[p], b.shape[q]
-        if size_a == size_b:
-            continue
-        if size_b == 1:
-            a = a.sum(p, keepdim=True)
-        elif size_a == 1:
-            b = b.sum(q, keepdim=True)
-        else:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {size_a} in dim {dims_a[i]} "
-                f"and second has size {size_b} in dim {dims_b[i]}"
-            )
-    gone_a = [dim_in(d, a.ndim) for d in dims_a]
-    gone_b = [dim_in(d, b.ndim) for d in dims_b]
-    kept_a = [d for d in range(a.ndim) if d not in gone_a]
-    kept_b = [d for d in range(b.ndim) if d not in gone_b]
-    size = math.prod(a.shape[d] for d in gone_a)
-    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
-    rows = math.prod(a.shape[d] for d in kept_a)
-    columns = math.prod(b.shape[d] for d in kept_b)
-    left = a.permute(*kept_a, *gone_a).reshape(rows, size)
-    right = b.permute(*gone_b, *kept_b).reshape(size, columns)
-    return mm(left, right).reshape(shape)
-
-
-@composite
-def kron(input: Any, other: Any) -> Any:
-    """The Kronecker product: every element of input times all of other."""
-    n = max(input.ndim, other.ndim)
-    p = (1,) * (n - input.ndim) + tuple(input.shape)
-    q = (1,) * (n - other.ndim) + tuple(other.shape)
-    left = input.reshape([s for size in p for s in (size, 1)])
-    right = other.reshape([s for size in q for s in (1, size)])
-    shape = [s * t for s, t in zip(p, q, strict=True)]
-    return OPS["_unsafe_view"].function(left * right, shape)
-
-
-def _cross(a: Array, b: Array, dim: int) -> Array:
-    if a.ndim != b.ndim:
-        raise RuntimeError(
-            "linalg.cross: inputs must have the same number of dimensions.\n"
-            f"They are {a.ndim} and {b.ndim}."
-        )
-    dim = dim_in(dim, a.ndim)
-    if a.shape[dim] != 3 or b.shape[dim] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
-        )
-    kind = common_type(a, b)
-    refuse("cross", np.empty(0, kind), "b")
-    x = np.moveaxis(widened(a), dim, 0)
-    y = np.moveaxis(widened(b), dim, 0)
-    parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
-    return np.ascontiguousarray(np.stack(parts, axis=dim).astype(kind, copy=False))
-
-
-linalg_cross = bilinear(
-    "_linalg_cross(input, other, *, dim=-1)",
-    _cross,
-    transpose={
-        "input": lambda g, other, dim: linalg_cross(other.conj(), g, dim=dim),
-        "other": lambda g, input, dim: linalg_cross(g, input.conj(), dim=dim),
-    },
-    node="LinalgCrossBackward0",
-    method=False,
-    samples=lambda make: [(make(2, 3), make(2, 3)), (make(3, 2), make(3, 1), {"dim": 0})],
-    doc="The vector product along a dimension of size 3.",
-)
-namespace("linalg")["cross"] = linalg_cross
-
-
-@composite
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product along `dim`; without it, along the first dimension of size 3."""
-    if dim is None:
-        dim = next((i for i, n in enumerate(input.shape) if n == 3), -1)
-        if dim < 0:
-            raise RuntimeError(
-                f"no dimension of size 3 in input\nIts shape is {listed(input.shape)}."
-            )
-    return linalg_cross(input, other, dim=dim)
-
-
-def _trace(a: Array) -> Any:
-    if a.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {a.ndim}")
-    if a.dtype == np.bool_:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    total = widened(a).diagonal().sum(dtype=np.int64 if a.dtype.kind in "iu" else None)
-    return np.asarray(total) if a.dtype.kind in "iu" else rounded(np.asarray(total), a)
-
-
-def _times_identity(g: Array, shape: Any) -> Array:
-    out = np.zeros(shape, g.dtype)
-    np.fill_diagonal(out, g)
-    return out
-
-
-trace = linear_kind(
-    "trace(input)",
-    _trace,
-    transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
-    samples=lambda make: [(make(3, 3),), (make(2, 4),)],
-    doc="The sum of a matrix's diagonal.",
-)
-_trace_transpose = linear_kind(
-    "_trace_transpose(input, shape: plain)",
-    _times_identity,
-    transpose={"input": lambda g: trace(g)},
-    method=False,
-    samples=lambda make: [(make(), (2, 3))],
-    doc="The identity matrix of a shape, times a number.",
-)
-
-
-def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each run of a product of matrices so that it takes the fewest multiplications."""
-    n = len(sizes) - 1
-    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
-    split: dict[tuple[int, int], int] = {}
-    for length in range(2, n + 1):
-        for i in range(n - length + 1):
-            j = i + length - 1
-            cost[i, j], split[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
-                for k in range(i, j)
-            )
-    return split
-
-
-@composite(where="linalg", method=False)
-def multi_dot(tensors: Any) -> Any:
-    """The product of several matrices in the cheapest order; the first and the last may be vectors."""
-    tensors = list(tensors)
-    if len(tensors) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    first, last = tensors[0], tensors[-1]
-    for i, t in enumerate(tensors):
-        ends = i in (0, len(tensors) - 1)
-        if not (t.ndim == 2 or (ends and t.ndim == 1)):
-            where = f"tensor {i} must be 2D" if not ends else f"tensor {i} must be 1D or 2D"
-            raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
-    shapes = [tuple(t.shape) for t in tensors]
-    if first.ndim == 1:
-        tensors[0], shapes[0] = first.unsqueeze(0), (1, first.shape[0])
-    if last.ndim == 1:
-        tensors[-1], shapes[-1] = last.unsqueeze(-1), (last.shape[0], 1)
-    for i in range(len(tensors) - 1):
-        if shapes[i][1] != shapes[i + 1][0]:
-            raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(shapes[i])} and "
-                f"{listed(shapes[i + 1])} cannot be multiplied"
-            )
-    split = _best_order([s[0] for s in shapes] + [shapes[-1][1]])
-
-    def product(i: int, j: int) -> Any:
-        if i == j:
-            return tensors[i]
-        k = split[i, j]
-        return mm(product(i, k), product(k + 1, j))
-
-    end = len(tensors) - 1
-    k = split[0, end]
-    result = viewed_product(product(0, k), product(k + 1, end))
-    if last.ndim == 1:
-        result = result.squeeze(-1)
-    return result.squeeze(0) if first.ndim == 1 else result
-
-
-@composite(method=False)
-def chain_matmul(*matrices: Any) -> Any:
-    """The product of several matrices in the cheapest order."""
-    if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
-        matrices = tuple(matrices[0])
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
-
-
-@composite(where="linalg", method=False)
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
-    """The inner products of vectors along a dimension; x is conjugated."""
-    if x._array.dtype.kind in "biu":
-        raise RuntimeError(
-            "linalg.vecdot: Expected a floating point or complex tensor as input. "
-            f"Got {x.dtype.scalar_name}"
-        )
-    return (x.conj() * y).sum(dim)
-
-
-# torch.linalg's names of the same functions.
-namespace("linalg")["matmul"] = matmul

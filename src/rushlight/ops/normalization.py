@@ -1,7 +1,9 @@
 """Normalisation: batch, layer, group, instance, root-mean-square and local response.
 
-`_native_layer_norm` and `_native_batch_norm` compute a layer in one call and have fused gradients; their rules say the same in
-terms of other functions, from the input alone, so that they can be differentiated again. Group and instance normalisation are
+`_native_layer_norm` and `_native_batch_norm` compute a layer in one call and have fused gradients;
+their rules say the same in
+terms of other functions, from the input alone, so that they can be differentiated again. Group and
+instance normalisation are
 the same two in other shapes.
 """
 
@@ -87,7 +89,8 @@ _native_layer_norm = general(
         (make(2, 3, 4), 2, make(3, 4), None),
         (make(3, 4), 1),
     ],
-    doc="Layer normalisation over the last n dimensions: the result, the means, one over the deviations.",
+    doc="Layer normalisation over the last n dimensions: the result, the means, one over the "
+    "deviations.",
 )
 
 
@@ -99,7 +102,8 @@ def _check_normalized(input: Any, shape: Any, weight: Any, bias: Any) -> None:
     n = len(shape)
     if not n:
         raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, "
             "but got normalized_shape = []"
         )
     for name, part in (("weight", weight), ("bias", bias)):
@@ -144,16 +148,16 @@ def _torch_layer_norm(
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def native_layer_norm(
-    input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
-) -> Any:
+def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """`layer_norm` with the means and one over the deviations."""
     _check_normalized(input, normalized_shape, weight, bias)
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
 @composite(where="nn", method=False)
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
     """input over the root of the mean of its squares over the last dimensions, times weight."""
     n = len(normalized_shape)
     if input.ndim < n or tuple(input.shape[input.ndim - n :]) != tuple(normalized_shape):
@@ -274,7 +278,8 @@ def _batch_norm_weight(
 
 
 _native_batch_norm = general(
-    "_native_batch_norm(input, weight: Tensor = None, bias: Tensor = None, running_mean: Tensor = None, "
+    "_native_batch_norm(input, weight: Tensor = None, bias: Tensor = None, running_mean: Tensor = "
+    "None, "
     "running_var: Tensor = None, training=False, momentum=0.1, eps=1e-05)",
     _batch_norm,
     vjp={
@@ -290,8 +295,12 @@ _native_batch_norm = general(
     node="NativeBatchNormBackward0",
     method=False,
     first_only=True,
-    samples=lambda make: [(make(4, 3), make(3), make(3), None, None, True), (make(2, 3, 2, 2), None, None, None, None, True)],
-    doc="Batch normalisation: the result, the means, one over the deviations. Training moves the running statistics.",
+    samples=lambda make: [
+        (make(4, 3), make(3), make(3), None, None, True),
+        (make(2, 3, 2, 2), None, None, None, None, True),
+    ],
+    doc="Batch normalisation: the result, the means, one over the deviations. Training moves the "
+    "running statistics.",
 )
 
 
@@ -322,7 +331,8 @@ def batch_norm(
     momentum: float | None = 0.1,
     eps: float = 1e-05,
 ) -> Any:
-    """Mean 0 and variance 1 over all but the channels, then weight and bias; training measures and moves the running statistics."""
+    """Mean 0 and variance 1 over all but the channels, then weight and bias; training measures and
+    moves the running statistics."""
     if training:
         size = input.size()
         if input.ndim > 1 and input.numel() == size[1] * 1 and input.numel():
@@ -365,9 +375,7 @@ def _torch_batch_norm(
 # ---- group and instance norm
 
 
-def _group_norm(
-    x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float
-) -> Any:
+def _group_norm(x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float) -> Any:
     refuse("GroupNormKernelImpl", x, "biuc")
     n = x.shape[0]
     rows = np.ascontiguousarray(widened(x)).reshape(n * groups, -1)
@@ -387,11 +395,14 @@ def _grouped(t: Any, groups: int) -> Any:
 def _group_norm_input(g: Any, input: Any, groups: int, weight: Any, eps: float) -> Any:
     if weight is not None:
         g = g * _per_channel(weight, input.ndim)
-    return _standard_vjp(_grouped(g, groups), _grouped(input, groups), (1,), eps).reshape(input.shape)
+    return _standard_vjp(_grouped(g, groups), _grouped(input, groups), (1,), eps).reshape(
+        input.shape
+    )
 
 
 _native_group_norm = general(
-    "_native_group_norm(input, groups: plain, weight: Tensor = None, bias: Tensor = None, eps=1e-05)",
+    "_native_group_norm(input, groups: plain, weight: Tensor = None, bias: Tensor = None, "
+    "eps=1e-05)",
     _group_norm,
     vjp={
         "input": _group_norm_input,
@@ -419,13 +430,15 @@ def group_norm(
         )
     if num_groups <= 0 or input.shape[1] % num_groups:
         raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            "shape "
             f"{listed(input.shape)} and num_groups={num_groups}"
         )
     for name, part in (("weight", weight), ("bias", bias)):
         if part is not None and tuple(part.shape) != (input.shape[1],):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                "but got "
                 f"{name} of shape {listed(part.shape)} and input of shape {listed(input.shape)}"
             )
     size = math.prod(input.shape[2:]) * input.shape[1] // num_groups
@@ -511,9 +524,7 @@ def local_response_norm(
     else:
         shape = input.shape
         folded = squares.reshape(shape[0], 1, shape[1], shape[2], -1)
-        mean = nn["avg_pool3d"](
-            nn["pad"](folded, (0, 0, 0, 0, *border)), (size, 1, 1), stride=1
-        )
+        mean = nn["avg_pool3d"](nn["pad"](folded, (0, 0, 0, 0, *border)), (size, 1, 1), stride=1)
     mean = mean.squeeze(1).reshape(input.shape)
     return input / (mean * alpha + k).pow(beta)
 

@@ -9,7 +9,17 @@ import numpy as np
 
 from .. import _core
 from ..dtypes import from_numpy_dtype
-from ._arrays import Array, common_type, dim_in, is_half, listed, refuse, rounded, scalar_name, widened
+from ._arrays import (
+    Array,
+    common_type,
+    dim_in,
+    is_half,
+    listed,
+    refuse,
+    rounded,
+    scalar_name,
+    widened,
+)
 from ._kinds import composite, general
 from ._op import namespace
 
@@ -36,7 +46,8 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 def _check_floating(name: str, a: Array) -> None:
     if a.dtype.kind in "biu":
         raise RuntimeError(
-            f"linalg.{name}: Expected a floating point or complex tensor as input. Got {scalar_name(a)}\n"
+            f"linalg.{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(a)}\n"
             "Convert first: `x.float()`."
         )
 
@@ -55,7 +66,8 @@ def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any
         count = math.prod(a.shape[d] for d in dims)
         if not count and (ord == -_INF or ord == _INF or ord < 0):
             raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {_order(ord)} norm on an empty tensor because the operation "
+                f"linalg.vector_norm cannot compute the {_order(ord)} norm on an empty tensor "
+                "because the operation "
                 "does not have an identity"
             )
     with np.errstate(all="ignore"):
@@ -196,7 +208,7 @@ def matrix_norm(
     return result.squeeze(max(rows, columns)).squeeze(min(rows, columns))
 
 
-@composite(where="linalg", method=False, name="norm")
+@composite(method=False)
 def _linalg_norm(
     A: Any,
     ord: Any = None,
@@ -211,12 +223,12 @@ def _linalg_norm(
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
         if len(dims) not in (1, 2) and ord is not None:
             raise RuntimeError(
-                "linalg.norm: If dim is specified, it must be of length 1 or 2. "
-                f"Got {listed(dims)}"
+                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {listed(dims)}"
             )
     elif ord is not None and A.ndim not in (1, 2):
         raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.ndim}D."
         )
     if ord is not None and (
         (dim is not None and not isinstance(dim, int) and len(dim) == 2)
@@ -230,6 +242,9 @@ def _linalg_norm(
             )
         result = _vector_norm_op(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
     return result if out is None else out.copy_(result)
+
+
+namespace("linalg")["norm"] = _linalg_norm
 
 
 @composite
@@ -290,8 +305,11 @@ def pairwise_distance(
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
-    if dtype.kind in "biu":
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {from_numpy_dtype(dtype).scalar_name}")
+    if dtype.kind in "biuc":
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet common dtype is "
+            f"{from_numpy_dtype(dtype).scalar_name}"
+        )
     if x1.shape != x2.shape:
         shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
         x1, x2 = x1.expand(shape), x2.expand(shape)

@@ -1,7 +1,9 @@
 """Pooling over windows of one to three dimensions: maxima, averages, and their adaptive forms.
 
-Maximum pooling picks elements: it gives their flat places in each plane too, and its gradient is a scatter to them, whose own
-transpose is the gather from them. Average pooling is linear. Two dimensions of float32 and float64 run on native kernels; one
+Maximum pooling picks elements: it gives their flat places in each plane too, and its gradient is a
+scatter to them, whose own
+transpose is the gather from them. Average pooling is linear. Two dimensions of float32 and float64
+run on native kernels; one
 dimension is run as two; the rest is defined on NumPy through windows.
 """
 
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, listed, refuse, rounded, widened
+from ._arrays import Array, dim_in, listed, refuse, rounded, widened
 from ._kinds import composite, general, linear
 from ._op import namespace
 
@@ -26,7 +28,8 @@ _Ints = tuple[int, ...]
 
 
 def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
-    """The number of windows along a dimension of size n; the last must start inside it or its left border."""
+    """The number of windows along a dimension of size n; the last must start inside it or its left
+    border."""
     span = n + 2 * p - d * (k - 1) - 1
     out = -(-span // s) + 1 if ceil_mode else span // s + 1
     return out - 1 if ceil_mode and (out - 1) * s >= n + p else out
@@ -35,20 +38,23 @@ def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
 def _outputs(
     x: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
 ) -> list[int]:
-    return [
-        _pooled(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)
-    ]
+    return [_pooled(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)]
 
 
 def _slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...]:
     """Where element `at` of every window lies in the padded planes."""
     return (
         ...,
-        *(slice(i * e, i * e + t * (n - 1) + 1, t) for i, e, t, n in zip(at, d, s, out, strict=True)),
+        *(
+            slice(i * e, i * e + t * (n - 1) + 1, t)
+            for i, e, t, n in zip(at, d, s, out, strict=True)
+        ),
     )
 
 
-def _bordered(x: Array, out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, fill: Any) -> Array:
+def _bordered(
+    x: Array, out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, fill: Any
+) -> Array:
     """The planes with all that any window reaches, `fill` outside."""
     n = len(k)
     reach = [
@@ -69,7 +75,8 @@ def _lowest(a: Array) -> Any:
 
 
 def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
-    """The definition: the first largest element of each window (a NaN wins) and its place in the plane."""
+    """The definition: the first largest element of each window (a NaN wins) and its place in the
+    plane."""
     n = len(k)
     size = x.shape[-n:]
     out = _outputs(x.shape, k, s, p, d, ceil_mode)
@@ -93,9 +100,7 @@ def _max_pool(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool)
     if len(k) == 2:
         result = _kernels.max_pool2d(x, k, s, p, d, ceil_mode)
     elif len(k) == 1:
-        result = _kernels.max_pool2d(
-            x[..., None, :], (1, *k), (1, *s), (0, *p), (1, *d), ceil_mode
-        )
+        result = _kernels.max_pool2d(x[..., None, :], (1, *k), (1, *s), (0, *p), (1, *d), ceil_mode)
         if result is not NotImplemented:
             result = (result[0].squeeze(-2).copy(), result[1].squeeze(-2).copy())
     else:
@@ -117,7 +122,9 @@ def _scatter(g: Array, indices: Array, shape: Any, n: int) -> Array:
     wide = widened(g)
     out = np.zeros((rows, size), wide.dtype)
     if g.size:
-        np.add.at(out, (np.arange(rows)[:, None], indices.reshape(rows, -1)), wide.reshape(rows, -1))
+        np.add.at(
+            out, (np.arange(rows)[:, None], indices.reshape(rows, -1)), wide.reshape(rows, -1)
+        )
     return rounded(out.reshape(shape), g)
 
 
@@ -136,13 +143,11 @@ _pool_scatter = linear(
     method=False,
     doc="The transpose of picking elements by their places in a plane.",
 )
-_pool_gather = linear(
+_pool_gather: Any = linear(
     "_pool_gather(input, indices, n: plain)",
     _gather,
     transpose={
-        "input": lambda g, indices, input_shape, n: _pool_scatter(
-            g, indices, tuple(input_shape), n
-        )
+        "input": lambda g, indices, input_shape, n: _pool_scatter(g, indices, tuple(input_shape), n)
     },
     node="MaxUnpoolBackward0",
     method=False,
@@ -155,11 +160,10 @@ def _max_pool_op(n: int, node: str) -> Any:
         return _scatter(g, indices, tuple(shape), n)
 
     return general(
-        f"_max_pool{n}d(input, kernel_size: plain, stride: plain, padding: plain, dilation: plain, ceil_mode: plain)",
+        f"_max_pool{n}d(input, kernel_size: plain, stride: plain, padding: plain, dilation: plain, "
+        "ceil_mode: plain)",
         _max_pool,
-        vjp={
-            "input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)
-        },
+        vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
         backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
         node=node,
         method=False,
@@ -188,7 +192,10 @@ def _each(value: Any, name: str, what: str, n: int) -> _Ints:
     if len(values) == 1:
         return values * n
     if len(values) != n:
-        number = {1: "a single int, or a tuple of one int", 2: "a single int, or a tuple of two ints"}
+        number = {
+            1: "a single int, or a tuple of one int",
+            2: "a single int, or a tuple of two ints",
+        }
         raise RuntimeError(
             f"{name}: {what} must either be "
             + number.get(n, "a single int, or a tuple of three ints")
@@ -200,7 +207,8 @@ def _check_input(name: str, input: Any, n: int) -> None:
     if input.ndim not in (n + 1, n + 2) or 0 in input.shape[-n - 1 :]:
         if n == 1:
             raise RuntimeError(
-                f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+                f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
+                "input, "
                 f"but got:{listed(input.shape)}"
             )
         if input.ndim not in (n + 1, n + 2):
@@ -209,7 +217,8 @@ def _check_input(name: str, input: Any, n: int) -> None:
                 f"{name} got {listed(input.shape)}."
             )
         raise RuntimeError(
-            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            "input, "
             f"but got:{listed(input.shape)}"
         )
 
@@ -244,14 +253,15 @@ def _check_window(
         before = "x".join(str(v) for v in (channels, *shape[-n:]))
         after = "x".join(str(v) for v in (channels, *out))
         raise RuntimeError(
-            f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small"
+            f"Given input size: ({before}). Calculated output size: ({after}). Output size is too "
+            "small"
         )
 
 
 def _max_pool_of(n: int) -> None:
     name = f"max_pool{n}d"
     op = _max_pools[n]
-    kernel, kinds = ("max_pool1d_impl", "biuc") if n == 1 else (name, "bc")
+    kernel = name if n > 1 else "max_pool2d"
 
     def with_indices(
         input: Any,
@@ -263,12 +273,16 @@ def _max_pool_of(n: int) -> None:
         return_indices: bool = True,
     ) -> Any:
         k = _each(kernel_size, name, "kernel_size", n)
-        s = k if stride is None or stride == () or stride == [] else _each(stride, name, "stride", n)
+        s = (
+            k
+            if stride is None or stride == () or stride == []
+            else _each(stride, name, "stride", n)
+        )
         p = _each(padding, name, "padding", n)
         d = _each(dilation, name, "dilation", n)
         _check_input(name, input, n)
         _check_window(input.shape, k, s, p, d, ceil_mode, name)
-        refuse(kernel, input._array, kinds)
+        refuse(kernel, input._array, "bc")
         return op(input, k, s, p, d, ceil_mode)
 
     def pool(
@@ -280,6 +294,9 @@ def _max_pool_of(n: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
+        if n == 1 and not return_indices:
+            # Where no indices are asked for, torch has a kernel of its own, for fewer types.
+            refuse("max_pool1d_impl", input._array, "biuc")
         pair = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
 
@@ -313,15 +330,15 @@ def _unpool(n: int) -> None:
         s = k if stride is None else _each(stride, name, "stride", n)
         p = _each(padding, name, "padding", n)
         size = [
-            (m - 1) * t + e - 2 * b
-            for m, t, e, b in zip(input.shape[-n:], s, k, p, strict=True)
+            (m - 1) * t + e - 2 * b for m, t, e, b in zip(input.shape[-n:], s, k, p, strict=True)
         ]
         if output_size is not None:
             size = list(output_size)[-n:]
         shape = (*input.shape[:-n], *size)
         if indices.shape != input.shape:
             raise RuntimeError(
-                f"Expected shape of indices to be same as that of the input tensor ({listed(input.shape)}) "
+                "Expected shape of indices to be same as that of the input tensor "
+                f"({listed(input.shape)}) "
                 f"but got indices tensor with shape: {listed(indices.shape)}"
             )
         return _pool_unpool(input, indices, shape, n)
@@ -360,7 +377,9 @@ for _n in (1, 2, 3):
 # ---- average
 
 
-def _counts(size: Sequence[int], k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool) -> Array:
+def _counts(
+    size: Sequence[int], k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool
+) -> Array:
     """How many elements each window counts."""
     one = (1,) * len(k)
     total: Any = 1
@@ -430,9 +449,7 @@ def _avg_pool_back(
     return rounded(np.ascontiguousarray(full[(..., *inner)]), g)
 
 
-_AVERAGE = (
-    "kernel_size: plain, stride: plain, padding: plain, ceil_mode: plain, include: plain, divisor: plain"
-)
+_AVERAGE = "kernel_size: plain, stride: plain, padding: plain, ceil_mode: plain, include: plain, divisor: plain"
 
 
 def _avg_pool_op(n: int) -> tuple[Any, Any]:
@@ -440,18 +457,28 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
         f"_avg_pool{n}d(input, {_AVERAGE})",
         _avg_pool,
         transpose={
-            "input": lambda g, input_shape, kernel_size, stride, padding, ceil_mode, include, divisor: back(
-                g, tuple(input_shape), kernel_size, stride, padding, ceil_mode, include, divisor
+            "input": lambda g, input_shape, kernel_size, stride, padding, ceil_mode, include, divisor: (
+                back(
+                    g, tuple(input_shape), kernel_size, stride, padding, ceil_mode, include, divisor
+                )
             )
         },
         node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [
-            (make(2, *(5, 4, 3)[:n]), (2, 2, 2)[:n], (2, 1, 1)[:n], (1, 0, 0)[:n], True, False, None)
+            (
+                make(2, *(5, 4, 3)[:n]),
+                (2, 2, 2)[:n],
+                (2, 1, 1)[:n],
+                (1, 0, 0)[:n],
+                True,
+                False,
+                None,
+            )
         ],
         doc=f"The means of windows of {n} dimension(s).",
     )
-    back = linear(
+    back: Any = linear(
         f"_avg_pool{n}d_transpose(input, shape: plain, {_AVERAGE})",
         _avg_pool_back,
         transpose={
@@ -485,18 +512,21 @@ def _avg_pool_of(n: int) -> None:
         if input.ndim not in (n + 1, n + 2):
             if n == 1:
                 raise RuntimeError(
-                    f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument "
+                    f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for "
+                    "argument "
                     "#1 'self' (while checking arguments for avg_pool1d)"
                 )
             if input.ndim <= n:
-                input.shape[-n - 1]  # raises: torch asks for the size of the channels
-                raise IndexError(
-                    f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], "
-                    f"but got {-n - 1})"
-                )
-            raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {listed(input.shape)}")
+                dim_in(-n - 1, input.ndim)  # raises: torch asks for the number of channels
+            raise RuntimeError(
+                f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {listed(input.shape)}"
+            )
         k = _each(kernel_size, name, "kernel_size", n)
-        s = k if stride is None or stride == () or stride == [] else _each(stride, name, "stride", n)
+        s = (
+            k
+            if stride is None or stride == () or stride == []
+            else _each(stride, name, "stride", n)
+        )
         p = _each(padding, name, "padding", n)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
@@ -566,157 +596,3 @@ def _lp_pool(n: int, input: Any, p: float, kernel_size: Any, stride: Any, ceil_m
     average = namespace("nn")[f"avg_pool{n}d"]
     mean = average(input.pow(p), k, stride, 0, ceil_mode)
     return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / p)
-
-
-# ---- adaptive: as many windows as asked for
-
-
-def _cuts(n: int, out: int) -> tuple[Array, Array]:
-    """Where the windows along a dimension start and end."""
-    i = np.arange(out)
-    return i * n // max(out, 1), -(-((i + 1) * n) // max(out, 1))
-
-
-def _adaptive_avg(x: Array, out: _Ints) -> Array:
-    n = len(out)
-    wide = widened(x)
-    for axis, m in zip(range(x.ndim - n, x.ndim), out, strict=True):
-        start, end = _cuts(x.shape[axis], m)
-        parts = [
-            wide.take(range(a, b), axis).sum(axis, keepdims=True)
-            / wide.dtype.type(b - a)
-            for a, b in zip(start, end, strict=True)
-        ]
-        wide = np.concatenate(parts, axis) if parts else wide.take([], axis)
-    return rounded(np.ascontiguousarray(wide), x)
-
-
-def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
-    n = len(size)
-    wide = widened(g)
-    for axis, m in zip(range(g.ndim - n, g.ndim), size, strict=True):
-        start, end = _cuts(m, g.shape[axis])
-        shape = list(wide.shape)
-        shape[axis] = m
-        full = np.zeros(shape, wide.dtype)
-        for i, (a, b) in enumerate(zip(start, end, strict=True)):
-            at = [slice(None)] * g.ndim
-            at[axis] = slice(a, b)
-            full[tuple(at)] += wide.take([i], axis) / wide.dtype.type(b - a)
-        wide = full
-    return rounded(wide, g)
-
-
-def _adaptive_avg_op(n: int) -> Any:
-    forward = linear(
-        f"_adaptive_avg_pool{n}d(input, output_size: plain)",
-        _adaptive_avg,
-        transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
-        node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
-        method=False,
-        samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
-        doc="The means of as many windows as asked for.",
-    )
-    back = linear(
-        f"_adaptive_avg_pool{n}d_transpose(input, output_size: plain)",
-        _adaptive_avg_back,
-        transpose={"input": lambda g, input_shape: forward(g, tuple(input_shape[-n:]))},
-        node=f"AdaptiveAvgPool{max(n, 2)}DBackwardBackward0",
-        method=False,
-        doc="The transpose of adaptive average pooling.",
-    )
-    return forward
-
-
-def _adaptive_max(x: Array, out: _Ints) -> Any:
-    n = len(out)
-    size = x.shape[-n:]
-    cuts = [list(zip(*_cuts(m, o), strict=True)) for m, o in zip(size, out, strict=True)]
-    values = np.empty((*x.shape[:-n], *out), x.dtype)
-    places = np.empty(values.shape, np.int64)
-    numbers = np.arange(math.prod(size)).reshape(size)
-    wide = widened(x)
-    for at in itertools.product(*(range(m) for m in out)):
-        window = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
-        rows = wide[(..., *window)].reshape(*x.shape[:-n], -1)
-        best = rows.argmax(-1)
-        values[(..., *at)] = np.take_along_axis(rows, best[..., None], -1)[..., 0]
-        places[(..., *at)] = numbers[window].reshape(-1)[best]
-    return values, places
-
-
-def _adaptive_max_op(n: int) -> Any:
-    return general(
-        f"_adaptive_max_pool{n}d(input, output_size: plain)",
-        _adaptive_max,
-        vjp={
-            "input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)
-        },
-        node=f"AdaptiveMaxPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
-        method=False,
-        first_only=True,
-        samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
-        doc="The largest elements of as many windows as asked for, and their places.",
-    )
-
-
-def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) -> _Ints:
-    if input.ndim not in (n + 1, n + 2):
-        raise RuntimeError(
-            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}"
-        )
-    if isinstance(output_size, int):
-        wanted = (output_size,) * n
-    else:
-        wanted = tuple(output_size)
-        if len(wanted) == 1:
-            wanted = wanted * n
-        if len(wanted) != n:
-            raise RuntimeError(f"{name}: output_size must be {n}")
-        wanted = tuple(
-            size if v is None else int(v) for v, size in zip(wanted, input.shape[-n:], strict=True)
-        )
-    if min(wanted) < 0:
-        raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 "
-            f"but received {{{', '.join(map(str, wanted))}}}"
-        )
-    return wanted
-
-
-def _adaptive_of(n: int) -> None:
-    average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
-    avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
-
-    def avg(input: Any, output_size: Any) -> Any:
-        wanted = _target_size(avg_name, input, output_size, n, "")
-        if n > 1 and all(v == 1 for v in wanted):
-            return input.mean(tuple(range(-n, 0)), keepdim=True)
-        refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
-        return average(input, wanted)
-
-    def maximum(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-        wanted = _target_size(max_name, input, output_size, n, ":")
-        refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
-        pair = largest(input, wanted)
-        return pair if return_indices else pair[0]
-
-    def with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
-        return maximum(input, output_size, True)
-
-    for f, name, doc in (
-        (avg, avg_name, f"The means of windows of {n} dimension(s) that cut the input into output_size parts."),
-        (maximum, max_name, f"The largest elements of windows of {n} dimension(s) that cut the input into parts."),
-        (with_indices, f"{max_name}_with_indices", "Largest elements and their places."),
-    ):
-        f.__name__ = f.__qualname__ = name
-        f.__doc__ = doc
-        composite(f, where="nn", method=False)
-    if n == 1:
-        namespace("torch").update({avg_name: avg, max_name: with_indices})
-
-
-for _n in (1, 2, 3):
-    _adaptive_of(_n)
-
-__all__ = ["lp_pool1d", "lp_pool2d"]

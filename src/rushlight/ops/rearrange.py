@@ -470,6 +470,11 @@ def _stacked(name: str, join: Any, doc: str) -> None:
             )
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
+        for i, x in enumerate(tensors):
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
+                )
         pieces, dim = join(tensors)
         return cat(pieces, dim) if out is None else cat(pieces, dim, out=out)
 

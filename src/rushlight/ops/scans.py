@@ -302,6 +302,9 @@ bincount: Any = general(
     _bincount,
     vjp={"weights": _no_gradient},
     out=False,
-    samples=lambda make: [(make(6, kind="int"),), (make(6, kind="int"), make(6), 5)],
+    samples=lambda make: [
+        (make(6, kind="int"),),
+        (make(6, kind="int"), make(6, kind="float64"), 5),
+    ],
     doc="How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs.",
 )

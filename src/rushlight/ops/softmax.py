@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, default_float, dim_in, is_half, refuse, rounded, widened
+from ._arrays import Array, dim_in, is_half, refuse, rounded, widened
 from ._kinds import composite, general, variant
 from ._op import namespace
 from ._samples import Make, Samples
@@ -17,7 +17,8 @@ _kernels = _core.kernels
 
 
 def _shifted(a: Array, dim: int) -> Array:
-    """a less its largest element along dim, where that is finite: exponentials then do not overflow."""
+    """a less its largest element along dim, where that is finite: exponentials then do not
+    overflow."""
     if a.shape[dim] == 0:
         return a
     top = a.max(dim, keepdims=True)
@@ -69,6 +70,14 @@ def _log_softmax_back(g: Array, out: Array, dim: int) -> Any:
     return result
 
 
+def _softmax_rule(g: Any, out: Any, dim: int) -> Any:
+    return out * (g - (g * out).sum(dim, keepdim=True))
+
+
+def _log_softmax_rule(g: Any, out: Any, dim: int) -> Any:
+    return g - out.exp() * g.sum(dim, keepdim=True)
+
+
 def _along(make: Make) -> Samples:
     return [(make(2, 3), 1), (make(2, 3), 0), (make(2, 3, 2), 1), (make(4), -1), (make(), 0)]
 
@@ -76,9 +85,7 @@ def _along(make: Make) -> Samples:
 softmax = general(
     "softmax(input, dim: plain, dtype=None)",
     _softmax,
-    vjp={
-        "input": lambda g, out, dim: out * (g - (g * out).sum(dim, keepdim=True)),
-    },
+    vjp={"input": _softmax_rule},
     backward=(_softmax_back, "g out dim"),
     samples=_along,
     doc="exp(input), divided by its sum along dim.",
@@ -86,99 +93,38 @@ softmax = general(
 log_softmax = general(
     "log_softmax(input, dim: plain, dtype=None)",
     _log_softmax,
-    vjp={"input": lambda g, out, dim: g - out.exp() * g.sum(dim, keepdim=True)},
+    vjp={"input": _log_softmax_rule},
     backward=(_log_softmax_back, "g out dim"),
     samples=_along,
     doc="The logarithm of softmax, exact where softmax is small.",
 )
 
 
-def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Any:
-    if a.dtype.kind in "biu":
-        a = a.astype(default_float())
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    if a.size:
-        result = _kernels.logsumexp(a, dims, keepdim)
-        if result is not NotImplemented:
-            return result
-    dims = tuple(sorted({dim_in(d, a.ndim) for d in dims})) if a.ndim else ()
-    x = widened(a)
-    with np.errstate(all="ignore"):
-        if a.size:
-            top = x.real.max(dims, keepdims=True)
-            top = np.where(np.isfinite(top), top, 0)
-            total = np.log(np.exp(x - top).sum(dims, keepdims=True)) + top
-        else:
-            total = np.log(x.sum(dims, keepdims=True))
-    if not keepdim:
-        total = total.squeeze(dims)
-    return rounded(np.asarray(total), a)
-
-
-def _kept(t: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
-    """A reduced tensor with the reduced dimensions back, of size 1."""
-    if keepdim or not input_shape:
-        return t
-    n = len(input_shape)
-    dims = {d % n for d in ((dim,) if isinstance(dim, int) else dim)}
-    return t.reshape([1 if i in dims else s for i, s in enumerate(input_shape)])
-
-
-logsumexp = general(
-    "logsumexp(input, dim: plain, keepdim=False)",
-    _logsumexp,
-    vjp={
-        "input": lambda g, input, out, dim, keepdim, input_shape: (
-            _kept(g, dim, keepdim, input_shape)
-            * (input - _finite(_kept(out, dim, keepdim, input_shape))).exp()
-        )
-    },
-    samples=lambda make: [
-        (make(2, 3), 1),
-        (make(2, 3), 0, True),
-        (make(2, 3, 2), (0, 2)),
-        (make(3), -1),
-    ],
-    doc="The logarithm of the sum of exponentials along dim.",
-)
-
-
-def _finite(out: Any) -> Any:
-    # exp(-inf - -inf) would be nan where every element is -inf; the gradient there is 0.
-    return out.masked_fill(out == float("-inf"), 0.0)
-
-
 # ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
 
-for _op, _forward in ((softmax, _softmax), (log_softmax, _log_softmax)):
-    _name = _op.__name__
-
-    def _converted(a: Array, dim: int, dtype: Any, _forward: Any = _forward) -> Any:
-        return _forward(a.astype(dtype.numpy), dim)
-
-    _rule = (
-        (lambda g, out, dim: out * (g - (g * out).sum(dim, keepdim=True)))
-        if _op is softmax
-        else (lambda g, out, dim: g - out.exp() * g.sum(dim, keepdim=True))
-    )
-    variant(
-        _op,
-        "dtype",
-        "given",
-        general(
-            f"_{_name}_as(input, dim: plain, dtype=None)",
-            _converted,
-            vjp={"input": _rule},
-            node="SoftmaxBackward0" if _op is softmax else "LogSoftmaxBackward0",
-            method=False,
-            doc=f"`{_name}` of the tensor converted to a dtype.",
-        ),
-    )
+_softmax_as = general(
+    "_softmax_as(input, dim: plain, dtype=None)",
+    lambda a, dim, dtype: _softmax(a.astype(dtype.numpy), dim),
+    vjp={"input": _softmax_rule},
+    node="SoftmaxBackward0",
+    method=False,
+    doc="`softmax` of the tensor converted to a dtype.",
+)
+_log_softmax_as = general(
+    "_log_softmax_as(input, dim: plain, dtype=None)",
+    lambda a, dim, dtype: _log_softmax(a.astype(dtype.numpy), dim),
+    vjp={"input": _log_softmax_rule},
+    node="LogSoftmaxBackward0",
+    method=False,
+    doc="`log_softmax` of the tensor converted to a dtype.",
+)
+variant(softmax, "dtype", "given", _softmax_as)
+variant(log_softmax, "dtype", "given", _log_softmax_as)
 
 # ---- torch.nn.functional's forms
 
 _nn = namespace("nn")
-namespace("special").update(softmax=softmax, log_softmax=log_softmax, logsumexp=logsumexp)
+namespace("special").update(softmax=softmax, log_softmax=log_softmax)
 
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
@@ -217,10 +163,12 @@ def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
-    """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's gradient."""
+    """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's
+    gradient."""
     if not logits.is_floating_point():
         raise RuntimeError(
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
+            "Exponential distribution is a continuous probability distribution. dtype must be a "
+            "floating point "
             f"but you specified {logits.dtype.scalar_name}"
         )
     noise = -(logits.detach().clone().exponential_().log())
@@ -232,4 +180,4 @@ def gumbel_softmax(
     return one - soft.detach() + soft
 
 
-__all__ = ["gumbel_softmax", "log_softmax", "logsumexp", "softmax", "softmin"]
+__all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]

@@ -211,7 +211,7 @@ def _zeta_by_order(input: Any) -> Any:
     )
 
 
-zeta = _special(
+zeta: Any = _special(
     "zeta(input: Operand, other)",
     _zeta,
     {

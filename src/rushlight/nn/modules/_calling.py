@@ -315,7 +315,7 @@ def _identity() -> Any:
     global _identity_function
     if _identity_function is None:
 
-        class BackwardHookFunction(rl.autograd.Function):  # type: ignore[misc]
+        class BackwardHookFunction(rl.autograd.Function):
             @staticmethod
             def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
                 ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])

@@ -1,0 +1,261 @@
+"""Anomaly mode: where the first bad value came from.
+
+While it is on, each node keeps the place where its call was written (`node.metadata["traceback_"]`), every
+gradient that a rule gives is looked at for NaN, and an error inside backward is preceded by a warning that
+shows the place. Beyond what PyTorch checks, `check_inf=True` looks for infinities too and `check_forward=True`
+looks at the results of the calls themselves: the first operation that made a bad value is named, with its
+line and what its arguments were.
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_detect_anomaly",
+]
+
+_ANOMALY = 1  # Observed::kAnomaly
+_Tensor = _core.Tensor
+
+
+class _State:
+    """One for the process, as in PyTorch."""
+
+    enabled = False
+    check_nan = True
+    check_inf = False
+    check_forward = False
+
+    def values(self) -> tuple[bool, bool, bool, bool]:
+        return self.enabled, self.check_nan, self.check_inf, self.check_forward
+
+    def set(self, enabled: bool, check_nan: bool, check_inf: bool, check_forward: bool) -> None:
+        self.enabled, self.check_nan = bool(enabled), bool(check_nan)
+        self.check_inf, self.check_forward = bool(check_inf), bool(check_forward)
+        others = _core.observe(0) & ~_ANOMALY
+        _core.observe(others | (_ANOMALY if enabled else 0))
+
+
+_state = _State()
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return _state.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for NaN in gradients."""
+    return _state.check_nan
+
+
+class set_detect_anomaly:
+    """Turn anomaly mode on or off: as a function at once, as a context manager until its end.
+
+    check_nan: raise where a gradient becomes NaN. check_inf: where it becomes infinite, too. check_forward:
+    look at the results of operations as they are computed.
+    """
+
+    def __init__(
+        self,
+        mode: bool,
+        check_nan: bool = True,
+        *,
+        check_inf: bool = False,
+        check_forward: bool = False,
+    ) -> None:
+        self.prev = _state.values()
+        _state.set(mode, check_nan, check_inf, check_forward)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        _state.set(*self.prev)
+
+
+class detect_anomaly:
+    """Inside the block, a backward that makes NaN raises, and says which call of forward is behind it.
+
+    >>> import rushlight as torch
+    >>> with torch.autograd.detect_anomaly(check_forward=True):
+    ...     y = torch.log(torch.tensor([-1.0], requires_grad=True))
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'log' returned nan values in its 0th output. ...
+    """
+
+    def __init__(
+        self, check_nan: bool = True, *, check_inf: bool = False, check_forward: bool = False
+    ) -> None:
+        self.prev = _state.values()
+        self.check_nan, self.check_inf, self.check_forward = check_nan, check_inf, check_forward
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only "
+            "be enabled for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self.prev = _state.values()
+        _state.set(True, self.check_nan, self.check_inf, self.check_forward)
+
+    def __exit__(self, *exc: object) -> None:
+        _state.set(*self.prev)
+
+
+# ---- what the core reports
+
+
+def _place() -> list[str]:
+    """The calling program's stack, without the library's own frames at its end."""
+    frames = traceback.extract_stack()
+    here = __file__.rpartition("autograd")[0]
+    while frames and frames[-1].filename.startswith(here):
+        frames.pop()
+    return traceback.format_list(frames)
+
+
+def note_place(node: Any) -> None:
+    """Keep in a new node where it was made, and which node's backward made it."""
+    if not _state.enabled:
+        return
+    node.metadata["traceback_"] = _place()
+    parent = _core.current_node()
+    if parent is not None:
+        node.metadata["parent_"] = parent
+
+
+def _bad(tensor: Any) -> tuple[str, Any] | None:
+    """What is wrong with a tensor's values, and where: ("nan", mask)."""
+    if not isinstance(tensor, _Tensor) or tensor.dtype.category < 2:
+        return None
+    array = tensor._array
+    if array.dtype.kind not in "fc":  # bfloat16
+        array = array.astype(np.float32)
+    for wanted, name, test in (
+        (_state.check_nan, "nan", np.isnan),
+        (_state.check_inf, "inf", np.isinf),
+    ):
+        if wanted:
+            mask = test(array)
+            if mask.any():
+                return name, mask
+    return None
+
+
+def _where(mask: Any) -> str:
+    count = int(mask.sum())
+    at = tuple(int(i) for i in np.argwhere(mask)[0])
+    which = f" first at index {at}" if at else ""
+    return f"{count} of {mask.size} elements,{which}" if at else f"{count} of {mask.size} elements"
+
+
+def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
+    from . import profiler
+
+    profiler.note_node(node, start, stop)
+    if not _state.enabled or not (_state.check_nan or _state.check_inf):
+        return
+    for i, g in enumerate(gradients):
+        bad = _bad(g)
+        if bad is None:
+            continue
+        node_failed(node)
+        kind, mask = bad
+        raise RuntimeError(
+            f"Function '{node.name()}' returned {kind} values in its {i}th output. "
+            f"({_where(mask)}; gradient of shape {tuple(g.shape)}.)"
+        )
+
+
+def node_failed(node: Any) -> None:
+    """Warn with the place where the node's call was made, and those of the backwards it came from."""
+    name, metadata = node.name(), node.metadata
+    lines = metadata.get("traceback_")
+    if lines is None:
+        text = (
+            f"Error detected in {name}. No forward pass information available. Enable detect anomaly "
+            "during forward pass for more information."
+        )
+    else:
+        text = (
+            f"Error detected in {name}. Traceback of forward call that caused the error:\n"
+            + "".join(lines)
+        )
+    warnings.warn(text, UserWarning, stacklevel=2)
+    parent = metadata.get("parent_")
+    while parent is not None:
+        name, metadata = parent.name(), parent.metadata
+        lines = metadata.get("traceback_")
+        if lines is None:
+            text = (
+                f"\n\nPrevious calculation was induced by {name}. No forward pass information "
+                "available. Enable detect anomaly during forward pass for more information."
+            )
+        else:
+            text = (
+                f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that "
+                "induced the previous calculation:\n" + "".join(lines)
+            )
+        warnings.warn(text, UserWarning, stacklevel=2)
+        parent = metadata.get("parent_")
+
+
+def _flat(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: int) -> None:
+    from . import profiler
+
+    profiler.note_op(op, arguments, start, stop)
+    if not (_state.enabled and _state.check_forward):
+        return
+    name = op.__name__
+    if name.startswith(("empty", "new_empty")):
+        return
+    for i, out in enumerate(_flat(result)):
+        bad = _bad(out)
+        if bad is None:
+            continue
+        kind, mask = bad
+        told = []
+        for parameter, given in zip(op.params, arguments, strict=True):
+            for value in _flat(given):
+                if isinstance(value, _Tensor) and not name.endswith("_"):
+                    array = np.asarray(value.detach()._array)
+                    low, high = (
+                        (array.min(), array.max())
+                        if array.size and array.dtype.kind in "fiu"
+                        else ("?", "?")
+                    )
+                    also = "" if _bad(value) is None else f", itself with {_bad(value)[0]}"  # type: ignore[index]
+                    told.append(
+                        f"{parameter}: shape {tuple(value.shape)}, from {low} to {high}{also}"
+                    )
+        raise RuntimeError(
+            f"Function '{name}' returned {kind} values in its {i}th output. In the forward pass: "
+            f"{_where(mask)}. Arguments: {'; '.join(told) or 'none'}. Called at:\n{''.join(_place()[-1:])}"
+        )
+
+
+_core.register(
+    callbacks={
+        "op_ran": _op_ran,
+        "node_made": note_place,
+        "node_ran": _node_ran,
+        "node_failed": node_failed,
+    }
+)

@@ -1,0 +1,325 @@
+"""How long each operation takes: `profile`, `record_function`, and a table of averages.
+
+The core reports every call with its start and end while a `profile` is active (native/core/observe.cpp) and
+nothing otherwise. An event's children are the events that ran inside it; "self" time is without them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .. import _core
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
+
+_TIMES = 2  # Observed::kTimes
+_Tensor = _core.Tensor
+_active: list[profile] = []
+
+
+class FunctionEvent:
+    """One call: its name, when it ran (microseconds), on which thread, with which shapes."""
+
+    count = 1
+
+    def __init__(self, name: str, start: int, stop: int, thread: int, shapes: list[Any]) -> None:
+        self.name = self.key = name
+        self.start_ns, self.stop_ns = start, stop
+        self.thread, self.input_shapes = thread, shapes
+        self.cpu_parent: FunctionEvent | None = None
+        self.cpu_children: list[FunctionEvent] = []
+
+    @property
+    def cpu_time_total(self) -> float:
+        """Microseconds, with the events inside."""
+        return (self.stop_ns - self.start_ns) / 1000
+
+    cpu_time = cpu_time_total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds, without the events inside."""
+        return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children)
+
+    def __repr__(self) -> str:
+        return f"<FunctionEvent {self.name} cpu_time={_time(self.cpu_time_total)} thread={self.thread}>"
+
+
+class FunctionEventAvg:
+    """All events of one name together."""
+
+    def __init__(self, key: str) -> None:
+        self.key, self.count = key, 0
+        self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.input_shapes: Any = None
+
+    def add(self, event: FunctionEvent) -> None:
+        """Count one more event."""
+        self.count += 1
+        self.cpu_time_total += event.cpu_time_total
+        self.self_cpu_time_total += event.self_cpu_time_total
+
+    @property
+    def cpu_time(self) -> float:
+        """Microseconds a call."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={_time(self.self_cpu_time_total)} "
+            f"cpu_time={_time(self.cpu_time)} >"
+        )
+
+
+def _time(us: float) -> str:
+    if us >= 1e6:
+        return f"{us / 1e6:.3f}s"
+    if us >= 1e3:
+        return f"{us / 1e3:.3f}ms"
+    return f"{us:.3f}us"
+
+
+class EventList(list[Any]):
+    """Events, or averages of events, and their table."""
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum of all self times, in microseconds."""
+        return sum(e.self_cpu_time_total for e in self)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events as one."""
+        total = FunctionEventAvg("Total")
+        for e in self:
+            total.add(e)
+        return total
+
+    def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
+        """One entry for each name (and input shapes, when asked for)."""
+        found: dict[Any, FunctionEventAvg] = {}
+        for e in self:
+            key = (e.name, str(e.input_shapes)) if group_by_input_shape else e.name
+            if key not in found:
+                found[key] = FunctionEventAvg(e.name)
+                found[key].input_shapes = e.input_shapes if group_by_input_shape else None
+            found[key].add(e)
+        return EventList(found.values())
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        **options: Any,
+    ) -> str:
+        """The events as text, sorted by an attribute such as "self_cpu_time_total" or "count"."""
+        rows: list[Any] = list(self)
+        if top_level_events_only:
+            rows = [e for e in rows if getattr(e, "cpu_parent", None) is None]
+        if sort_by is not None:
+            rows.sort(key=lambda e: getattr(e, sort_by), reverse=True)
+        total = sum(e.self_cpu_time_total for e in rows) or 1.0
+        everything = sum(e.cpu_time_total for e in rows if getattr(e, "cpu_parent", None) is None)
+        everything = everything if rows and isinstance(rows[0], FunctionEvent) else total
+        titles = [
+            "Name",
+            "Self CPU %",
+            "Self CPU",
+            "CPU total %",
+            "CPU total",
+            "CPU time avg",
+            "# of Calls",
+        ]
+        lines = [
+            [
+                e.key
+                if len(e.key) <= max_name_column_width
+                else e.key[: max_name_column_width - 3] + "...",
+                f"{100 * e.self_cpu_time_total / total:.2f}%",
+                _time(e.self_cpu_time_total),
+                f"{100 * e.cpu_time_total / (everything or 1.0):.2f}%",
+                _time(e.cpu_time_total),
+                _time(e.cpu_time),
+                str(e.count),
+            ]
+            for e in rows[: row_limit if row_limit >= 0 else None]
+        ]
+        if any(e.input_shapes for e in rows):
+            titles.append("Input Shapes")
+            for line, e in zip(lines, rows, strict=False):
+                line.append(str(e.input_shapes or [])[:max_shapes_column_width])
+        widths = [max(len(r[i]) for r in [titles, *lines]) for i in range(len(titles))]
+        rule = "  ".join("-" * w for w in widths)
+        text = [*([header] if header else []), rule]
+        text += ["  ".join(c.rjust(w) for c, w in zip(titles, widths, strict=True)), rule]
+        text += ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in lines]
+        return "\n".join(
+            [*text, rule, f"Self CPU time total: {_time(self.self_cpu_time_total)}", ""]
+        )
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events as a trace that chrome://tracing and Perfetto show."""
+        trace = [
+            {
+                "name": e.name,
+                "ph": "X",
+                "ts": e.start_ns / 1000,
+                "dur": e.cpu_time_total,
+                "tid": e.thread,
+                "pid": "CPU functions",
+                "args": {},
+            }
+            for e in self
+        ]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def _arrange(events: list[FunctionEvent]) -> EventList:
+    """Order by start and find each event's parent: the innermost of its thread that contains it."""
+    ordered = sorted(events, key=lambda e: (e.start_ns, -e.stop_ns))
+    stacks: dict[int, list[FunctionEvent]] = {}
+    for e in ordered:
+        stack = stacks.setdefault(e.thread, [])
+        while stack and stack[-1].stop_ns < e.stop_ns:
+            stack.pop()
+        if stack:
+            e.cpu_parent = stack[-1]
+            stack[-1].cpu_children.append(e)
+        stack.append(e)
+    return EventList(ordered)
+
+
+class profile:
+    """Inside the block, every operation is timed.
+
+    >>> import rushlight as torch
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     y = torch.ones(3).sin().sum()
+    >>> sorted(e.key for e in prof.key_averages())
+    ['aten::ones', 'aten::sin', 'aten::sum']
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        record_shapes: bool = False,
+        use_cpu: bool = True,
+        **options: Any,
+    ) -> None:
+        self.enabled, self.record_shapes = enabled, record_shapes
+        self._found: list[FunctionEvent] = []
+        self.function_events: EventList | None = None
+        self.entered = False
+
+    def __enter__(self) -> profile:
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        if self.enabled:
+            _active.append(self)
+            _core.observe(_core.observe(0) | _TIMES)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if not self.enabled:
+            return
+        _active.remove(self)
+        if not _active:
+            _core.observe(_core.observe(0) & ~_TIMES)
+        self.function_events = _arrange(self._found)
+
+    def _events(self) -> EventList:
+        if self.function_events is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self.function_events
+
+    def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
+        """One entry for each operation."""
+        return self._events().key_averages(group_by_input_shape)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events as one."""
+        return self._events().total_average()
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """The events, one line each."""
+        return self._events().table(*args, **kwargs)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write a trace file for chrome://tracing or Perfetto."""
+        self._events().export_chrome_trace(path)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time spent in operations, in microseconds."""
+        return self._events().self_cpu_time_total
+
+    def __repr__(self) -> str:
+        return (
+            "<unfinished torch.autograd.profile>"
+            if self.function_events is None
+            else repr(self._events())
+        )
+
+    def __str__(self) -> str:
+        return repr(self) if self.function_events is None else str(self._events())
+
+
+class record_function:
+    """A named range in the profile: a context manager or a decorator."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+
+    def __enter__(self) -> record_function:
+        self._start = time.monotonic_ns()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _note(self.name, self._start, time.monotonic_ns(), ())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name, self.args):
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+# ---- what the core reports
+
+
+def _note(name: str, start: int, stop: int, arguments: tuple[Any, ...]) -> None:
+    thread = threading.get_ident()
+    for p in _active:
+        shapes = (
+            [list(a.shape) for a in arguments if isinstance(a, _Tensor)] if p.record_shapes else []
+        )
+        p._found.append(FunctionEvent(name, start, stop, thread, shapes))
+
+
+def note_op(op: Any, arguments: tuple[Any, ...], start: int, stop: int) -> None:
+    """One call of an op."""
+    if _active:
+        _note("aten::" + op.__name__, start, stop, arguments)
+
+
+def note_node(node: Any, start: int, stop: int) -> None:
+    """One rule that the engine ran."""
+    if _active:
+        _note("autograd::engine::evaluate_function: " + node.name(), start, stop, ())

@@ -1,0 +1,274 @@
+"""Functions of matrices made of factorisations: rank, pseudo-inverse, least squares, powers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..return_types import named
+from ._arrays import Array, common_type, listed, scalar_name, warn_once
+from ._kinds import composite, general
+from ._op import namespace
+from .linalg import matmul, multiply
+
+_linalg = namespace("linalg")
+_torch = namespace("torch")
+
+
+# ---- of the singular values
+
+
+@composite(where="linalg", method=False)
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition number: a norm of A times that of its inverse."""
+    if p is None or p in (2, -2):
+        s = svdvals(A)
+        return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
+    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inv(A), p)
+
+
+def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
+    largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
+    eps = np.finfo(s.dtype).eps
+    relative = max(shape[-2:]) * eps if rtol is None and atol is None else (rtol or 0.0)
+    return np.maximum(atol or 0.0, relative * largest)
+
+
+def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    _check("matrix_rank", a)
+    s = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1))
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, _core.Tensor) else value
+
+
+@composite(where="linalg", method=False)
+def matrix_rank(
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """The number of singular values above a threshold."""
+    rank = _matrix_rank(A._array, _plain(tol), _plain(atol), _plain(rtol), hermitian)
+    return _core.wrap(rank.astype(np.int64))
+
+
+def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    if a.ndim < 2 or a.dtype.kind in "biu" or a.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"linalg.pinv({scalar_name(a)}{{{listed(a.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
+    if rcond is not None:
+        rtol = rcond
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    keep = s > _threshold(s, a.shape, atol, rtol)
+    with np.errstate(divide="ignore"):
+        inverse = np.where(keep, 1 / s, 0).astype(s.dtype)
+    return np.ascontiguousarray(
+        multiply(vh.swapaxes(-1, -2).conj() * inverse[..., None, :], u.swapaxes(-1, -2).conj())
+    )
+
+
+def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
+    # The derivative of the pseudo-inverse at constant rank.
+    p, gh = out, g.mH
+    ph = p.mH
+    result = -matmul(ph, matmul(g, ph))
+    left = matmul(gh, p)  # rows of A
+    result = result + matmul(left - matmul(A, matmul(p, left)), ph).reshape(A.shape)
+    right = matmul(p, gh)
+    return result + matmul(ph, right - matmul(right, matmul(p, A).mH).reshape(right.shape))
+
+
+pinv = general(
+    "pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False)",
+    lambda a, rcond, atol, rtol, hermitian: _pinv(a, rcond, atol, rtol, hermitian),
+    vjp={"A": lambda g, A, out: _pinv_vjp(g, A, out)},
+    node="LinalgPinvBackward0",
+    where="linalg",
+    method=False,
+    samples=lambda make: [(make(4, 3),), (make(2, 3),)],
+    doc="The Moore-Penrose pseudo-inverse.",
+)
+
+
+@composite
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """The pseudo-inverse."""
+    return pinv(input, rcond)
+
+
+lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
+@composite(where="linalg", method=False)
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
+    """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
+    values."""
+    _check("lstsq", A._array)
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+    b = B.unsqueeze(-1) if vector else B
+    if A.shape[-2] != b.shape[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    m, n = A.shape[-2:]
+    x = matmul(pinv(A, rcond), b)
+    rank = matrix_rank(A)
+    empty = _core.wrap(np.empty(0, A.dtype.numpy))
+    residuals = empty
+    if driver not in (None, "gelsy") and m > n and bool((rank == n).all()):
+        rest = matmul(A, x) - b
+        residuals = (rest.abs() ** 2).sum(-2)
+    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty
+    if driver == "gels":
+        rank = _core.wrap(np.empty(0, np.int64))
+    return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
+
+
+# ---- powers and exponentials
+
+
+@composite(where="linalg", method=False)
+def matrix_power(A: Any, n: int) -> Any:
+    """A multiplied by itself n times; of its inverse for a negative n."""
+    _check_square("matrix_power", A)
+    if n == 0:
+        eye = np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.shape)
+        return _core.wrap(eye.copy())
+    if n < 0:
+        A, n = inv(A), -n
+    if n == 1:
+        return A.clone()
+    result, square = None, A
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    return result
+
+
+def _check_square(name: str, A: Any) -> None:
+    if A.ndim < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, "
+            f"but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+
+
+_torch["matrix_power"] = matrix_power
+_core.Tensor.matrix_power = matrix_power
+
+_PADE = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+
+
+def _matrix_exp(a: Array) -> Array:
+    """By scaling, a quotient of polynomials of degree 13, and squaring."""
+    _check("matrix_exp", a, square=True, halves=True)
+    if not a.size:
+        return a.copy()
+    wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+    size = float(np.abs(wide).sum(-2).max())
+    if not math.isfinite(size):
+        return np.full_like(a, np.nan)
+    halvings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
+    x = wide / 2.0**halvings
+    eye = np.eye(a.shape[-1])
+    b = _PADE
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x2 @ x4
+    odd = x @ (
+        x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye
+    )
+    even = (
+        x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
+    )
+    result = np.linalg.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        result = result @ result
+    return result.astype(a.dtype)
+
+
+def _matrix_exp_vjp(g: Any, A: Any) -> Any:
+    # The corner of the exponential of [[A^H, g], [0, A^H]] is the derivative along g.
+    n = A.shape[-1]
+    top = _cat([A.mH, g], -1)
+    bottom = _cat([g * 0, A.mH], -1)
+    return matrix_exp(_cat([top, bottom], -2)).narrow(-2, 0, n).narrow(-1, n, n)
+
+
+matrix_exp = general(
+    "matrix_exp(A)",
+    _matrix_exp,
+    vjp={"A": _matrix_exp_vjp},
+    node="LinalgMatrixExpBackward0",
+    where="linalg",
+    method=False,
+    samples=_some_squares,
+    doc="The exponential of square matrices.",
+)
+_torch["matrix_exp"] = matrix_exp
+_core.Tensor.matrix_exp = matrix_exp
+
+# ---- the rest
+
+
+@composite(where="linalg", method=False)
+def vander(x: Any, N: int | None = None) -> Any:
+    """The matrix of the powers 0 to N - 1 of each element."""
+    if x.dtype.itemsize == 2 and x.is_floating_point() or x.dtype.name == "bool":
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, "
+            f"but got {x.dtype.scalar_name}"
+        )
+    n = x.shape[-1] if N is None else N
+    powers = _core.wrap(np.arange(n).astype(x.dtype.numpy))
+    return x.unsqueeze(-1).pow(powers)
+
+
+@composite(where="linalg", method=False)
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of A for tensordot over its first `ind` dimensions."""
+    first, rest = A.shape[:ind], A.shape[ind:]
+    n = math.prod(rest)
+    if math.prod(first) != n:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            "prod(self.shape[:ind]), "
+            f"but got {n} != {math.prod(first)}"
+        )
+    return inv(A.reshape(n, n)).reshape(*rest, *first)
+
+
+@composite(where="linalg", method=False)
+def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """The X for which tensordot(A, X, X.ndim) = B."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    shape = A.shape[B.ndim :]
+    n = math.prod(shape)
+    return solve(A.reshape(n, n), B.reshape(n)).reshape(shape)
+
+
+@composite(method=False)
+def _linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+_linalg["diagonal"] = _linalg_diagonal

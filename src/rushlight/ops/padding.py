@@ -1,0 +1,298 @@
+"""Padding, and moving channels into space.
+
+Padding other than with a constant is a gather by index along each dimension. It shares with
+interpolation the idea of taps: every output is a weighted sum of a few inputs, so forward is a
+gather and its transpose a sum over runs of equal places (`_resampling` makes such a pair of ops).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array, listed, rounded, widened
+from ._kinds import composite, general, linear
+from ._op import namespace
+
+_Ints = tuple[int, ...]
+_nn = namespace("nn")
+
+# ---- taps: out[i] = sum over t of weights[t, i] * in[places[t, i]] along one dimension
+
+
+def _gathered(x: Array, places: Array, weights: Array | None, axis: int) -> Array:
+    out = None
+    for t in range(places.shape[0]):
+        part = np.take(x, places[t], axis)
+        if weights is not None:
+            shape = [1] * x.ndim
+            shape[axis] = -1
+            part = part * weights[t].astype(x.dtype).reshape(shape)
+        out = part if out is None else out + part
+    return np.ascontiguousarray(out)
+
+
+def _summed(g: Array, places: Array, weights: Array | None, axis: int, size: int) -> Array:
+    """The transpose: every gradient goes back to the places that it came from."""
+    shape = list(g.shape)
+    shape[axis] = size
+    out = np.zeros(shape, g.dtype)
+    for t in range(places.shape[0]):
+        part = g
+        if weights is not None:
+            wide = [1] * g.ndim
+            wide[axis] = -1
+            part = g * weights[t].astype(g.dtype).reshape(wide)
+        row = places[t]
+        order = np.argsort(row, kind="stable")
+        row = row[order]
+        if not row.size:
+            continue
+        starts = np.flatnonzero(np.concatenate(([True], row[1:] != row[:-1])))
+        sums = np.add.reduceat(np.take(part, order, axis), starts, axis)
+        at = [slice(None)] * g.ndim
+        at[axis] = row[starts]
+        out[tuple(at)] += sums
+    return out
+
+
+def _resample(x: Array, taps: Any) -> Array:
+    wide = widened(x)
+    for axis, (places, weights) in taps:
+        wide = _gathered(wide, places, weights, axis)
+    return rounded(np.ascontiguousarray(wide), x)
+
+
+def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
+    wide = widened(g)
+    for axis, (places, weights) in reversed(taps):
+        wide = _summed(wide, places, weights, axis, shape[axis])
+    return rounded(np.ascontiguousarray(wide), g)
+
+
+def _resampling(name: str, node: str) -> Any:
+    """A pair of ops, each the other's transpose, under torch's name of the node."""
+    op = linear(
+        f"{name}(input, taps: plain)",
+        _resample,
+        transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
+        node=node,
+        method=False,
+        doc="Weighted sums of a few inputs along dimensions.",
+    )
+    back: Any = linear(
+        f"{name}_transpose(input, taps: plain, shape: plain)",
+        _resample_back,
+        transpose={"input": lambda g, taps: op(g, taps)},
+        node=node.replace("Backward0", "BackwardBackward0"),
+        method=False,
+        doc="The transpose of weighted sums along dimensions.",
+    )
+    return op
+
+
+# ---- padding
+
+
+def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+    widths = [(0, 0)] * x.ndim
+    cut = [slice(None)] * x.ndim
+    for i in range(len(pad) // 2):
+        axis = x.ndim - 1 - i
+        before, after = pad[2 * i], pad[2 * i + 1]
+        widths[axis] = (max(before, 0), max(after, 0))
+        cut[axis] = slice(max(-before, 0), x.shape[axis] - max(-after, 0))
+    inner = x[tuple(cut)]
+    shape = [n + a + b for n, (a, b) in zip(inner.shape, widths, strict=True)]
+    if value:
+        out = np.empty(shape, x.dtype)
+        out[...] = np.asarray(value).astype(x.dtype)
+    else:
+        out = np.zeros(shape, x.dtype)
+    out[tuple(slice(a, a + n) for (a, _), n in zip(widths, inner.shape, strict=True))] = inner
+    return out
+
+
+constant_pad_nd: Any = general(
+    "constant_pad_nd(input, pad: plain, value=0)",
+    _constant_pad,
+    vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
+    method=False,
+    samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
+    doc="The tensor with a border of a constant; a negative width cuts.",
+)
+
+
+def _reflected(n: int, before: int, after: int) -> Array:
+    i = np.abs(np.arange(-before, n + after))
+    return np.where(i >= n, 2 * (n - 1) - i, i)
+
+
+def _replicated(n: int, before: int, after: int) -> Array:
+    return np.clip(np.arange(-before, n + after), 0, n - 1)
+
+
+def _wrapped(n: int, before: int, after: int) -> Array:
+    return np.arange(-before, n + after) % n
+
+
+_pads = {
+    (mode, n): _resampling(f"_{mode}_pad{n}d", f"{node}{n}DBackward0" if node else "CopySlices")
+    for mode, node in (
+        ("reflect", "ReflectionPad"),
+        ("replicate", "ReplicationPad"),
+        ("circular", ""),
+    )
+    for n in (1, 2, 3)
+}
+_PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+
+
+def _border(input: Any, pad: _Ints, mode: str) -> Any:
+    n = len(pad) // 2
+    if input.ndim not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    taps = []
+    for i in range(n):
+        axis = input.ndim - 1 - i
+        before, after = pad[2 * i], pad[2 * i + 1]
+        size = input.shape[axis]
+        if mode == "reflect" and (before >= size or after >= size):
+            raise RuntimeError(
+                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input "
+                "dimension, but got: "
+                f"padding ({before}, {after}) at dimension {axis} of input {listed(input.shape)}"
+            )
+        if mode == "circular" and (before > size or after > size):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        places = _PLACES[mode](size, max(before, 0), max(after, 0))
+        places = places[max(-before, 0) : places.size - max(-after, 0)]
+        taps.append((axis, (places[None], None)))
+    return _pads[mode, n](input, tuple(taps))
+
+
+@composite(where="nn", method=False)
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """A border around the last dimensions: widths (last before, last after, the one before it,
+    ...)."""
+    widths = tuple(int(p) for p in pad)
+    if len(widths) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(widths) > 2 * input.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            "padding length "
+            f"{len(widths)} and input of dimension {input.ndim}"
+        )
+    if mode == "constant":
+        for i in range(len(widths) // 2):
+            size = input.shape[input.ndim - 1 - i]
+            left = size + min(widths[2 * i], 0) + min(widths[2 * i + 1], 0)
+            if left < 0:
+                raise RuntimeError("narrow(): length must be non-negative.")
+        return constant_pad_nd(input, widths, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in _PLACES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return _border(input, widths, mode)
+
+
+# ---- channels into space
+
+
+def _shuffle(x: Array, r: int) -> Array:
+    *lead, c, h, w = x.shape
+    n = len(lead)
+    t = x.reshape(*lead, c // (r * r), r, r, h, w)
+    t = t.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return np.ascontiguousarray(t).reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def _unshuffle(x: Array, r: int) -> Array:
+    *lead, c, h, w = x.shape
+    n = len(lead)
+    t = x.reshape(*lead, c, h // r, r, w // r, r)
+    t = t.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return np.ascontiguousarray(t).reshape(*lead, c * r * r, h // r, w // r)
+
+
+_pixel_shuffle = linear(
+    "_pixel_shuffle(input, r: plain)",
+    _shuffle,
+    transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
+    method=False,
+    samples=lambda make: [(make(1, 4, 2, 3), 2)],
+    doc="Channels as the pixels of r by r blocks.",
+)
+_pixel_unshuffle: Any = linear(
+    "_pixel_unshuffle(input, r: plain)",
+    _unshuffle,
+    transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
+    method=False,
+    samples=lambda make: [(make(1, 2, 4, 2), 2)],
+    doc="The pixels of r by r blocks as channels.",
+)
+
+
+@composite(method=False)
+def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    if input.shape[-3] % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            "of upscale_factor, "
+            f"but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
+        )
+    return _pixel_shuffle(input, r)
+
+
+@composite(method=False)
+def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+    """The inverse of `pixel_shuffle`."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    *_, h, w = input.shape
+    for name, size in (("height", h), ("width", w)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
+                f"but input.size({-2 if name == 'height' else -1})={size} is not divisible by {r}"
+            )
+    return _pixel_unshuffle(input, r)
+
+
+@composite(method=False)
+def channel_shuffle(input: Any, groups: int) -> Any:
+    """The channels dealt out from groups, one of each in turn."""
+    n, c = input.shape[:2]
+    if c % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
+    rest = input.shape[2:]
+    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
+
+
+_nn.update(
+    pixel_shuffle=pixel_shuffle, pixel_unshuffle=pixel_unshuffle, channel_shuffle=channel_shuffle
+)
