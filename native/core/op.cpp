@@ -363,11 +363,16 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
 // After a failed call: where an argument has a type that the function does not take, the error says so in torch's words, with
 // the name and the position that the program used (ops/_arguments.py). Any other error stays as it is.
 void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_AttributeError)) return;
+  const bool variable = Py_TYPE(function) == OpType && reinterpret_cast<Op*>(function)->has_var_args;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_AttributeError) &&
+      !(variable && PyErr_ExceptionMatches(PyExc_RuntimeError))) {
+    return;
+  }
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* f = callback("explain");
-  Ref given(f ? PyTuple_New(n) : nullptr);
+  Ref said(f ? value ? PyObject_Str(value) : PyUnicode_FromString("") : nullptr);
+  Ref given(said ? PyTuple_New(n) : nullptr);
   Ref named(given ? PyDict_New() : nullptr);
   bool ready = given && named;
   for (Py_ssize_t i = 0; ready && i < n; ++i) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(args[i]));
@@ -377,8 +382,8 @@ void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t 
   }
   Ref text;
   if (ready) {
-    PyObject* arguments[] = {function, method ? Py_True : Py_False, given.get(), named.get()};
-    text = Ref(PyObject_Vectorcall(f, arguments, 4, nullptr));
+    PyObject* arguments[] = {function, method ? Py_True : Py_False, given.get(), named.get(), said.get()};
+    text = Ref(PyObject_Vectorcall(f, arguments, 5, nullptr));
   }
   if (!text || text.get() == Py_None) {
     PyErr_Clear();

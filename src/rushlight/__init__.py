@@ -15,7 +15,7 @@ from ._version import __version__ as __version__
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
 _nn = _base._nn
 
-from . import autograd, nn, optim, serialization, utils  # noqa: E402
+from . import autograd, func, nn, optim, serialization, utils  # noqa: E402
 from .serialization import load, save  # noqa: E402
 from .torch_alias import install_as_torch  # noqa: E402
 

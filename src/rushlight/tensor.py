@@ -55,7 +55,7 @@ def _complex(self: Any) -> complex:
 
 
 def _contains(self: Any, element: Any) -> bool:
-    if isinstance(element, Tensor) or isinstance(element, (int, float, complex, bool)):
+    if isinstance(element, (Tensor, int, float, complex)):
         return bool((self == element).any())
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."

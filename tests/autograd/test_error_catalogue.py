@@ -134,7 +134,7 @@ def _(t):
 def _(t):
     y = leaf(t).exp()
     y.sum().backward()
-    y.grad_fn._saved_result
+    _ = y.grad_fn._saved_result
 
 
 # ---- in-place and views
@@ -594,7 +594,7 @@ def _(t):
 def _(t):
     with t.inference_mode():
         x = t.ones(3)
-    x._version
+    _ = x._version
 
 
 @error(
@@ -625,7 +625,7 @@ def _(t):
     with t.inference_mode():
         v = x.view(3)
     x.mul_(2)
-    v.grad_fn
+    _ = v.grad_fn
 
 
 # ---- custom functions
@@ -884,9 +884,12 @@ def _(t):
 
 @error("hooks", RuntimeError, "not here")
 def _(t):
-    with t.autograd.graph.disable_saved_tensors_hooks("not here"):
-        with t.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
-            pass
+    graph = t.autograd.graph
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        graph.saved_tensors_hooks(lambda x: x, lambda x: x),
+    ):
+        pass
 
 
 @error("E65", ValueError, "Expects mode to be one of ('all', 'any') but got foo")
@@ -896,9 +899,9 @@ def _(t):
 
 @error("hooks", RuntimeError, "allow_mutation_on_saved_tensors contexts cannot be nested")
 def _(t):
-    with t.autograd.graph.allow_mutation_on_saved_tensors():
-        with t.autograd.graph.allow_mutation_on_saved_tensors():
-            pass
+    graph = t.autograd.graph
+    with graph.allow_mutation_on_saved_tensors(), graph.allow_mutation_on_saved_tensors():
+        pass
 
 
 @error(
@@ -1404,7 +1407,7 @@ for _kind, _text, _run in EVERYDAY:
     "github.com/pytorch/pytorch/pull/30531 for more information.",
 )
 def _(t):
-    (leaf(t) * 2).grad
+    _ = (leaf(t) * 2).grad
 
 
 @warning(

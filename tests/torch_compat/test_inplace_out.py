@@ -6,10 +6,10 @@ from compat import cases, check
 UNARY = """
 abs acos asin atan ceil cos cosh erf exp expm1 floor frac log log10 log1p log2 neg reciprocal round
 rsqrt sgn sigmoid sign sin sinh sqrt square tan tanh trunc relu logical_not nan_to_num
-""".split()  # noqa: SIM905
+""".split()
 BINARY = """
 add sub mul div eq ne lt le gt ge logical_and logical_or atan2 fmod remainder
-""".split()  # noqa: SIM905
+""".split()
 
 LINES = [f"prob.{name}_()    # mix" for name in UNARY]
 LINES += [f"o = prob.clone(); o.{name}_(); o    # f" for name in UNARY]

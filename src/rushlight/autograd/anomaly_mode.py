@@ -1,10 +1,10 @@
 """Anomaly mode: where the first bad value came from.
 
-While it is on, each node keeps the place where its call was written (`node.metadata["traceback_"]`), every
-gradient that a rule gives is looked at for NaN, and an error inside backward is preceded by a warning that
-shows the place. Beyond what PyTorch checks, `check_inf=True` looks for infinities too and `check_forward=True`
-looks at the results of the calls themselves: the first operation that made a bad value is named, with its
-line and what its arguments were.
+While it is on, each node keeps the place where its call was written
+(`node.metadata["traceback_"]`), every gradient that a rule gives is looked at for NaN, and an error
+inside backward is preceded by a warning that shows the place. Beyond what PyTorch checks, `check_inf=True` looks for infinities too, and the results of
+the calls themselves are looked at: an error in backward also names the first operation of forward that made a
+bad value, with its line and what its arguments were. With `check_forward=True` that operation raises at once.
 """
 
 from __future__ import annotations
@@ -34,14 +34,19 @@ class _State:
     enabled = False
     check_nan = True
     check_inf = False
-    check_forward = False
+    check_forward: bool | None = None
+    first_bad: str | None = None  # the first bad result of a forward call, in words
 
-    def values(self) -> tuple[bool, bool, bool, bool]:
+    def values(self) -> tuple[bool, bool, bool, bool | None]:
         return self.enabled, self.check_nan, self.check_inf, self.check_forward
 
-    def set(self, enabled: bool, check_nan: bool, check_inf: bool, check_forward: bool) -> None:
+    def set(
+        self, enabled: bool, check_nan: bool, check_inf: bool, check_forward: bool | None
+    ) -> None:
+        if enabled and not self.enabled:
+            self.first_bad = None
         self.enabled, self.check_nan = bool(enabled), bool(check_nan)
-        self.check_inf, self.check_forward = bool(check_inf), bool(check_forward)
+        self.check_inf, self.check_forward = bool(check_inf), check_forward
         others = _core.observe(0) & ~_ANOMALY
         _core.observe(others | (_ANOMALY if enabled else 0))
 
@@ -62,8 +67,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 class set_detect_anomaly:
     """Turn anomaly mode on or off: as a function at once, as a context manager until its end.
 
-    check_nan: raise where a gradient becomes NaN. check_inf: where it becomes infinite, too. check_forward:
-    look at the results of operations as they are computed.
+    check_nan: raise where a gradient becomes NaN. check_inf: where it becomes infinite, too.
+    check_forward: look at the results of operations as they are computed.
     """
 
     def __init__(
@@ -72,7 +77,7 @@ class set_detect_anomaly:
         check_nan: bool = True,
         *,
         check_inf: bool = False,
-        check_forward: bool = False,
+        check_forward: bool | None = None,
     ) -> None:
         self.prev = _state.values()
         _state.set(mode, check_nan, check_inf, check_forward)
@@ -85,7 +90,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Inside the block, a backward that makes NaN raises, and says which call of forward is behind it.
+    """Inside the block, a backward that makes NaN raises,
+    and says which call of forward is behind it.
 
     >>> import rushlight as torch
     >>> with torch.autograd.detect_anomaly(check_forward=True):
@@ -96,13 +102,13 @@ class detect_anomaly:
     """
 
     def __init__(
-        self, check_nan: bool = True, *, check_inf: bool = False, check_forward: bool = False
+        self, check_nan: bool = True, *, check_inf: bool = False, check_forward: bool | None = None
     ) -> None:
         self.prev = _state.values()
         self.check_nan, self.check_inf, self.check_forward = check_nan, check_inf, check_forward
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only "
-            "be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
             UserWarning,
             stacklevel=2,
         )
@@ -177,17 +183,19 @@ def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> N
         raise RuntimeError(
             f"Function '{node.name()}' returned {kind} values in its {i}th output. "
             f"({_where(mask)}; gradient of shape {tuple(g.shape)}.)"
+            + (f" The first bad value of forward: {_state.first_bad}" if _state.first_bad else "")
         )
 
 
 def node_failed(node: Any) -> None:
-    """Warn with the place where the node's call was made, and those of the backwards it came from."""
+    """Warn with the place where the node's call was made,
+    and those of the backwards it came from."""
     name, metadata = node.name(), node.metadata
     lines = metadata.get("traceback_")
     if lines is None:
         text = (
-            f"Error detected in {name}. No forward pass information available. Enable detect anomaly "
-            "during forward pass for more information."
+            f"Error detected in {name}. No forward pass information available. Enable detect "
+            "anomaly during forward pass for more information."
         )
     else:
         text = (
@@ -221,7 +229,9 @@ def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: 
     from . import profiler
 
     profiler.note_op(op, arguments, start, stop)
-    if not (_state.enabled and _state.check_forward):
+    if not _state.enabled or _state.check_forward is False:
+        return
+    if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:
         return
     name = op.__name__
     if name.startswith(("empty", "new_empty")):
@@ -247,7 +257,8 @@ def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: 
                     )
         raise RuntimeError(
             f"Function '{name}' returned {kind} values in its {i}th output. In the forward pass: "
-            f"{_where(mask)}. Arguments: {'; '.join(told) or 'none'}. Called at:\n{''.join(_place()[-1:])}"
+            f"{_where(mask)}. Arguments: "
+            f"{'; '.join(told) or 'none'}. Called at:\n{''.join(_place()[-1:])}"
         )
 
 

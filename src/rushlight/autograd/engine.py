@@ -14,10 +14,10 @@ _Tensor = _core.Tensor
 _run = _core.run_backward
 
 _CREATE_GRAPH_WARNING = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and "
-    "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
-    "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
-    "your parameters to None after use to break the cycle and avoid the leak."
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
 )
 
 
@@ -105,8 +105,8 @@ def tensor_backward(
 ) -> None:
     """Add the gradients of this tensor to the `.grad` of the leaves it was computed from.
 
-    gradient: of this tensor's shape; may be left out for a scalar. retain_graph: keep the saved values for
-    another backward (default: create_graph). inputs: accumulate into these tensors only.
+    gradient: of this tensor's shape; may be left out for a scalar. retain_graph: keep the saved
+    values for another backward (default: create_graph). inputs: accumulate into these tensors only.
 
     >>> import rushlight as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
@@ -201,10 +201,12 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of `outputs` with respect to `inputs`, as a tuple (a dict for a dict of inputs).
+    """The gradients of `outputs` with respect to `inputs`,
+    as a tuple (a dict for a dict of inputs).
 
     Leaves' `.grad` stays as it is. allow_unused: give None for an input that was not used;
-    materialize_grads: zeros instead. is_grads_batched: the first dimension of grad_outputs is a batch.
+    materialize_grads: zeros instead. is_grads_batched: the first dimension of grad_outputs is a
+    batch.
 
     >>> import rushlight as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -218,8 +220,8 @@ def grad(
         )
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
-            "gradient for other parts of the graph, please use torch.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -271,9 +273,9 @@ def _batched(
     for i, (root, g) in enumerate(zip(roots, batches, strict=True)):
         if g is not None and g.shape[1:] != root.shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
-                "the batch dimension. The sizes of the remaining dimensions are expected to match the "
-                "shape of corresponding output, but a mismatch was detected: "
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
                 f"grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
                 f"{root.shape}. If you only want some tensors in `grad_output` to be considered "
                 "batched, consider using vmap."

@@ -1,7 +1,7 @@
 """Custom functions: a forward and a backward written by the user, one node in the graph.
 
-The context `ctx` that both receive *is* the node: `y.grad_fn is ctx`, and attributes set on it in forward
-are read there later.
+The context `ctx` that both receive *is* the node: `y.grad_fn is ctx`,
+and attributes set on it in forward are read there later.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .anomaly_mode import is_anomaly_enabled, note_place
 
 __all__ = [
     "BackwardCFunction",
@@ -71,7 +72,7 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
 
-class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
+class BackwardFunction(_core.FunctionNode, FunctionCtx):
     """The node of one call; each Function class gets a subclass named `<Function>Backward`."""
 
     _forward_cls: Any = None
@@ -151,7 +152,7 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
                 f"function {name} returned an incorrect number of gradients (expected {expected}, "
                 f"got {len(result)})"
             )
-        kept = []
+        kept: list[Any] = []
         for i, (value, is_tensor) in enumerate(zip(result, self._is_tensor, strict=True)):
             if not is_tensor:
                 if value is not None:
@@ -165,9 +166,10 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):  # type: ignore[misc]
             shape = self._input_shapes[len(kept)]
             if value is not None and value.shape != shape and _spreads(shape, value.shape):
                 warnings.warn(
-                    f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of shape "
-                    f"{tuple(shape)}: it is summed to the input's shape. If this is not a broadcast of "
-                    "the input, the gradient is wrong; return it with the input's own shape.",
+                    f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
+                    f"shape {tuple(shape)}: it is summed to the input's shape. If this is not a "
+                    "broadcast of the input, the gradient is wrong; return it with the input's "
+                    "own shape.",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -222,9 +224,9 @@ class Function(metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, "
-            "so you should invoke them on the class itself. Instantiating an autograd function will "
-            "raise an error in a future version of PyTorch.",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -252,24 +254,24 @@ class Function(metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """One gradient per input of forward, None where there is none."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function "
-            "to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
         """Another name of `backward`."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function "
-            "to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The forward-mode derivative."""
         raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward "
-            "mode AD."
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
         )
 
     @classmethod
@@ -320,7 +322,8 @@ def _among(tensor: Any, tensors: Any) -> bool:
 
 
 def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
-    """An output before it gets its node: inputs become views of themselves, views say who made them."""
+    """An output before it gets its node: inputs become views of themselves,
+    views say who made them."""
     if not differentiable:
         if is_input:
             return o.detach() if o.requires_grad else _plain_view(o)
@@ -350,8 +353,8 @@ def _finish(
     for t in dirty:
         if not _among(t, outputs):
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. "
-                "The inputs that are modified inplace must all be outputs of the Function."
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace must all be outputs of the Function."
             )
         if not _among(t, inputs):
             warnings.warn(
@@ -368,8 +371,8 @@ def _finish(
             if t._is_view() and sum(isinstance(o, _Tensor) for o in outputs) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, "
-                    "your Function cannot return more than one Tensor. Give the changed view alone, "
-                    "or clone it before it is changed."
+                    "your Function cannot return more than one Tensor. Give the changed view "
+                    "alone, or clone it before it is changed."
                 )
         t._bump_version()
     results = [
@@ -403,13 +406,16 @@ def _finish(
             _core.rebase(attached[i], ctx, i)
         ctx._save(saved, numbers)
         ctx._finished = True
+        if is_anomaly_enabled():
+            note_place(ctx)
     ctx.to_save = () if recording else saved
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return tuple(results)
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of `backward`: it cannot be differentiated again, and saying so is an error, not silence."""
+    """Decorator of `backward`: it cannot be differentiated again, and saying so is an error,
+    not silence."""
 
     @functools.wraps(function)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -435,7 +441,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-class Error(_core.FunctionNode):  # type: ignore[misc]
+class Error(_core.FunctionNode):
     """A node that raises when a gradient reaches it."""
 
     def __init__(self, message: str) -> None:

@@ -15,11 +15,14 @@ from .. import _core
 
 __all__ = [
     "enable_grad",
+    "enforce_grad_layout_policy",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,12 +33,12 @@ _set_inference = _core.set_inference
 
 def is_grad_enabled() -> bool:
     """Whether ops on this thread are recorded."""
-    return _core.is_grad_enabled()  # type: ignore[no-any-return]
+    return _core.is_grad_enabled()
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is in inference mode."""
-    return _core.is_inference()  # type: ignore[no-any-return]
+    return _core.is_inference()
 
 
 class _Mode:
@@ -61,7 +64,7 @@ class _Mode:
                 stacklevel=2,
             )
             function.__init__ = self(function.__init__)  # type: ignore[misc]
-            return function  # type: ignore[return-value]
+            return function
         # inspect is imported late: programs without decorators need not pay for it.
         import inspect
 
@@ -219,3 +222,35 @@ class inference_mode(_Mode):
         grad, inference = self._before
         _set(grad)
         _set_inference(inference)
+
+
+class _Switch(_Mode):
+    """A setting that programs may turn on and off and that changes nothing here."""
+
+    _value = True
+
+    def __init__(self, mode: bool) -> None:
+        self.mode, self.prev = mode, type(self)._value
+        type(self)._value = mode
+
+    def clone(self) -> _Switch:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        type(self)._value = self.prev
+
+
+class set_multithreading_enabled(_Switch):
+    """Accepted: a backward runs on the thread that calls it."""
+
+
+class enforce_grad_layout_policy(_Switch):
+    """Accepted: a fresh gradient always has its leaf's layout."""
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was last given."""
+    return set_multithreading_enabled._value

@@ -28,7 +28,7 @@ import numpy as np
 from .. import _core
 from ..ops._op import OPS, namespace
 
-__all__ = ["Batch", "Dual", "Level", "at_level", "dual", "batch", "is_watched"]
+__all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_watched"]
 
 _Tensor = _core.Tensor
 _watch = _core.watch
@@ -106,10 +106,7 @@ def dual(level: Level, value: Any, tangent: Any) -> Any:
 def batch(level: Level, value: Any) -> Any:
     """The watched tensor that shows one element of dimension 0 of a value."""
     array = value._array
-    if len(array):
-        seen = array[0, ...]
-    else:
-        seen = np.empty(array.shape[1:], array.dtype)
+    seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
     return _watch(value, _TRANSFORMED, Batch(level, value), seen)
 
 

@@ -1,7 +1,8 @@
 """How long each operation takes: `profile`, `record_function`, and a table of averages.
 
-The core reports every call with its start and end while a `profile` is active (native/core/observe.cpp) and
-nothing otherwise. An event's children are the events that ran inside it; "self" time is without them.
+The core reports every call with its start and end while a `profile` is active
+(native/core/observe.cpp) and nothing otherwise. An event's children are the events that ran inside
+it; "self" time is without them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ class FunctionEvent:
         return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children)
 
     def __repr__(self) -> str:
-        return f"<FunctionEvent {self.name} cpu_time={_time(self.cpu_time_total)} thread={self.thread}>"
+        return (
+            f"<FunctionEvent {self.name} cpu_time={_time(self.cpu_time_total)} "
+            f"thread={self.thread}>"
+        )
 
 
 class FunctionEventAvg:
@@ -90,7 +94,8 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """The sum of all self times, in microseconds."""
-        return sum(e.self_cpu_time_total for e in self)
+        total: float = sum(e.self_cpu_time_total for e in self)
+        return total
 
     def total_average(self) -> FunctionEventAvg:
         """All events as one."""

@@ -95,7 +95,7 @@ def source_values(rule: Any, values: Any, outs: Any, gs: Any, needs: Any = None)
     for kind, at in rule.sources:
         if kind == _ARG:
             found.append(values[at])
-        elif kind == _ARG_SHAPE or kind == _ARG_DTYPE:
+        elif kind in (_ARG_SHAPE, _ARG_DTYPE):
             name = "shape" if kind == _ARG_SHAPE else "dtype"
             v = values[at]
             if isinstance(v, (list, tuple)):
@@ -134,7 +134,7 @@ def _pointwise(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
                 return transposed(op, values, tangents, out)
             term = partial(*source_values(rule, values, (out,), (t,)))
         else:
-            value = partial(*source_values(rule, values, (out,), (t,)))
+            value = partial(*source_values(rule, values, (out,), (t,))[1:])
             if isinstance(value, _Tensor):
                 term = _T["where"](value, t, 0) if value.dtype.name == "bool" else t * value
             elif value is True:
@@ -308,7 +308,7 @@ def _promote(self: Any, level: Level) -> None:
     base = self._base
     if base is not None and base._watched is None and base._array.flags.c_contiguous:
         _promote(base, level)
-        w = base._watched
+        w: Any = base._watched
         offset = (
             self._array.__array_interface__["data"][0] - base._array.__array_interface__["data"][0]
         )

@@ -1,4 +1,5 @@
-"""The transforms: functions of functions. grad, vjp and jacrev use the tape, jvp and jacfwd duals, vmap batches."""
+"""The transforms: functions of functions. grad, vjp and jacrev use the tape, jvp
+and jacfwd duals, vmap batches."""
 
 from __future__ import annotations
 
@@ -60,9 +61,7 @@ class _Variables:
         self.leaves: list[Any] = []
         for x in leaves:
             if not _is_tensor(x):
-                raise ValueError(
-                    f"expected a Tensor, but got {type(x).__name__}"
-                )
+                raise ValueError(f"expected a Tensor, but got {type(x).__name__}")
             self.leaves.append(levels.variable(x) if x.dtype.category >= 2 else x)
 
     @property
@@ -75,7 +74,7 @@ class _Variables:
             return True
         roots = tuple(p for o in outputs if _is_tensor(o) for p in levels.plain_parts(o))
         ends = tuple(p for x in self.leaves for p in levels.plain_parts(x))
-        return _core.reaches_others(roots, ends)  # type: ignore[no-any-return]
+        return _core.reaches_others(roots, ends)
 
     def gradients(self, outputs: Any, given: Any, retain: bool, create: bool) -> list[Any]:
         pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if levels.needs_grad(o)]
@@ -198,7 +197,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
-    """A function that gives the gradient of `func`, which returns one scalar tensor; see `grad_and_value`.
+    """A function that gives the gradient of `func`, which returns one scalar tensor;
+    see `grad_and_value`.
 
     >>> import rushlight as torch
     >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.0))
@@ -282,19 +282,22 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 # ---- forward-mode
 
 
-def _check_tangents(primals: Any, tangents: Any, what: str) -> tuple[list[Any], list[Any], TreeSpec]:
+def _check_tangents(
+    primals: Any, tangents: Any, what: str
+) -> tuple[list[Any], list[Any], TreeSpec]:
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
             raise RuntimeError(
-                f"{what}: Expected {name} to be a tuple. E.g. it should be valid to call f(*primals)."
+                f"{what}: Expected {name} to be a tuple. E.g. it should be valid "
+                "to call f(*primals)."
             )
     values, spec = tree_flatten(primals)
     given, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:
         raise RuntimeError(
-            f"{what}: Expected primals and tangents to have the same python structure. For example, "
-            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-            f"{spec} and tangents with structure {tangent_spec}"
+            f"{what}: Expected primals and tangents to have the same python structure. For "
+            "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with "
+            f"structure {spec} and tangents with structure {tangent_spec}"
         )
     for label, leaves in (("primals", values), ("tangents", given)):
         if not leaves:
@@ -355,7 +358,8 @@ def jvp(
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> Any:
-    """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without calling func again.
+    """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without
+    calling func again.
 
     >>> import rushlight as torch
     >>> y, f = torch.func.linearize(torch.sin, torch.zeros(2))
@@ -384,12 +388,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         for p, t in zip(variables.leaves, given, strict=True):
             if p.shape != t.shape or p.dtype is not t.dtype:
                 raise RuntimeError(
-                    f"linearize: Expected a tangent with shape {tuple(p.shape)} and dtype {p.dtype}, "
-                    f"got {tuple(t.shape)} and {t.dtype}"
+                    f"linearize: Expected a tangent with shape {tuple(p.shape)} and dtype "
+                    f"{p.dtype}, got {tuple(t.shape)} and {t.dtype}"
                 )
-        pairs = [
-            (v, t) for v, t in zip(products, given, strict=True) if levels.needs_grad(v)
-        ]
+        pairs = [(v, t) for v, t in zip(products, given, strict=True) if levels.needs_grad(v)]
         found: list[Any] = [None] * len(us)
         if pairs and us:
             create = _core.is_grad_enabled() and (
@@ -417,7 +419,9 @@ def _checked_randomness(randomness: str) -> None:
         )
 
 
-def _flat_in_dims(in_dims: Any, args: tuple[Any, ...], func: Any) -> tuple[list[Any], list[Any], Any]:
+def _flat_in_dims(
+    in_dims: Any, args: tuple[Any, ...], func: Any
+) -> tuple[list[Any], list[Any], Any]:
     name = _name(func)
     if not isinstance(in_dims, int) and not isinstance(in_dims, tuple):
         raise ValueError(
@@ -443,7 +447,9 @@ def _flat_in_dims(in_dims: Any, args: tuple[Any, ...], func: Any) -> tuple[list[
         if d is None:
             continue
         if not isinstance(d, int):
-            raise ValueError(f"{head}{d} for an input but in_dim must be either an integer dimension or None.")
+            raise ValueError(
+                f"{head}{d} for an input but in_dim must be either an integer dimension or None."
+            )
         if not _is_tensor(x):
             raise ValueError(
                 f"{head}{d} for an input but the input is of type {type(x)}. We cannot vmap over "
@@ -481,8 +487,9 @@ def vmap(
     """A function that maps `func` over a dimension of its tensors, all elements at once.
 
     in_dims: the dimension of each argument (an int, None: the same for all elements, or a nested
-    tuple of them). out_dims: where the dimension goes in the results. randomness: 'error', 'different' or
-    'same' random numbers for the elements. chunk_size: how many elements at once (default: all).
+    tuple of them). out_dims: where the dimension goes in the results. randomness: 'error',
+    'different' or 'same' random numbers for the elements. chunk_size: how many elements at once
+    (default: all).
 
     >>> import rushlight as torch
     >>> torch.func.vmap(torch.dot)(torch.ones(2, 3), torch.ones(2, 3))
@@ -490,9 +497,7 @@ def vmap(
     """
     _checked_randomness(randomness)
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(
-            f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
-        )
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -510,9 +515,7 @@ def vmap(
         results = []
         for start in range(0, size, chunk_size):
             stop = min(start + chunk_size, size)
-            part = [
-                x if d is None else x[start:stop] for x, d in zip(moved, dims, strict=True)
-            ]
+            part = [x if d is None else x[start:stop] for x, d in zip(moved, dims, strict=True)]
             results.append(run(part, stop - start))
         return _concatenated(results, out_dims)
 
@@ -528,8 +531,8 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
         found = list(out_dims)
     if found is None:
         raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
-            f"structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but "
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+            f"the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but "
             f"outputs has structure {spec}."
         )
     for d in found:
@@ -543,7 +546,14 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
 
 
 def _mapped(
-    func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any
+    func: Any,
+    leaves: Any,
+    dims: Any,
+    spec: Any,
+    size: int,
+    out_dims: Any,
+    randomness: str,
+    kwargs: Any,
 ) -> Any:
     with Level("batch", size, randomness) as level:
         inside = [
@@ -579,8 +589,8 @@ def _unbatched(o: Any, d: Any, level: Level, func: Any, out_dims: Any) -> Any:
         value = o.expand(level.size, *o.shape)
     if not -value.ndim <= d < value.ndim:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], "
-            f"but got {d})"
+            f"Dimension out of range (expected to be in range of [{-value.ndim}, "
+            f"{value.ndim - 1}], but got {d})"
         )
     return value if d == 0 else value.movedim(0, d)
 
@@ -613,7 +623,9 @@ def _basis(leaves: list[Any]) -> list[Any]:
     return parts
 
 
-def _chunked_vmap(f: Any, basis: list[Any], chunk_size: int | None, randomness: str = "error") -> Any:
+def _chunked_vmap(
+    f: Any, basis: list[Any], chunk_size: int | None, randomness: str = "error"
+) -> Any:
     total = basis[0].shape[0]
     if total == 0:
         chunk_size = None
@@ -665,9 +677,7 @@ def jacrev(
         split = [c.split(sizes, 0) for c in columns]
         trees = []
         for k, o in enumerate(outs):
-            per_input = [
-                split[j][k].reshape(*o.shape, *x.shape) for j, x in enumerate(shapes)
-            ]
+            per_input = [split[j][k].reshape(*o.shape, *x.shape) for j, x in enumerate(shapes)]
             tree = tree_unflatten(per_input, in_spec)
             trees.append(tree[0] if isinstance(where, int) else tree)
         result = tree_unflatten(trees, out_spec)
@@ -695,9 +705,7 @@ def jacfwd(
         leaves, in_spec = tree_flatten(inputs)
         for x in leaves:
             if not _is_tensor(x):
-                raise RuntimeError(
-                    f"jacfwd: Expected all inputs to be Tensors, got {type(x)}"
-                )
+                raise RuntimeError(f"jacfwd: Expected all inputs to be Tensors, got {type(x)}")
         kept: dict[str, Any] = {}
 
         def along(*primals: Any) -> Any:

@@ -33,7 +33,7 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
             data = rl.empty(0)
         kind = type(data)
         if kind is rl.Tensor or kind is Parameter:
-            return rl.Tensor._make_subclass(cls, data, requires_grad)
+            return rl.Tensor._make_subclass(cls, data, requires_grad)  # type: ignore[no-any-return]
         wrapped: Any = data.detach().requires_grad_(requires_grad)
         if type(wrapped) is not kind:
             raise RuntimeError(

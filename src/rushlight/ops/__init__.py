@@ -1,9 +1,11 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
 from .. import _core
-from . import (
+from . import (  # noqa: F401  importing a family enters its ops
     activation,
+    adaptive_pooling,
     attention,
+    class_loss,
     complex_numbers,
     conv,
     creation,
@@ -17,11 +19,15 @@ from . import (
     joining,
     linalg,
     loss,
+    matrix_functions,
     normalization,
     norms,
+    padding,
+    patches,
     picking,
     pointwise,
     pooling,
+    products,
     rearrange,
     reduction,
     resizing,
@@ -29,6 +35,7 @@ from . import (
     scatter,
     shape,
     softmax,
+    solving,
     sorting,
     special,
     strided,

@@ -1,8 +1,8 @@
-"""What the forward functions of several families ask of ndarrays: element types by torch's names, and half precision.
+"""What the forward functions of several families ask of ndarrays: element types by torch's names,
+and half precision.
 
-NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and
-rounds the result. `widened`
-gives the array to compute with, `rounded` brings a result back.
+NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and rounds
+the result. `widened` gives the array to compute with, `rounded` brings a result back.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def default_float() -> np.dtype[Any]:
 
 def common_type(*arrays: Array) -> np.dtype[Any]:
     """torch's promotion of the arrays' types; arrays without dimensions count less, as there."""
-    first = arrays[0].dtype
+    first: np.dtype[Any] = arrays[0].dtype
     if all(a.dtype == first for a in arrays):
         return first
     promoted: np.dtype[Any] = _core.result_type([_core.wrap(a) for a in arrays]).numpy

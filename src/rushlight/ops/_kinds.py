@@ -1,13 +1,13 @@
 """The kinds of op. Each takes one statement and derives the rest; use these and no others.
 
-| kind        | you write                                   | derived                                     |
-|-------------|---------------------------------------------|---------------------------------------------|
-| `pointwise` | the local partial of each argument          | vjp, jvp, broadcasting, promotion, in-place |
-| `linear`    | its transpose                               | jvp is the op itself                        |
-| `bilinear`  | two transposes                              | jvp by the product rule                     |
-| `general`   | a vjp (a jvp only if it is faster)          | the rest                                    |
-| `composite` | plain Python in terms of other ops          | everything                                  |
-| `constant`  | nothing                                     | never recorded                              |
+| kind        | you write                          | derived                                     |
+|-------------|------------------------------------|---------------------------------------------|
+| `pointwise` | the local partial of each argument | vjp, jvp, broadcasting, promotion, in-place |
+| `linear`    | its transpose                      | jvp is the op itself                        |
+| `bilinear`  | two transposes                     | jvp by the product rule                     |
+| `general`   | a vjp (a jvp only if it is faster) | the rest                                    |
+| `composite` | plain Python in terms of other ops | everything                                  |
+| `constant`  | nothing                            | never recorded                              |
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ Nothing else is kept alive.
 
 from __future__ import annotations
 
+import copyreg
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,6 +33,17 @@ _ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
 
 _MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
 _NO_DEFAULT = object()
+
+# What a plain parameter takes, numbered as Param::Check in native/core/core.h: marked in the signature, or known by
+# the parameter's name.
+INT, INTS, BOOL, TYPE, SCALAR, TEXT = range(1, 7)
+_CHECK_MARKS = {"int": INT, "ints": INTS, "bool": BOOL, "dtype": TYPE, "number": SCALAR, "str": TEXT}
+CHECKS = {
+    **dict.fromkeys("dim0 dim1 start_dim end_dim k diagonal num_samples chunks".split(), INT),
+    **dict.fromkeys("dim dims".split(), INTS),
+    **dict.fromkeys("keepdim descending largest sorted unbiased upper".split(), BOOL),
+    "dtype": TYPE,
+}
 
 
 class Entry:
@@ -170,6 +182,24 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     return name, params, positional if positional >= 0 else len(params)
 
 
+def checks_of(signature: str, params: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
+    """Which arguments the core looks at before anything runs, as (parameter, check)."""
+    if signature.startswith("_"):
+        return []  # called by the library itself
+    marks = {}
+    for part in _split(signature.partition("(")[2].rstrip().removesuffix(")")):
+        name, _, mark = part.partition("=")[0].partition(":")
+        marks[name.strip()] = _CHECK_MARKS.get(mark.strip(), 0)
+    found = []
+    for i, (name, kind, *_) in enumerate(params):
+        check = SCALAR if kind == _NUMBER else 0
+        if kind == _PLAIN:
+            check = marks.get(name) or CHECKS.get(name, 0)
+        if check:
+            found.append((i, check))
+    return found
+
+
 def sources(rule: Callable[..., Any], names: Sequence[str], op: str) -> list[tuple[int, int]]:
     """Where each parameter of a rule comes from, as (source kind, index)."""
     code = rule.__code__
@@ -248,6 +278,7 @@ def define(
         "name": name,
         "kind": kind,
         "params": params,
+        "checks": checks_of(signature, params),
         "n_positional": positional,
         "forward": forward,
         "portable": portable,
@@ -293,7 +324,24 @@ def _named_sources(reads: list[str], names: list[str], op: str) -> list[tuple[in
     class Reader:
         __code__ = Code
 
-    return sources(Reader, names, op)  # type: ignore[arg-type]
+    return sources(Reader, names, op)
+
+
+def _find(where: str, name: str) -> Any:
+    if where == "method":
+        return getattr(_core.Tensor, name)
+    return _NAMESPACES[where].get(name) or OPS[name].function
+
+
+def _reduce(function: Any) -> Any:
+    name = function.__name__
+    if name in OPS:
+        return _find, (OPS[name].namespace, name)
+    return _find, ("method", name)
+
+
+copyreg.pickle(_core.Op, _reduce)
+copyreg.pickle(_core.Public, _reduce)
 
 
 def enter(
@@ -309,9 +357,10 @@ def enter(
     name = entry.name
     OPS[name] = entry
     if not name.startswith("_"):
-        _NAMESPACES[entry.namespace][name] = function
+        plain = entry.kind == "composite" and entry.namespace != "nn"
+        _NAMESPACES[entry.namespace][name] = _core.make_public(function, False) if plain else function
     if method:
-        setattr(_core.Tensor, name, function)
+        setattr(_core.Tensor, name, _core.make_public(function, True))
         entry.forms.add("method")
     if operator:
         _core.set_operator(operator, function)

@@ -42,9 +42,9 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
     return portable
 
 
-def add_method(name: str, function: Any) -> None:
-    """Put a function among Tensor's methods."""
-    setattr(_core.Tensor, name, function)
+def add_method(name: str, member: Any) -> None:
+    """Put a function or a property among Tensor's members."""
+    setattr(_core.Tensor, name, member)
 
 
 def alias(name: str, function: Any, *, method: bool = True, where: str = "torch") -> None:
@@ -52,7 +52,7 @@ def alias(name: str, function: Any, *, method: bool = True, where: str = "torch"
     namespace(where)[name] = function
     if not method:
         return
-    setattr(_core.Tensor, name, function)
+    add_method(name, _core.make_public(function, True))
     form = getattr(_core.Tensor, f"{function.__name__}_", None)
     if form is not None:
         setattr(_core.Tensor, f"{name}_", form)

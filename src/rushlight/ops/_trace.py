@@ -16,7 +16,10 @@ __all__ = ["Symbol", "Untraceable", "trace", "trace_partial"]
 
 _MAX_REGISTERS = 32
 _BOOLEAN = frozenset(
-    "eq ne lt le gt ge isnan isinf isfinite signbit logical_not logical_and logical_or logical_xor".split()
+    (
+        "eq ne lt le gt ge isnan isinf isfinite signbit "
+        "logical_not logical_and logical_or logical_xor"
+    ).split()
 )
 
 
@@ -69,7 +72,7 @@ class Symbol:
     def __getattr__(self, name: str) -> Any:
         # Methods of tensors: x.exp(), x.sign(), ...
         method = getattr(_core.Tensor, name, None)
-        if type(method) is not _core.Op:
+        if type(method) not in (_core.Op, _core.Public):
             raise Untraceable(f"attribute '{name}' of a value")
         return lambda *args: method(self, *args)
 

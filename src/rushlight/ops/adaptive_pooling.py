@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +80,7 @@ def _adaptive_max(x: Array, out: _Ints) -> Any:
     places = np.empty(values.shape, np.int64)
     numbers = np.arange(math.prod(size)).reshape(size)
     wide = widened(x)
+    at: Any
     for at in itertools.product(*(range(m) for m in out)):
         window = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
         rows = wide[(..., *window)].reshape(*x.shape[:-n], -1)

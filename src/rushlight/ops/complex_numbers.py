@@ -95,6 +95,13 @@ def _set_part(part: Any) -> Any:
 add_method("real", property(real, _set_part(real), doc="The real part."))
 add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
+
+@composite(samples=_complex_one)
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real tensor itself."""
+    return _conj(input) if input.dtype.is_complex else input
+
+
 _conj = linear(
     "_conj(input)",
     np.conj,
@@ -111,12 +118,6 @@ conj_physical: Any = pointwise(
     samples=_complex_one,
     doc="The complex conjugate.",
 )
-
-
-@composite(samples=_complex_one)
-def conj(input: Any) -> Any:
-    """The complex conjugate; a real tensor itself."""
-    return _conj(input) if input.dtype.is_complex else input
 
 
 @composite

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, c_name, dim_in, listed, refuse, rounded, scalar_name, warn_once, widened
-from ._kinds import bilinear, composite, general, linear
+from ._arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
+from ._kinds import bilinear, composite, general
 from ._op import namespace
 from .linalg import multiply
 
@@ -134,7 +134,7 @@ def _scattered(
         )
         if all(places):
             image[(slice(None), slice(None), *target)] += columns[(..., *at)]
-    inner = tuple(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True))
+    inner: Any = tuple(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True))
     return np.ascontiguousarray(image[(slice(None), slice(None), *inner)])
 
 

@@ -219,9 +219,7 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
             )
     elif isinstance(data, np.generic):
         array = np.asarray(data)
-    elif isinstance(data, (list, tuple)):
-        return _array_of_sequence(data, wanted)
-    elif isinstance(data, _SCALARS):
+    elif isinstance(data, (list, tuple, *_SCALARS)):
         return _array_of_sequence(data, wanted)
     elif hasattr(data, "__array__") and not isinstance(data, (str, bytes)):
         array = np.asarray(data)
@@ -465,7 +463,7 @@ def _filled(name: str, value: Any, doc: str) -> Any:
         _check_tensor(name + "_like", input)
         source = input._array
         numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
-        if source.flags.c_contiguous or value is None and 0 in source.strides:
+        if source.flags.c_contiguous or (value is None and 0 in source.strides):
             array = allocate(source.shape, numpy_dtype, value)
         else:
             array = np.empty_like(source, numpy_dtype)
@@ -697,12 +695,12 @@ def _evenly(start: Any, end: Any, steps: int, numpy_dtype: Any) -> Any:
         return np.trunc(np.where(i < steps // 2, low, high)).astype(numpy_dtype)
     if steps == 1:
         return np.array([start], numpy_dtype)
-    first, last = work.type(start), work.type(end)
+    left, right = work.type(start), work.type(end)
     with np.errstate(all="ignore"):
-        step = (last - first) / work.type(max(steps - 1, 1))
+        stride = (right - left) / work.type(max(steps - 1, 1))
         i = np.arange(steps)
-        low = first + step * i.astype(work)
-        high = last - step * (steps - 1 - i).astype(work)
+        low = left + stride * i.astype(work)
+        high = right - stride * (steps - 1 - i).astype(work)
     return np.where(i < steps // 2, low, high).astype(numpy_dtype)
 
 

@@ -6,19 +6,17 @@ that the loss does not depend on it.
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, common_type, listed, scalar_name, warn_once
+from ._arrays import Array, warn_once
 from ._kinds import composite, general
 from ._op import namespace
-from .linalg import matmul, multiply
+from .linalg import matmul
+from .solving import _check, _no_convergence, _positive, solve, solve_triangular
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -290,10 +288,8 @@ _linalg["svd"].__doc__ = _svd_op.__doc__
 
 
 @composite
-def svd(input: Any, some: bool = True, compute_uv: bool = True, full_matrices: Any = None) -> Any:
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
-    if full_matrices is not None:
-        return _svd_op(input, full_matrices)
     u, s, vh = _svd_op(input, not some)
     return _old_svd_result((u, s, vh.mH))
 
@@ -408,5 +404,3 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
 
 
 _torch["lu_solve"] = lambda b, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, b)
-
-__all__ = ["LinAlgError"]

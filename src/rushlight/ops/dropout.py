@@ -135,7 +135,10 @@ def _feature(name: str, n: int) -> None:
         return result
 
     f.__name__ = f.__qualname__ = name
-    f.__doc__ = "Sets each channel to 0 with probability p while training, and scales the others by 1 / (1 - p)."
+    f.__doc__ = (
+        "Sets each channel to 0 with probability p while training, "
+        "and scales the others by 1 / (1 - p)."
+    )
     composite(f, where="nn", method=False)
 
 

@@ -106,8 +106,8 @@ def _finish(
     operands = tuple(expand(labels, s) for labels, s in zip(given, spans, strict=True))
     if result is None:
         counts: dict[int, int] = {}
-        for labels in operands:
-            for label in labels:
+        for row in operands:
+            for label in row:
                 counts[label] = counts.get(label, 0) + 1
         once = sorted(label for label, n in counts.items() if n == 1 and label < _ELLIPSIS)
         return operands, (*dots, *once)
@@ -272,9 +272,11 @@ def einsum(*args: Any) -> Any:
             and la[1] == lb[0]
             and result == (la[0], lb[1])
             and a.shape[1] == b.shape[0]
+            and la[0] != la[1]
+            and lb[0] != lb[1]
+            and la[0] != lb[1]
         ):
-            if la[0] != la[1] and lb[0] != lb[1] and la[0] != lb[1]:
-                return viewed_product(a, b)
+            return viewed_product(a, b)
     labels = list(operands)
     for i, t in enumerate(tensors):
         tensors[i], labels[i] = _without_repeats(t, labels[i], i)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
+from ._arrays import rounded, widened
 from ._kinds import composite, general, pointwise, variant
 from ._op import OPS
 from ._portable import add_method, alias
@@ -467,9 +468,11 @@ erfinv = _unary(
 
 
 def _frexp(a: Any) -> Any:
-    if a.dtype.kind != "f":
+    wide = widened(a)
+    if wide.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return np.frexp(a)
+    mantissa, exponent = np.frexp(wide)
+    return rounded(mantissa, a), exponent
 
 
 frexp: Any = general(

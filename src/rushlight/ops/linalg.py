@@ -21,19 +21,14 @@ from .. import _core
 from ._arrays import (
     Array,
     c_name,
-    common_type,
-    dim_in,
     listed,
-    refuse,
     rounded,
     scalar_name,
     times,
-    warn_once,
     widened,
 )
 from ._kinds import bilinear, composite, general, variant
-from ._kinds import linear as linear_kind
-from ._op import OPS, namespace
+from ._op import namespace
 from ._samples import matrices
 
 _kernels = _core.kernels
@@ -335,21 +330,6 @@ vdot = bilinear(
 
 
 @composite
-def inner(input: Any, other: Any) -> Any:
-    """The sums of products over the last dimensions of both tensors."""
-    if input.ndim == 0 or other.ndim == 0:
-        return input * other
-    if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{listed(input.shape)} and {listed(other.shape)}"
-        )
-    if input.ndim == 1 and other.ndim == 1:
-        return viewed_product(input, other)
-    return tensordot(input, other, ([-1], [-1]))
-
-
-@composite
 def outer(input: Any, vec2: Any) -> Any:
     """The matrix of all products of the elements of two vectors."""
     if input.ndim != 1:
@@ -365,7 +345,7 @@ def ger(input: Any, vec2: Any) -> Any:
     return outer(input, vec2)
 
 
-# ---- products with something added
+# ---- linear: what a layer does
 
 
 def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
@@ -384,178 +364,6 @@ def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
                 f"non-singleton dimension {len(shape) - i}.  Target sizes: {listed(shape)}.  "
                 f"Tensor sizes: {listed(a.shape)}"
             )
-
-
-def _scaled(a: Any, by: Any) -> Any:
-    if by == 1:
-        return a
-    return a * (int(by) if a.dtype.kind in "biu" else a.dtype.type(by))
-
-
-def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
-    """beta * added + alpha * product; a beta of 0 ignores even NaN."""
-    _expand_check(added, product.shape)
-    wide, like = widened(np.asarray(product)), product
-    result = _scaled(wide, alpha)
-    if beta != 0:
-        result = result + _scaled(widened(added), beta)
-    return rounded(np.asarray(result), like)
-
-
-def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
-    refuse("addmm_impl_cpu_", mat1, "b")
-    for name, m in (("mat1", mat1), ("mat2", mat2)):
-        if m.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
-    if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
-        raise RuntimeError(
-            "self and mat2 must have the same dtype, but got "
-            f"{scalar_name(input if input.dtype != mat2.dtype else mat1)} and {scalar_name(mat2)}"
-        )
-    _check_sizes(mat1, mat2)
-    _expand_check(input, (mat1.shape[0], mat2.shape[1]))
-    result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
-    if result is not NotImplemented:
-        return result
-    return _combine(input, _product(mat1, mat2), beta, alpha)
-
-
-def _times(x: Any, by: Any) -> Any:
-    return x if by == 1 else x * by
-
-
-def _conj(by: Any) -> Any:
-    return by.conjugate() if isinstance(by, complex) else by
-
-
-addmm = general(
-    "addmm(input, mat1, mat2, *, beta=1, alpha=1)",
-    _addmm,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "mat1": lambda g, mat2, alpha: _times(matmul(g, mat2.mH), _conj(alpha)),
-        "mat2": lambda g, mat1, alpha: _times(matmul(mat1.mH, g), _conj(alpha)),
-    },
-    in_place=True,
-    samples=lambda make: [
-        (make(2, 4), make(2, 3), make(3, 4)),
-        (make(4), make(2, 3), make(3, 4), {"beta": 0.5, "alpha": 2.0}),
-    ],
-    doc="beta * input + alpha * (mat1 @ mat2).",
-)
-
-
-def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
-    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
-        )
-    if mat.shape[1] != vec.shape[0] or (input.size != 1 and input.shape != mat.shape[:1]):
-        raise RuntimeError(
-            f"size mismatch, got input ({input.size}), mat ({times(mat.shape)}), vec ({vec.size})"
-        )
-    if not input.dtype == mat.dtype == vec.dtype:
-        raise RuntimeError(
-            "addmv input tensors must have the same dtype, but got "
-            f"{scalar_name(input)}, {scalar_name(mat)}, and {scalar_name(vec)}"
-        )
-    return _combine(input, np.asarray(multiply(mat, vec)), beta, alpha)
-
-
-addmv = general(
-    "addmv(input, mat, vec, *, beta=1, alpha=1)",
-    _addmv,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "mat": lambda g, vec, alpha: _times(g.unsqueeze(-1) * vec.conj(), _conj(alpha)),
-        "vec": lambda g, mat, alpha: _times(matmul(mat.mH, g), _conj(alpha)),
-    },
-    in_place=True,
-    samples=lambda make: [
-        (make(2), make(2, 3), make(3)),
-        (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
-    ],
-    doc="beta * input + alpha * (mat @ vec).",
-)
-
-
-def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
-    for name, v in (("vec1", vec1), ("vec2", vec2)):
-        if v.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
-    result = np.asarray(np.multiply.outer(widened(vec1), widened(vec2)))
-    like = common_type(input, vec1, vec2)
-    return _combine(input, result.astype(like), beta, alpha).astype(like, copy=False)
-
-
-addr = general(
-    "addr(input, vec1, vec2, *, beta=1, alpha=1)",
-    _addr,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "vec1": lambda g, vec2, alpha: _times(matmul(g, vec2.conj()), _conj(alpha)),
-        "vec2": lambda g, vec1, alpha: _times(matmul(g.mT, vec1.conj()), _conj(alpha)),
-    },
-    in_place=True,
-    samples=lambda make: [(make(2, 3), make(2), make(3))],
-    doc="beta * input + alpha * outer(vec1, vec2).",
-)
-
-
-def _batched(batch1: Array, batch2: Array) -> Any:
-    if batch1.ndim != 3 or batch2.ndim != 3:
-        dim_in(2, min(batch1.ndim, batch2.ndim))
-    return _bmm(batch1, batch2)
-
-
-def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
-    if batch1.ndim == 3 and batch2.ndim == 3:
-        _expand_check(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
-    return _combine(input, _batched(batch1, batch2), beta, alpha)
-
-
-baddbmm = general(
-    "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)",
-    _baddbmm,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "batch1": lambda g, batch2, alpha: _times(matmul(g, batch2.mH), _conj(alpha)),
-        "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
-    },
-    in_place=True,
-    samples=lambda make: [
-        (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
-    ],
-    doc="beta * input + alpha * bmm(batch1, batch2).",
-)
-
-
-def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
-    if batch1.ndim == 3 and batch2.ndim == 3:
-        _expand_check(input, (batch1.shape[1], batch2.shape[2]))
-    if input.dtype != batch2.dtype:
-        raise RuntimeError(
-            "self and mat2 must have the same dtype, but got "
-            f"{scalar_name(input)} and {scalar_name(batch2)}"
-        )
-    product = _batched(batch1, batch2)
-    return _combine(input, rounded(widened(product).sum(0), product), beta, alpha)
-
-
-addbmm = general(
-    "addbmm(input, batch1, batch2, *, beta=1, alpha=1)",
-    _addbmm,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "batch1": lambda g, batch2, alpha: _times(matmul(g, batch2.mH), _conj(alpha)),
-        "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
-    },
-    in_place=True,
-    samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
-    doc="beta * input + alpha * the sum of the products of a stack.",
-)
-
-# ---- linear: what a layer does
 
 
 def _linear(x: Array, w: Array, bias: Array | None) -> Any:

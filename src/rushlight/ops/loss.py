@@ -1,4 +1,4 @@
-"""Losses of torch.nn.functional over real numbers and vectors; those over classes are in class_loss.py.
+"""Losses of torch.nn.functional over numbers and vectors; class_loss.py has those over classes.
 
 A public loss is a small Python function that checks its arguments as torch does and calls an op
 (`_mse_loss`, ...) or writes the loss in terms of other functions.
@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
-from ._kinds import composite, general, linear
-from .softmax import log_softmax
+from ._arrays import Array, common_type, listed, scalar_name, widened
+from ._kinds import composite, general
 
 _kernels = _core.kernels
 _REDUCTIONS = ("mean", "sum", "none")

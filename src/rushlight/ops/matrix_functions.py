@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, common_type, listed, scalar_name, warn_once
+from ._arrays import Array, listed, scalar_name
 from ._kinds import composite, general
 from ._op import namespace
+from .decompositions import _cat, svdvals
 from .linalg import matmul, multiply
+from .solving import _check, _some_squares, inv, solve
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -171,8 +171,9 @@ _torch["matrix_power"] = matrix_power
 _core.Tensor.matrix_power = matrix_power
 
 _PADE = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+    129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
+    960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 
 
@@ -231,7 +232,7 @@ _core.Tensor.matrix_exp = matrix_exp
 @composite(where="linalg", method=False)
 def vander(x: Any, N: int | None = None) -> Any:
     """The matrix of the powers 0 to N - 1 of each element."""
-    if x.dtype.itemsize == 2 and x.is_floating_point() or x.dtype.name == "bool":
+    if (x.dtype.itemsize == 2 and x.is_floating_point()) or x.dtype.name == "bool":
         raise RuntimeError(
             "linalg.vander supports floating point, complex, and integer tensors, "
             f"but got {x.dtype.scalar_name}"

@@ -126,10 +126,7 @@ def _vector_norm_vjp(
     if ord < 1:
         steep = size.pow(ord - 1).masked_fill(input == 0, 0.0) * input.sgn()
         return steep * (g * out.pow(1 - ord))
-    if ord < 2:
-        slope = size.pow(ord - 1) * input.sgn()
-    else:
-        slope = input * size.pow(ord - 2)
+    slope = size.pow(ord - 1) * input.sgn() if ord < 2 else input * size.pow(ord - 2)
     return slope * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
 
 

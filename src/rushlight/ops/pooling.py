@@ -445,24 +445,34 @@ def _avg_pool_back(
     full = _bordered(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
     for at in itertools.product(*(range(m) for m in k)):
         full[_slices(at, out, s, one)] += share
-    inner = tuple(slice(b, b + m) for b, m in zip(p, size, strict=True))
+    inner: Any = tuple(slice(b, b + m) for b, m in zip(p, size, strict=True))
     return rounded(np.ascontiguousarray(full[(..., *inner)]), g)
 
 
-_AVERAGE = "kernel_size: plain, stride: plain, padding: plain, ceil_mode: plain, include: plain, divisor: plain"
+_AVERAGE = (
+    "kernel_size: plain, stride: plain, padding: plain, "
+    "ceil_mode: plain, include: plain, divisor: plain"
+)
 
 
 def _avg_pool_op(n: int) -> tuple[Any, Any]:
+    def down(
+        g: Any,
+        input_shape: Any,
+        kernel_size: _Ints,
+        stride: _Ints,
+        padding: _Ints,
+        ceil_mode: bool,
+        include: bool,
+        divisor: Any,
+    ) -> Any:
+        shape = tuple(input_shape)
+        return back(g, shape, kernel_size, stride, padding, ceil_mode, include, divisor)
+
     forward = linear(
         f"_avg_pool{n}d(input, {_AVERAGE})",
         _avg_pool,
-        transpose={
-            "input": lambda g, input_shape, kernel_size, stride, padding, ceil_mode, include, divisor: (
-                back(
-                    g, tuple(input_shape), kernel_size, stride, padding, ceil_mode, include, divisor
-                )
-            )
-        },
+        transpose={"input": down},
         node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [
@@ -478,7 +488,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
         ],
         doc=f"The means of windows of {n} dimension(s).",
     )
-    back: Any = linear(
+    back = linear(
         f"_avg_pool{n}d_transpose(input, shape: plain, {_AVERAGE})",
         _avg_pool_back,
         transpose={

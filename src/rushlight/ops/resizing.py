@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general, linear
+from ._arrays import Array, listed, refuse
+from ._kinds import composite
 from ._op import namespace
+from .padding import _resampling
 
 _Ints = tuple[int, ...]
 _nn = namespace("nn")
@@ -412,13 +413,4 @@ def _torch_where(condition: Any, a: Any, b: Any) -> Any:
     return namespace("torch")["where"](condition, a, b)
 
 
-__all__ = [
-    "affine_grid",
-    "channel_shuffle",
-    "grid_sample",
-    "interpolate",
-    "pad",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "upsample",
-]
+__all__ = ["affine_grid", "grid_sample", "interpolate", "upsample"]

@@ -7,7 +7,6 @@ functions, so they can be differentiated again.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +14,10 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, common_type, listed, scalar_name, warn_once
+from ._arrays import Array, common_type, scalar_name, warn_once
 from ._kinds import composite, general
 from ._op import namespace
-from .linalg import matmul, multiply
+from .linalg import matmul
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -344,7 +343,7 @@ def _adjugate_conj(A: Any, out: Any) -> Any:
     if bool((out != 0).all()):
         return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
     # Through the singular values: the product of all but one exists where the inverse does not.
-    u, s, vh = svd(A, full_matrices=False)
+    u, s, vh = _linalg["svd"](A, False)
     n = s.shape[-1]
     others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(_core.wrap(np.eye(n, dtype=bool)), 1.0)
     phase = det(u) * det(vh)

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rushlight import base, nn
-from rushlight import dtypes
+from rushlight import base, dtypes, nn
 
 Bytes: TypeAlias = NDArray[np.uint8]
 

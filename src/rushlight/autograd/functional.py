@@ -1,0 +1,505 @@
+"""Products with the Jacobian and the Hessian of a function of tensors, and those matrices themselves.
+
+`create_graph`: the results can be differentiated again. `strict`: a part that does not depend on its input is
+an error instead of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .engine import grad as _grad
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+_Tensor = _core.Tensor
+_Tensors = tuple[Any, ...]
+
+
+def _torch(name: str) -> Any:
+    from ..ops import namespace
+
+    return namespace("torch")[name]
+
+
+class _Grad:
+    """Recording on for the block, whatever it was."""
+
+    def __enter__(self) -> None:
+        self._before = _core.set_grad_enabled(True)
+
+    def __exit__(self, *exc: object) -> None:
+        _core.set_grad_enabled(self._before)
+
+
+def _as_tuple(given: Any, what: str, name: str) -> tuple[bool, _Tensors]:
+    """(was it a tuple, as a tuple); torch's error for anything that is no tensor."""
+    was_tuple = isinstance(given, tuple)
+    values = given if was_tuple else (given,)
+    for i, value in enumerate(values):
+        if not isinstance(value, _Tensor):
+            where = f"value at index {i}" if was_tuple else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
+                f"{where} has type {type(value)}."
+                if what != _OUTPUTS
+                else f"The outputs of the user-provided function given to {name} must be either a "
+                f"Tensor or a tuple of Tensors but the {where} has type {type(value)}."
+            )
+    return was_tuple, tuple(values)
+
+
+_OUTPUTS = "outputs of the user-provided function"
+
+
+def _like_given(values: Any, was_tuple: Any) -> Any:
+    """`values` as the caller's structure has it: nested for (outer, inner) flags."""
+    if isinstance(was_tuple, tuple):
+        outer, inner = was_tuple
+        rows = tuple(_like_given(v, inner) for v in values)
+        return rows if outer else rows[0]
+    return tuple(values) if was_tuple else values[0]
+
+
+def _prepare(inputs: _Tensors, create_graph: bool, need_graph: bool) -> _Tensors:
+    """Inputs that start a graph of their own: views where the caller's graph must go on."""
+    if create_graph:
+        return tuple(t.view_as(t) for t in inputs)
+    return tuple(t.detach().requires_grad_(need_graph) for t in inputs)
+
+
+def _finished(values: Any, create_graph: bool) -> Any:
+    if isinstance(values, tuple):
+        return tuple(_finished(v, create_graph) for v in values)
+    return values if create_graph or values is None else values.detach()
+
+
+def _check_v(v: _Tensors, other: _Tensors, was_tuple: bool) -> None:
+    if len(v) != len(other):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(other)} but got {len(v)}."
+        )
+    for i, (a, b) in enumerate(zip(v, other, strict=True)):
+        if a.shape != b.shape:
+            entry = f"Entry {i} in " if was_tuple else ""
+            raise RuntimeError(f"{entry}v has invalid size: should be {b.shape} but got {a.shape}.")
+
+
+def _require_graph(outputs: _Tensors, strict: bool) -> None:
+    if strict:
+        for i, out in enumerate(outputs):
+            if not out.requires_grad:
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function does not require gradients. The outputs "
+                    "must be computed in a differentiable manner from the input when running in strict "
+                    "mode."
+                )
+
+
+_TWICE = (
+    "This is not allowed in strict mode. You should ensure that your function is twice differentiable "
+    "and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example)."
+)
+
+
+def _fill(grads: _Tensors, inputs: _Tensors, strict: bool, create_graph: bool, stage: str) -> _Tensors:
+    """Zeros where an input had no part; in strict mode an error, worded by the stage of the work."""
+    filled = []
+    for i, (g, x) in enumerate(zip(grads, inputs, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(
+                    {
+                        "back": "The output of the user-provided function is independent of input "
+                        f"{i}. This is not allowed in strict mode.",
+                        "back_trick": f"The gradient with respect to the input is independent of entry {i}"
+                        " in the grad_outputs when using the double backward trick to compute forward "
+                        "mode gradients. This is not allowed in strict mode.",
+                        "double_back": "The jacobian of the user-provided function is independent of "
+                        f"input {i}. This is not allowed in strict mode.",
+                        "double_back_trick": "The hessian of the user-provided function is independent "
+                        f"of entry {i} in the grad_jacobian. {_TWICE}",
+                    }[stage]
+                )
+            g = _torch("zeros_like")(x)
+        elif strict and create_graph and not g.requires_grad:
+            if stage.startswith("double"):
+                raise RuntimeError(
+                    f"The hessian of the user-provided function is independent of input {i}. This is not "
+                    "allowed in strict mode when create_graph=True."
+                )
+            raise RuntimeError(
+                f"The jacobian of the user-provided function is independent of input {i}. This is not "
+                "allowed in strict mode when create_graph=True."
+            )
+        filled.append(g)
+    return tuple(filled)
+
+
+def _gradients(
+    outputs: _Tensors, inputs: _Tensors, grad_outputs: Any = None, create_graph: bool = False,
+    retain_graph: bool | None = None,
+) -> _Tensors:
+    """autograd.grad for outputs some of which may have no graph; None where there is no gradient."""
+    given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
+    pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return _grad(  # type: ignore[no-any-return]
+        tuple(o for o, _ in pairs), inputs, tuple(g for _, g in pairs), allow_unused=True,
+        create_graph=create_graph, retain_graph=retain_graph,
+    )
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """(func(inputs), v^T J): v has the shapes of the outputs; it may be left out for one number.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    with _Grad():
+        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "vjp")
+        inputs = _prepare(inputs, create_graph, True)
+        outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "vjp")
+        _require_graph(outputs, strict)
+        if v is not None:
+            v_tuple, v = _as_tuple(v, "v", "vjp")
+            v = _prepare(v, create_graph, False)
+            _check_v(v, outputs, v_tuple)
+        elif len(outputs) != 1 or outputs[0].numel() != 1:
+            raise RuntimeError(
+                "The vector v can only be None if the user-provided function returns a single Tensor "
+                "with a single element."
+            )
+    before = _core.set_grad_enabled(create_graph or _core.is_grad_enabled())
+    try:
+        grads = _gradients(outputs, inputs, v, create_graph)
+        result = _fill(grads, inputs, strict, create_graph, "back")
+    finally:
+        _core.set_grad_enabled(before)
+    return (
+        _like_given(_finished(outputs, create_graph), outputs_tuple),
+        _like_given(_finished(result, create_graph), inputs_tuple),
+    )
+
+
+_SINGLE_INPUT = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
+    "single element."
+)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """(func(inputs), J v): v has the shapes of the inputs. Computed by differentiating a vjp.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    with _Grad():
+        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
+        inputs = _prepare(inputs, create_graph, True)
+        if v is not None:
+            v_tuple, v = _as_tuple(v, "v", "jvp")
+            v = _prepare(v, create_graph, False)
+            _check_v(v, inputs, v_tuple)
+        elif len(inputs) != 1 or inputs[0].numel() != 1:
+            raise RuntimeError(_SINGLE_INPUT)
+        outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "jvp")
+        _require_graph(outputs, strict)
+        # The gradient is linear in what it starts from; its own derivative to that is J.
+        seeds = tuple(_torch("zeros_like")(o).requires_grad_(True) for o in outputs)
+        grads = _gradients(outputs, inputs, seeds, create_graph=True)
+        grads = _fill(grads, inputs, strict, create_graph, "back")
+        found = _gradients(grads, seeds, v if v is not None else (None,) * len(grads), create_graph)
+        result = _fill(found, outputs, strict, create_graph, "back_trick")
+    return (
+        _like_given(_finished(outputs, create_graph), outputs_tuple),
+        _like_given(_finished(result, create_graph), outputs_tuple),
+    )
+
+
+def _check_strategy(strategy: str) -> None:
+    assert strategy in ("forward-mode", "reverse-mode"), (
+        'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
+        'outputs than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use '
+        '"reverse-mode".'
+    )
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of `func` at `inputs`: of shape (output shape, input shape), for each pair of them.
+
+    vectorize: all rows in one batched backward. strategy: "forward-mode" computes columns instead of rows.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    _check_strategy(strategy)
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError(
+                "torch.autograd.functional.jacobian: `create_graph=True` and "
+                '`strategy="forward-mode"` are not supported together (yet). Please either set '
+                '`create_graph=False` or `strategy="reverse-mode"`.'
+            )
+        if strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and "
+                '`strategy="forward-mode"` are not supported together (yet). Please either set '
+                '`strict=False` or `strategy="reverse-mode"`.'
+            )
+        if not vectorize:
+            raise NotImplementedError(
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
+                "only implemented for `vectorize=True`."
+            )
+        return _columns(func, inputs)
+    if vectorize and strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
+            "together. Please either set `strict=False` or `vectorize=False`."
+        )
+    with _Grad():
+        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+        inputs = _prepare(inputs, create_graph, True)
+        outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "jacobian")
+        _require_graph(outputs, strict)
+        rows = tuple(
+            _rows(i, out, inputs, create_graph, strict, vectorize) for i, out in enumerate(outputs)
+        )
+        return _like_given(_finished(rows, create_graph), (outputs_tuple, inputs_tuple))
+
+
+def _rows(
+    index: int, out: Any, inputs: _Tensors, create_graph: bool, strict: bool, vectorize: bool
+) -> _Tensors:
+    """The Jacobian of one output with respect to each input."""
+    zeros_like = _torch("zeros_like")
+    if vectorize and out.numel():
+        n = out.numel()
+        basis = _torch("eye")(n, dtype=out.dtype).reshape(n, *out.shape)
+        if not out.requires_grad:
+            found: Any = (None,) * len(inputs)
+        else:
+            found = _grad(
+                (out,), inputs, (basis,), create_graph=create_graph, retain_graph=True,
+                allow_unused=True, is_grads_batched=True,
+            )
+        return tuple(
+            _torch("zeros")(*out.shape, *x.shape, dtype=x.dtype) if g is None else g.reshape(out.shape + x.shape)
+            for g, x in zip(found, inputs, strict=True)
+        )
+    rows: list[list[Any]] = [[] for _ in inputs]
+    flat = out.reshape(-1)
+    for j in range(out.numel()):
+        found = _gradients((flat[j],), inputs, None, create_graph, retain_graph=True)
+        for i, (row, g, x) in enumerate(zip(rows, found, inputs, strict=True)):
+            if g is not None:
+                if strict and create_graph and not g.requires_grad:
+                    raise RuntimeError(
+                        "The jacobian of the user-provided function is independent of input "
+                        f"{i}. This is not allowed in strict mode when create_graph=True."
+                    )
+                row.append(g)
+            else:
+                if strict:
+                    raise RuntimeError(
+                        f"Output {index} of the user-provided function is independent of input {i}. This "
+                        "is not allowed in strict mode."
+                    )
+                row.append(zeros_like(x))
+    return tuple(
+        _torch("stack")(row).reshape(out.shape + x.shape)
+        if row
+        else _torch("zeros")(*out.shape, *x.shape, dtype=x.dtype)
+        for row, x in zip(rows, inputs, strict=True)
+    )
+
+
+def _columns(func: Callable[..., Any], inputs: Any) -> Any:
+    """The Jacobian by forward mode: one pass for each input element."""
+    from . import forward_ad
+
+    inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+    columns: list[list[Any]] = []
+    outputs: _Tensors = ()
+    outputs_tuple = False
+    for i, x in enumerate(inputs):
+        found: list[list[Any]] = []
+        for k in range(x.numel()):
+            direction = _torch("zeros_like")(x.detach()).reshape(-1)
+            direction[k] = 1
+            with forward_ad.dual_level():
+                duals = [
+                    forward_ad.make_dual(t, direction.reshape(x.shape)) if n == i else t
+                    for n, t in enumerate(inputs)
+                ]
+                outputs_tuple, duals_out = _as_tuple(func(*duals), _OUTPUTS, "jacobian")
+                pairs = [forward_ad.unpack_dual(o) for o in duals_out]
+                outputs = tuple(p.primal for p in pairs)
+                found.append(
+                    [
+                        _torch("zeros_like")(p.primal) if p.tangent is None else p.tangent
+                        for p in pairs
+                    ]
+                )
+        columns.append(found)  # type: ignore[arg-type]
+    jacobians = tuple(
+        tuple(
+            _torch("stack")([c[o] for c in column], -1).reshape(out.shape + x.shape)
+            for column, x in zip(columns, inputs, strict=True)
+        )
+        for o, out in enumerate(outputs)
+    )
+    return _like_given(jacobians, (outputs_tuple, inputs_tuple))
+
+
+def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """`func`, with torch's errors where it does not give one number."""
+
+    def checked(*inputs: Any) -> Any:
+        out = func(*inputs)
+        was_tuple, values = _as_tuple(out, _OUTPUTS, name)
+        if was_tuple:
+            raise RuntimeError(f"The function given to {name} should return a single Tensor")
+        if values[0].numel() != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {name} should contain a single element"
+            )
+        return values[0].reshape(())
+
+    return checked
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function with one number as result, for each pair of inputs.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    _check_strategy(outer_jacobian_strategy)
+    inputs_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
+    single = _scalar(func, "hessian")
+
+    def gradient(*given: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple(t.requires_grad_(True) if t.is_leaf else t for t in given)
+        jac = jacobian(single, given, create_graph=True)
+        if strict:
+            for i, g in enumerate(jac):
+                if not g.requires_grad:
+                    raise RuntimeError(
+                        "While computing the hessian, found that the jacobian of the user-provided "
+                        f"function with respect to input {i} is independent of the input. {_TWICE}"
+                    )
+        return jac
+
+    def checked(*given: Any) -> Any:
+        with _Grad():
+            out = single(*given)
+        _require_graph((out,), strict)
+        if strict:
+            found = _gradients((out,), given, None, create_graph=True)
+            for i, g in enumerate(found):
+                if g is None or not g.requires_grad:
+                    raise RuntimeError(
+                        "While computing the hessian, found that the jacobian of the user-provided "
+                        f"function with respect to input {i} is independent of the input. {_TWICE}"
+                    )
+        return gradient(*given)
+
+    result = jacobian(
+        checked if strict else gradient, inputs, create_graph=create_graph, strict=strict,
+        vectorize=vectorize, strategy=outer_jacobian_strategy,
+    )
+    return _like_given(result, (inputs_tuple, inputs_tuple))
+
+
+def _hessian_product(
+    func: Callable[..., Any], inputs: Any, v: Any, strict: bool, name: str, create_graph: bool
+) -> tuple[bool, _Tensors, Any, _Tensors, _Tensors]:
+    inputs_tuple, inputs = _as_tuple(inputs, "inputs", name)
+    inputs = _prepare(inputs, create_graph, True)
+    if v is not None:
+        v_tuple, v = _as_tuple(v, "v", name)
+        v = _prepare(v, create_graph, False)
+        _check_v(v, inputs, v_tuple)
+    elif len(inputs) != 1 or inputs[0].numel() != 1:
+        raise RuntimeError(_SINGLE_INPUT)
+    else:
+        v = (_torch("ones_like")(inputs[0]),)
+    was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
+    if was_tuple:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element"
+        )
+    _require_graph(outputs, strict)
+    found = _gradients(outputs, inputs, None, create_graph=True)
+    if strict:
+        for i, g in enumerate(found):
+            if g is None or not g.requires_grad:
+                raise RuntimeError(
+                    "While computing the hessian, found that the jacobian of the user-provided function "
+                    f"with respect to input {i} is independent of the input. {_TWICE}"
+                )
+    return inputs_tuple, inputs, v, outputs, _fill(found, inputs, False, False, "back")
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """(func(inputs), v^T H) of a function with one number as result."""
+    with _Grad():
+        inputs_tuple, inputs, v, outputs, jac = _hessian_product(
+            func, inputs, v, strict, "vhp", create_graph
+        )
+        found = _gradients(jac, inputs, v, create_graph)
+        result = _fill(found, inputs, strict, create_graph, "double_back")
+    return _finished(outputs[0], create_graph), _like_given(_finished(result, create_graph), inputs_tuple)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """(func(inputs), H v) of a function with one number as result; as H is symmetric, computed as v^T H.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    with _Grad():
+        inputs_tuple, inputs, v, outputs, jac = _hessian_product(
+            func, inputs, v, strict, "hvp", create_graph
+        )
+        found = _gradients(jac, inputs, v, create_graph)
+        result = _fill(found, inputs, strict, create_graph, "double_back_trick")
+    return _finished(outputs[0], create_graph), _like_given(_finished(result, create_graph), inputs_tuple)

@@ -1,0 +1,31 @@
+"""Function transforms: grad, vjp, jvp, vmap and what is made of them; they nest in any order."""
+
+from __future__ import annotations
+
+from .. import base as _base
+from . import _batching, _jvp, transforms
+from ._batching import unbatched_ops
+from .transforms import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+    vmap,
+)
+
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "unbatched_ops",
+    "vjp",
+    "vmap",
+]
