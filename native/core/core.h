@@ -321,7 +321,8 @@ PyObject* call_op(Op* op, PyObject* const* slots);  // slots: one per param, bor
 PyObject* call_op(Op* op, PyObject* a, PyObject* b = nullptr);
 // Makes the node of a call. `slots` as bound; outputs already wrapped. -1 with an exception.
 int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
-Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
+// `type`: the node's class where it is not the op's own.
+Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
 int rebase_history(Tensor* self, Node* node, uint32_t nr);

@@ -114,6 +114,8 @@ class Backward {
     return 0;
   }
 
+  bool restricted() const { return restricted_; }
+
   // Whether this backward reaches the node and gives it gradients.
   bool will_run(Node* n) {
     if (!inline_state_ && !table_.count(n)) return false;
@@ -672,6 +674,8 @@ PyObject* will_run(PyObject*, PyObject* o) {
   return PyBool_FromLong(running && running->will_run(reinterpret_cast<Node*>(o)));
 }
 
+PyObject* restricted(PyObject*, PyObject*) { return PyBool_FromLong(running && running->restricted()); }
+
 PyObject* current_task(PyObject*, PyObject*) { return PyLong_FromLongLong(tls.task); }
 PyObject* current_node(PyObject*, PyObject*) { return Py_NewRef(tls.current_node ? tls.current_node : Py_None); }
 
@@ -715,6 +719,7 @@ PyMethodDef kEngineMethods[] = {
     {"reaches_others", reaches_others, METH_VARARGS, "Whether the roots' graph leads to a leaf that is none of the inputs."},
     {"queue_callback", queue_callback, METH_O, "Calls a function when the running backward ends."},
     {"will_run", will_run, METH_O, "Whether the running backward reaches a node."},
+    {"restricted", restricted, METH_NOARGS, "Whether the running backward computes some gradients only."},
     {"current_task", current_task, METH_NOARGS, "The number of the running backward, or -1."},
     {"current_node", current_node, METH_NOARGS, "The node that is being run, or None."},
     {"node_gradients", node_gradients, METH_VARARGS, "Runs one node's rule."},

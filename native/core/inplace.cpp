@@ -241,6 +241,24 @@ Tensor* keep_original(Tensor* self) {
   return t;
 }
 
+// Whether a recorded write may change the history of `self`.
+int check_history(Tensor* self) {
+  if (self->base) {
+    if (self->flags & kSpecialView) {
+      refuse_view(self, false);
+      return -1;
+    }
+    if (!self->base->grad_fn && (self->base->flags & kRequiresGrad)) {
+      PyErr_SetString(PyExc_RuntimeError, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+      return -1;
+    }
+  } else if (!self->grad_fn && (self->flags & kRequiresGrad)) {
+    PyErr_SetString(PyExc_RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation.");
+    return -1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 int refresh_grad_fn(Tensor* t, Node** grad_fn) {
@@ -273,6 +291,7 @@ int check_in_place(Tensor* self, bool recording) {
                     "See https://github.com/pytorch/rfcs/pull/17 for more details.");
     return -1;
   }
+  if (recording && check_history(self) < 0) return -1;
   if (overlaps_itself(self->array)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -287,20 +306,6 @@ int check_in_place(Tensor* self, bool recording) {
     PyObject* f = callback("before_write");
     Ref done(f ? PyObject_CallOneArg(f, as_object(self)) : nullptr);
     if (!done) return -1;
-  }
-  if (!recording) return 0;
-  if (self->base) {
-    if (self->flags & kSpecialView) {
-      refuse_view(self, false);
-      return -1;
-    }
-    if (!self->base->grad_fn && (self->base->flags & kRequiresGrad)) {
-      PyErr_SetString(PyExc_RuntimeError, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-      return -1;
-    }
-  } else if (!self->grad_fn && (self->flags & kRequiresGrad)) {
-    PyErr_SetString(PyExc_RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation.");
-    return -1;
   }
   return 0;
 }
@@ -361,10 +366,10 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
-  const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype);
+  const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
   if (check_in_place(self, recording) < 0) return nullptr;
   Ref node;
-  if (recording && real->differentiable) {
+  if (recording) {
     bool needs_original = false;
     for (const Op::Save& save : real->saves) needs_original |= save.source.kind == Source::Arg && save.source.index == 0;
     Ref original;
@@ -376,7 +381,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
       if (!original) return nullptr;
       bound[0] = original.get();
     }
-    node = Ref(as_object(make_op_node(real, bound, nullptr, 1)));
+    node = Ref(as_object(make_op_node(real, bound, nullptr, 1, op->node_type)));
     if (!node) return nullptr;
   }
   const int written = real->kind == Op::Pointwise ? write_pointwise(real, slots, self) : write_general(real, slots, self);

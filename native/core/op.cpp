@@ -398,6 +398,10 @@ void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t 
 
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   Seen seen;
+  if (op->kind == Op::Pointwise && !is_tensor(out)) {
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", op_name(op), Py_TYPE(out)->tp_name);
+    return nullptr;
+  }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   if (op->differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
     PyErr_Format(PyExc_RuntimeError,
@@ -584,12 +588,12 @@ PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
 
 // ---------------------------------------------------------------- recording
 
-Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs) {
+Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type) {
   int n_edges = 0;
   for (uint8_t p : op->edge_params) {
     n_edges += p == op->list_param ? static_cast<int>(PySequence_Fast_GET_SIZE(slots[p])) : 1;
   }
-  PyTypeObject* type = op->node_type;
+  if (!type) type = op->node_type;
   for (const Op::NodeName& n : op->node_types) {
     if (PyArray_NDIM(as_tensor(slots[0])->array) == n.ndim_a && PyArray_NDIM(as_tensor(slots[1])->array) == n.ndim_b) type = n.type;
   }
@@ -1063,16 +1067,20 @@ bool check_op(PyObject* o) {
   return false;
 }
 
-// make_in_place(op, name): the form that writes its first argument.
+// make_in_place(op, name[, node]): the form that writes its first argument; its node's class where that is another.
 PyObject* make_in_place(PyObject*, PyObject* args) {
   PyObject *o, *name;
-  if (!PyArg_ParseTuple(args, "OU", &o, &name) || !check_op(o)) return nullptr;
+  const char* node = nullptr;
+  if (!PyArg_ParseTuple(args, "OU|s", &o, &name, &node) || !check_op(o)) return nullptr;
+  PyTypeObject* type = node ? node_type(node) : nullptr;
+  if (node && !type) return nullptr;
   Op* base = reinterpret_cast<Op*>(o);
   Op* op = allocate_op();
   if (!op) return nullptr;
   Py_INCREF(name);
   op->name = name;
   op->kind = base->kind;
+  op->node_type = reinterpret_cast<PyTypeObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(type)));
   op->in_place = true;
   op->base = reinterpret_cast<Op*>(Py_NewRef(o));
   op->n_params = base->n_params;

@@ -177,7 +177,7 @@ int read_constant(PyObject* o, DType compute, Constant* c) {
 
 bool same_layout(PyArrayObject* a, PyArrayObject* b) {
   if (PyArray_NDIM(a) != PyArray_NDIM(b)) return false;
-  return !memcmp(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a) * sizeof(npy_intp));
+  return PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
 }
 
 bool has_kernels(const Program& program, DType compute) {
@@ -206,7 +206,7 @@ PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const np
   for (int i = 0; i < n; ++i) {
     if (!is_tensor(operands[i])) continue;
     PyArrayObject* a = as_tensor(operands[i])->array;
-    if (PyArray_NDIM(a) != ndim || memcmp(PyArray_DIMS(a), dims, ndim * sizeof(npy_intp))) continue;
+    if (PyArray_NDIM(a) != ndim || !PyArray_CompareLists(PyArray_DIMS(a), dims, ndim)) continue;
     if (PyArray_IS_C_CONTIGUOUS(a)) break;
     bool broadcast = false;
     for (int d = 0; d < ndim; ++d) broadcast |= PyArray_STRIDE(a, d) == 0 && PyArray_DIM(a, d) > 1;
@@ -292,7 +292,15 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
   Py_DECREF(value);
   if (!array) return nullptr;
   const DType given = dtype_of(as_array(array.get()));
-  if (!out && given != DType::Count && has_type(op->portable_for, common)) result = given;  // abs of complex numbers is real
+  if (given != DType::Count && has_type(op->portable_for, common)) {  // abs of complex numbers is real
+    if (!out) {
+      result = given;
+    } else if (!can_cast(given, result)) {
+      PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(given),
+                   scalar_name(result));
+      return nullptr;
+    }
+  }
   PyArrayObject* cast = cast_array(as_array(array.get()), result);
   if (!cast) return nullptr;
   if (!out) {
@@ -411,10 +419,10 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
     case ResultType::Bool: result = DType::Bool; break;
     case ResultType::Default: break;
   }
-  if (check_arguments(op, slots, n, common) < 0) return nullptr;
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
+  if (check_arguments(op, slots, n, common) < 0) return nullptr;
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
   DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
   if (compute == DType::I64) {

@@ -15,11 +15,12 @@ from ._version import __version__ as __version__
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
 _nn = _base._nn
 
-from . import autograd, func, nn, optim, serialization, utils  # noqa: E402
+from . import autograd, func, linalg, nn, optim, serialization, special, utils  # noqa: E402
 from .serialization import load, save  # noqa: E402
 from .torch_alias import install_as_torch  # noqa: E402
 
-__all__ = ["autograd", "install_as_torch", "load", "nn", "optim", "save", "serialization", "utils"]
+__all__ = ["autograd", "func", "install_as_torch", "linalg", "load", "nn", "optim", "save"]
+__all__ += ["serialization", "special", "utils"]
 __all__ += [k for k in vars(_base) if not k.startswith("_")]
 
 __getattr__ = _missing_name(__name__)

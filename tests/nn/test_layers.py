@@ -71,7 +71,7 @@ ACTIVATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("layer", "expected"), ACTIVATIONS, ids=lambda v: repr(v)[:30])
+@pytest.mark.parametrize(("layer", "expected"), ACTIVATIONS, ids=[repr(a[0]) for a in ACTIVATIONS])
 def test_activations(layer, expected):
     x = array(4, 5)
     close(layer(torch.from_numpy(x)), expected(x))

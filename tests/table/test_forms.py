@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from functools import partial
 
 import numpy as np
@@ -68,7 +69,8 @@ def takes_out(name: str) -> bool:
     try:
         call = calls(name)[0]
         call.kwargs["out"] = None
-        call.run()
+        with warnings.catch_warnings(action="ignore"):
+            call.run()
     except Exception:
         return False
     return True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .. import base as _base
-from . import _batching, _jvp, transforms
+from . import _batching, _batching_rules, _jvp, _subscripts, transforms
 from ._batching import unbatched_ops
+from ._functional_call import functional_call, stack_module_state
 from .transforms import (
     grad,
     grad_and_value,
@@ -18,6 +19,8 @@ from .transforms import (
 )
 
 __all__ = [
+    "functional_call",
+    "stack_module_state",
     "grad",
     "grad_and_value",
     "hessian",

@@ -264,7 +264,9 @@ def _along(*, keeps_number: bool = True) -> Rule:
             values[i] = v.unsqueeze(1) if scalar and v.ndim == 1 else v
         for i, name in enumerate(op.params):
             a = slots[i]
-            if name in _DIMS and a is not None:
+            if name == "dims" and a is None:
+                values[i] = (1, 2)
+            elif name in _DIMS and a is not None:
                 if isinstance(a, (tuple, list)):
                     values[i] = tuple(_shifted_dim(d, n) for d in a)
                 else:
@@ -283,7 +285,7 @@ def _along(*, keeps_number: bool = True) -> Rule:
 _ALONG = """
     softmax log_softmax _softmax_as _log_softmax_as glu cumsum cumprod cummax cummin logcumsumexp
     _sort _stable_sort topk gather _scatter _scatter_zero _scatter_value scatter_add scatter_reduce
-    index_reduce flip _linalg_cross transpose _slice _split split_with_sizes unfold
+    flip rot90 select_scatter slice_scatter diagonal_scatter transpose _slice _split split_with_sizes unfold
     _transpose_in_place _squeeze_dims _squeeze_dim _squeeze_dim_in_place _squeeze_dims_in_place
 """
 _ALONG_SHAPED = "_gather_backward _slice_backward _select_backward _unfold_backward"
@@ -519,7 +521,7 @@ def folded(op: Any, slots: Any, level: Level) -> Any:
 def _is_spatial(name: str) -> bool:
     return name.startswith(
         ("_max_pool", "_avg_pool", "_adaptive_", "_lp_pool", "_upsample_", "_reflect_pad",
-         "_replicate_pad", "_circular_pad", "_im2col", "_col2im", "_grid_sample", "_max_unpool")
+         "_replicate_pad", "_circular_pad", "_im2col", "_col2im", "_pool_")
     )  # fmt: skip
 
 
@@ -558,7 +560,14 @@ def looped(op: Any, slots: Any, level: Level) -> Any:
         value = inner(a, level)
         return a if value is None else value[i]
 
-    results = [_call(op, [element(a, i) for a in slots]) for i in range(level.size)]
+    def arguments(i: int) -> list[Any]:
+        values = [element(a, i) for a in slots]
+        if name == "strided_view" and inner(slots[0], level) is not None:
+            # Offsets are counted from where the storage begins.
+            values[3] = slots[3] + values[0].storage_offset() - slots[0].storage_offset()
+        return values
+
+    results = [_call(op, arguments(i)) for i in range(level.size)]
     if isinstance(results[0], _Tensor):
         return wrap(_stacked(name, results), level)
     columns = [_stacked(name, list(c)) for c in zip(*results, strict=True)]

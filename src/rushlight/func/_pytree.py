@@ -106,11 +106,13 @@ def _handler(x: Any) -> tuple[Any, Flatten, Unflatten] | None:
     if found is not None:
         return kind, found[0], found[1]
     if isinstance(x, tuple):
-        if hasattr(kind, "_fields"):
-            return kind, lambda t: (list(t), None), lambda c, _: kind(*c)
-        if hasattr(kind, "n_fields") or hasattr(kind, "n_sequence_fields"):  # torch.return_types
-            return kind, lambda t: (list(t), None), lambda c, _: kind(tuple(c))
+        return kind, lambda t: (list(t), None), lambda c, _: _rebuilt(kind, c)
     return None
+
+
+def _rebuilt(kind: Any, children: list[Any]) -> Any:
+    """A named tuple, or one of the library's own (torch.return_types), of new items."""
+    return kind._make(children) if hasattr(kind, "_make") else kind(tuple(children))
 
 
 def tree_flatten(
@@ -151,7 +153,7 @@ def _unflatten(leaves: Any, spec: TreeSpec) -> Any:
     kind = spec.type
     if kind in _NODES:
         return _NODES[kind][1](children, spec.context)
-    return kind(*children) if hasattr(kind, "_fields") else kind(tuple(children))
+    return _rebuilt(kind, children)
 
 
 def tree_map(function: Any, tree: Any, *rests: Any, is_leaf: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from .. import _core
 from . import (  # noqa: F401  importing a family enters its ops
+    _arguments,
     activation,
     adaptive_pooling,
     attention,

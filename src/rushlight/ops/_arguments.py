@@ -55,6 +55,8 @@ _SEVERAL_DIMS = frozenset(
 )
 # torch takes a number for `other` of these, though their signature says Tensor.
 _NUMBERS_TOO = frozenset("add sub subtract mul multiply div divide true_divide floor_divide".split())
+# Several ints, never one alone (a method takes them one by one).
+_ALL_INTS = frozenset("size sizes shape dims repeats".split())
 _ALIASES = {"self": "input", "axis": "dim", "axes": "dims", "keepdims": "keepdim", "x": "input"}
 
 
@@ -72,6 +74,10 @@ class _Signature(NamedTuple):
     @property
     def positional(self) -> int:
         return sum(not p.keyword_only for p in self.params)
+
+    @property
+    def required(self) -> int:
+        return sum(not p.optional for p in self.params)
 
     def __str__(self) -> str:
         parts = []
@@ -101,12 +107,11 @@ def _read(text: str) -> _Signature:
 
 
 @cache
-def _overloads() -> dict[str, tuple[bool, list[_Signature]]]:
+def _overloads() -> dict[str, list[_Signature]]:
     table = {}
     for line in OVERLOADS.strip().replace("\n  |", " |").split("\n"):
         name, _, rest = line.partition(": ")
-        found = [_read(text) for text in rest.split(" | ")]
-        table[name.removeprefix("!")] = (name[0] == "!", found)
+        table[name] = [_read(text) for text in rest.split(" | ")]
     return table
 
 
@@ -143,11 +148,17 @@ def _of_function(function: Any) -> _Signature:
         elif p.name == "tensors":
             kind = "L"
         variable = p.kind is p.VAR_POSITIONAL
-        optional = p.default is not p.empty or variable
-        rows.append(
-            _Param(p.name, "" if variable else kind, optional, p.kind is p.KEYWORD_ONLY, variable)
-        )
+        if variable:
+            kind = "I" if p.name in _ALL_INTS else ""
+        optional = p.default is not p.empty
+        rows.append(_Param(p.name, kind, optional, p.kind is p.KEYWORD_ONLY, variable))
     return _Signature(tuple(rows))
+
+
+def _type_name(value: Any) -> str:
+    cls = type(value)
+    built_in = not cls.__flags__ & 1 << 9  # such types say where they come from: numpy.ndarray
+    return f"{cls.__module__}.{cls.__name__}" if built_in and cls.__module__ != "builtins" else cls.__name__
 
 
 def _is_number(value: Any) -> bool:
@@ -179,7 +190,7 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
     if kind == "I":
         if isinstance(value, (tuple, list)):
             return all(isinstance(n, bool) or _is_int(n) for n in value)
-        return _is_int(value) or isinstance(value, bool)
+        return p.name not in _ALL_INTS and (_is_int(value) or isinstance(value, bool))
     if kind == "b":
         return isinstance(value, (bool, np.bool_))
     if kind == "s":
@@ -214,11 +225,11 @@ def _misfit(
             if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
                 rest = tuple(rest[0])
             elif rest and p.type == "I" and not method and i:
-                kind = type(rest[0]).__name__
+                kind = _type_name(rest[0])
                 return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
             bad = [v for v in rest if p.type == "I" and not _is_int(v) and not isinstance(v, bool)]
             if bad:
-                kind = type(bad[0]).__name__
+                kind = _type_name(bad[0])
                 return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
             args = args[:i]
             continue
@@ -236,7 +247,7 @@ def _misfit(
             break
         number_too = p.name == "other" and name.rstrip("_") in _NUMBERS_TOO
         if not _fits(value, p, number_too):
-            kind = type(value).__name__
+            kind = _type_name(value)
             return f"{name}(): argument '{p.name}'{where} must be {_WORDS[p.type]}, not {kind}"
     if missing:
         listed = ", ".join(f'"{n}"' for n in missing)
@@ -248,8 +259,8 @@ def _misfit(
 
 
 def _got(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    parts = [type(a).__name__ for a in args]
-    parts += [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+    parts = [_type_name(a) for a in args]
+    parts += [f"{k}={_type_name(v)}" for k, v in kwargs.items()]
     return "(" + ", ".join(parts) + (", )" if kwargs and not args else ")")
 
 
@@ -278,6 +289,8 @@ def explain(
         if not isinstance(args[0], _core.Tensor):
             return None  # Tensor.add(3, 4): what it says as a function will do
         args = args[1:]
+    if "failed to unpack" in error:
+        return None
     text = _explained(name, where, function, method, args, kwargs)
     if text is None:
         return _renamed(public, method, error)
@@ -294,7 +307,7 @@ def _explained(
 ) -> str | None:
     table = _overloads()
     full = name if where == "torch" else f"{where}.{name}"
-    one, signatures = table.get(full) or table.get(full.removesuffix("_")) or (False, [])
+    signatures = table.get(full) or table.get(full.removesuffix("_"))
     if not signatures:
         signature = _of_op(function) if isinstance(function, _core.Op) else _of_function(function)
         if method:
@@ -310,10 +323,10 @@ def _explained(
     problems = [_misfit(name, s, args, kwargs, method) for s in signatures]
     if None in problems:
         return None
+    # Where the number of arguments leaves one signature only, its own complaint says more.
     n = len(args) + len(kwargs)
-    plausible = [i for i, s in enumerate(signatures) if len(s.params) >= n]
-    counted = problems[0] is not None and "(): argument" not in problems[0]
-    if len(plausible) == 1 and not (one and counted):
+    plausible = [i for i, s in enumerate(signatures) if s.required <= n <= len(s.params)]
+    if len(plausible) == 1:
         return problems[plausible[0]]
     return _combination(name, signatures, args, kwargs)
 

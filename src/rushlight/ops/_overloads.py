@@ -2,20 +2,20 @@
 
 One line a name: signatures apart by `|`, a parameter as `type name`, with `=` when it may be left out.
 Types: T tensor, L tensors, N number, i int, I ints, f float, b bool, s str, d dtype, g generator,
-l layout, v device, m memory format. `...` are the keywords of every function that makes a tensor. In-place forms are
-not listed: they follow from the name without `_`. A name with `!` has one signature that counts, and
-torch words a wrong number of arguments as if there were several.
+l layout, v device, m memory format. `...` are the keywords of every function that makes a tensor.
+In-place forms are not listed: they follow from the name without `_`. Where one signature stands alone, torch has others that it does
+not show, and words a wrong number of arguments as if there were several.
 """
 
 OVERLOADS = """
-!add: T input, T other, *, N alpha=, T out=
-!addbmm: T input, T batch1, T batch2, *, N beta=, N alpha=, T out=
-!addcdiv: T input, T tensor1, T tensor2, *, N value=, T out=
-!addcmul: T input, T tensor1, T tensor2, *, N value=, T out=
+add: T input, T other, *, N alpha=, T out=
+addbmm: T input, T batch1, T batch2, *, N beta=, N alpha=, T out=
+addcdiv: T input, T tensor1, T tensor2, *, N value=, T out=
+addcmul: T input, T tensor1, T tensor2, *, N value=, T out=
 addmm: T input, T mat1, T mat2, *, N beta=, N alpha=, T out=
   | T input, T mat1, T mat2, d out_dtype, *, N beta=, N alpha=, T out=
-!addmv: T input, T mat, T vec, *, N beta=, N alpha=, T out=
-!addr: T input, T vec1, T vec2, *, N beta=, N alpha=, T out=
+addmv: T input, T mat, T vec, *, N beta=, N alpha=, T out=
+addr: T input, T vec1, T vec2, *, N beta=, N alpha=, T out=
 all: T input, *, T out= | T input, I dim=, b keepdim=, *, T out=
   | T input, i dim, b keepdim=, *, T out=
 any: T input, *, T out= | T input, I dim=, b keepdim=, *, T out=
@@ -43,10 +43,10 @@ conv2d: T input, T weight, T bias=, I stride=, I padding=, I dilation=, i groups
   | T input, T weight, T bias=, I stride=, s padding=, I dilation=, i groups=
 conv3d: T input, T weight, T bias=, I stride=, I padding=, I dilation=, i groups=
   | T input, T weight, T bias=, I stride=, s padding=, I dilation=, i groups=
-!copy_: T self, T other, b non_blocking=
+copy_: T self, T other, b non_blocking=
 copysign: T input, T other, *, T out= | T input, N other, *, T out=
 count_nonzero: T input, i dim= | T input, I dim
-!cuda: T self, v device=, b non_blocking=, *, m memory_format=
+cuda: T self, v device=, b non_blocking=, *, m memory_format=
 cumulative_trapezoid: T y, T x, *, i dim= | T y, *, N dx=, i dim=
 div: T input, T other, *, T out= | T input, T other, *, s rounding_mode, T out=
   | T input, N other, *, s rounding_mode
@@ -156,7 +156,7 @@ std: T input, I dim, b unbiased=, b keepdim=, *, T out=
   | T input, I dim=, *, N correction=, b keepdim=, T out= | T input, b unbiased=
 std_mean: T input, I dim, b unbiased=, b keepdim= | T input, I dim=, *, N correction=, b keepdim=
   | T input, b unbiased=
-!sub: T input, T other, *, N alpha=, T out=
+sub: T input, T other, *, N alpha=, T out=
 subtract: T input, T other, *, N alpha=, T out= | T input, N other, N alpha=
 sum: T input, *, d dtype= | T input, I dim, b keepdim=, *, d dtype=, T out=
 tensor_split: T input, I indices, i dim= | T input, T tensor_indices_or_sections, i dim=

@@ -114,7 +114,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-threshold = _activation(
+threshold: Any = _activation(
     "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),

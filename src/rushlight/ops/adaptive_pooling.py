@@ -82,7 +82,7 @@ def _adaptive_max(x: Array, out: _Ints) -> Any:
     wide = widened(x)
     at: Any
     for at in itertools.product(*(range(m) for m in out)):
-        window = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
+        window: Any = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
         rows = wide[(..., *window)].reshape(*x.shape[:-n], -1)
         best = rows.argmax(-1)
         values[(..., *at)] = np.take_along_axis(rows, best[..., None], -1)[..., 0]

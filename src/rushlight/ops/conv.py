@@ -14,6 +14,7 @@ times weights.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -127,6 +128,7 @@ def _scattered(
     places, k = columns.shape[2 : 2 + d], columns.shape[2 + d :]
     wide = [n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]
     image = np.zeros((*shape[:2], *wide), columns.dtype)
+    at: Any
     for at in itertools.product(*(range(m) for m in k)):
         target = tuple(
             slice(i * e, i * e + s * (n - 1) + 1, s)
@@ -134,7 +136,7 @@ def _scattered(
         )
         if all(places):
             image[(slice(None), slice(None), *target)] += columns[(..., *at)]
-    inner: Any = tuple(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True))
+    inner = tuple(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True))
     return np.ascontiguousarray(image[(slice(None), slice(None), *inner)])
 
 
@@ -352,10 +354,11 @@ def _check_types(input: Any, weight: Any, bias: Any) -> None:
     refuse("slow_conv2d_cpu", input._array, "b")
 
 
+@functools.lru_cache(maxsize=1024)
 def _check_geometry(
     x: Sequence[int],
     w: Sequence[int],
-    bias: Any,
+    bias: Sequence[int] | None,
     stride: _Ints,
     padding: _Ints,
     dilation: _Ints,
@@ -383,11 +386,11 @@ def _check_geometry(
             f"{channels} channels, but got {x[1]} channels instead"
         )
     out = w[1] * groups if transposed else w[0]
-    if bias is not None and tuple(bias.shape) != (out,):
+    if bias is not None and tuple(bias) != (out,):
         raise RuntimeError(
             f"Given {'transposed=1, ' if transposed else ''}weight of size {listed(w)}, expected "
             "bias to be "
-            f"1-dimensional with {out} elements, but got bias of size {listed(bias.shape)} instead"
+            f"1-dimensional with {out} elements, but got bias of size {listed(bias)} instead"
         )
     if transposed:
         return
@@ -457,8 +460,9 @@ def _run(
             )
     else:
         padding = _each(padding, "padding", n)
+    bias_shape = None if bias is None else bias.shape
     _check_geometry(
-        input.shape, weight.shape, bias, stride, padding, dilation, groups, transposed=False
+        input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=False
     )
     result = _convolution(input, weight, bias, stride, padding, dilation, groups)
     return result if batched else result.squeeze(0)
@@ -486,8 +490,9 @@ def _run_transposed(
         for v, what in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
     )
     extra = _each(output_padding, "output_padding", n)
+    bias_shape = None if bias is None else bias.shape
     _check_geometry(
-        input.shape, weight.shape, bias, stride, padding, dilation, groups, transposed=True
+        input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=True
     )
     for e, s, d in zip(extra, stride, dilation, strict=True):
         if e >= s and e >= d:

@@ -37,7 +37,7 @@ def _qr(a: Array, mode: str) -> Any:
         )
     if mode == "r":
         return np.empty(0, a.dtype), np.linalg.qr(a, "r")
-    q, r = np.linalg.qr(a, mode)
+    q, r = np.linalg.qr(a, mode)  # type: ignore[call-overload]
     return q, r
 
 
@@ -123,7 +123,7 @@ def _eigh(a: Array, UPLO: str) -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     try:
-        values, vectors = np.linalg.eigh(a, UPLO.upper())
+        values, vectors = np.linalg.eigh(a, UPLO.upper())  # type: ignore[call-overload]
     except np.linalg.LinAlgError:
         raise _no_convergence("eigh") from None
     return values, vectors
@@ -235,7 +235,7 @@ def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:
     m, n = A.shape[-2:]
     # The part within the spaces of the singular vectors: 1 / (s_j^2 - s_i^2).
     gap = _gaps_squared(s)
-    inner = None
+    inner: Any = None
     if gu is not None:
         gu = gu.narrow(-1, 0, k)
         w = matmul(u.mH, gu) * gap

@@ -107,8 +107,8 @@ def _finish(
     if result is None:
         counts: dict[int, int] = {}
         for row in operands:
-            for label in row:
-                counts[label] = counts.get(label, 0) + 1
+            for used in row:
+                counts[used] = counts.get(used, 0) + 1
         once = sorted(label for label, n in counts.items() if n == 1 and label < _ELLIPSIS)
         return operands, (*dots, *once)
     known = {label for labels in operands for label in labels}
@@ -236,6 +236,21 @@ def _by_lists(args: tuple[Any, ...]) -> tuple[list[Any], tuple[tuple[_Labels, ..
     return tensors, _finish(given, tuple(t.ndim for t in tensors), result)
 
 
+@functools.lru_cache(maxsize=512)
+def _as_product(la: _Labels, lb: _Labels, result: _Labels) -> tuple[bool, bool] | None:
+    """Whether two operands make a (stacked) product of matrices: which of them is to be turned."""
+    n = len(la)
+    if n < 2 or len(lb) != n or len(result) != n or len({*la, *lb}) != n + 1:
+        return None
+    batch, (i, j) = result[:-2], result[-2:]
+    if la[:-2] != batch or lb[:-2] != batch or i not in la[-2:] or j not in lb[-2:]:
+        return None
+    k = la[-1] if la[-2] == i else la[-2]
+    if k not in lb[-2:] or k in result or i == j:
+        return None
+    return la[-1] == i, lb[-1] == k
+
+
 @composite(method=False)
 def einsum(*args: Any) -> Any:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
@@ -261,22 +276,17 @@ def einsum(*args: Any) -> Any:
     else:
         tensors, (operands, result) = _by_lists(args)
     if len(tensors) == 2:
-        # The commonest case by far: a plain product of matrices.
+        # The commonest case by far: a product of matrices, or of stacks of them.
         (a, b), (la, lb) = tensors, operands
         if a.dtype is not b.dtype:
             raise RuntimeError(
                 f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
             )
-        if (
-            len(la) == 2 == len(lb)
-            and la[1] == lb[0]
-            and result == (la[0], lb[1])
-            and a.shape[1] == b.shape[0]
-            and la[0] != la[1]
-            and lb[0] != lb[1]
-            and la[0] != lb[1]
-        ):
-            return viewed_product(a, b)
+        turned = _as_product(la, lb, result)
+        if turned is not None:
+            x, y = a.mT if turned[0] else a, b.mT if turned[1] else b
+            if x.shape[-1] == y.shape[-2] and x.shape[:-2] == y.shape[:-2]:
+                return viewed_product(x, y)
     labels = list(operands)
     for i, t in enumerate(tensors):
         tensors[i], labels[i] = _without_repeats(t, labels[i], i)

@@ -35,8 +35,9 @@ def cond(A: Any, p: Any = None) -> Any:
 def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
     largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
     eps = np.finfo(s.dtype).eps
-    relative = max(shape[-2:]) * eps if rtol is None and atol is None else (rtol or 0.0)
-    return np.maximum(atol or 0.0, relative * largest)
+    relative: Any = max(shape[-2:]) * eps if rtol is None and atol is None else (rtol or 0.0)
+    smallest: Array = np.maximum(atol or 0.0, relative * largest)
+    return smallest
 
 
 def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:

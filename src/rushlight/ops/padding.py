@@ -7,6 +7,7 @@ gather and its transpose a sum over runs of equal places (`_resampling` makes su
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -95,22 +96,30 @@ def _resampling(name: str, node: str) -> Any:
 # ---- padding
 
 
-def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
-    widths = [(0, 0)] * x.ndim
-    cut = [slice(None)] * x.ndim
+@functools.lru_cache(maxsize=512)
+def _border_of(sizes: _Ints, pad: _Ints) -> tuple[tuple[Any, ...], _Ints, tuple[Any, ...]]:
+    """What is kept of the input, the result's sizes, and where in it that goes."""
+    kept: list[Any] = [slice(None)] * len(sizes)
+    there: list[Any] = [slice(None)] * len(sizes)
+    shape = list(sizes)
     for i in range(len(pad) // 2):
-        axis = x.ndim - 1 - i
+        axis = len(sizes) - 1 - i
         before, after = pad[2 * i], pad[2 * i + 1]
-        widths[axis] = (max(before, 0), max(after, 0))
-        cut[axis] = slice(max(-before, 0), x.shape[axis] - max(-after, 0))
-    inner = x[tuple(cut)]
-    shape = [n + a + b for n, (a, b) in zip(inner.shape, widths, strict=True)]
+        kept[axis] = slice(max(-before, 0), sizes[axis] - max(-after, 0))
+        inner = kept[axis].stop - kept[axis].start
+        there[axis] = slice(max(before, 0), max(before, 0) + inner)
+        shape[axis] = sizes[axis] + before + after
+    return tuple(kept), tuple(shape), tuple(there)
+
+
+def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+    kept, shape, there = _border_of(x.shape, pad)
     if value:
         out = np.empty(shape, x.dtype)
         out[...] = np.asarray(value).astype(x.dtype)
     else:
         out = np.zeros(shape, x.dtype)
-    out[tuple(slice(a, a + n) for (a, _), n in zip(widths, inner.shape, strict=True))] = inner
+    out[there] = x[kept]
     return out
 
 

@@ -9,6 +9,7 @@ dimension is run as two; the rest is defined on NumPy through windows.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -203,23 +204,23 @@ def _each(value: Any, name: str, what: str, n: int) -> _Ints:
     return values
 
 
-def _check_input(name: str, input: Any, n: int) -> None:
-    if input.ndim not in (n + 1, n + 2) or 0 in input.shape[-n - 1 :]:
+def _check_input(name: str, shape: Sequence[int], n: int) -> None:
+    if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1 :]:
         if n == 1:
             raise RuntimeError(
                 f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
                 "input, "
-                f"but got:{listed(input.shape)}"
+                f"but got:{listed(shape)}"
             )
-        if input.ndim not in (n + 1, n + 2):
+        if len(shape) not in (n + 1, n + 2):
             raise RuntimeError(
                 f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input\n"
-                f"{name} got {listed(input.shape)}."
+                f"{name} got {listed(shape)}."
             )
         raise RuntimeError(
             f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
             "input, "
-            f"but got:{listed(input.shape)}"
+            f"but got:{listed(shape)}"
         )
 
 
@@ -258,6 +259,31 @@ def _check_window(
         )
 
 
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@functools.lru_cache(maxsize=1024)
+def _window(
+    name: str,
+    n: int,
+    shape: Sequence[int],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> tuple[_Ints, _Ints, _Ints, _Ints]:
+    """The checked numbers of each dimension; a layer asks the same question at every step."""
+    k = _each(kernel_size, name, "kernel_size", n)
+    s = k if stride is None or stride == () else _each(stride, name, "stride", n)
+    p = _each(padding, name, "padding", n)
+    d = _each(dilation, name, "dilation", n)
+    _check_input(name, shape, n)
+    _check_window(shape, k, s, p, d, ceil_mode, name)
+    return k, s, p, d
+
+
 def _max_pool_of(n: int) -> None:
     name = f"max_pool{n}d"
     op = _max_pools[n]
@@ -272,18 +298,18 @@ def _max_pool_of(n: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = True,
     ) -> Any:
-        k = _each(kernel_size, name, "kernel_size", n)
-        s = (
-            k
-            if stride is None or stride == () or stride == []
-            else _each(stride, name, "stride", n)
+        window = _window(
+            name,
+            n,
+            input.shape,
+            _frozen(kernel_size),
+            _frozen(stride),
+            _frozen(padding),
+            _frozen(dilation),
+            ceil_mode,
         )
-        p = _each(padding, name, "padding", n)
-        d = _each(dilation, name, "dilation", n)
-        _check_input(name, input, n)
-        _check_window(input.shape, k, s, p, d, ceil_mode, name)
         refuse(kernel, input._array, "bc")
-        return op(input, k, s, p, d, ceil_mode)
+        return op(input, *window, ceil_mode)
 
     def pool(
         input: Any,
@@ -531,16 +557,18 @@ def _avg_pool_of(n: int) -> None:
             raise RuntimeError(
                 f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {listed(input.shape)}"
             )
-        k = _each(kernel_size, name, "kernel_size", n)
-        s = (
-            k
-            if stride is None or stride == () or stride == []
-            else _each(stride, name, "stride", n)
-        )
-        p = _each(padding, name, "padding", n)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        _check_window(input.shape, k, s, p, (1,) * n, ceil_mode, name)
+        k, s, p, _ = _window(
+            name,
+            n,
+            input.shape,
+            _frozen(kernel_size),
+            _frozen(stride),
+            _frozen(padding),
+            1,
+            ceil_mode,
+        )
         if n < 3:
             refuse("avg_pool2d", input._array, "bc")
         else:

@@ -84,7 +84,7 @@ def _raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
 def _zero_pivot(a: Array) -> int:
     """The number, from 1, of the first pivot of Gaussian elimination that is 0."""
     m = np.array(a, dtype=np.complex128 if a.dtype.kind == "c" else np.float64)
-    n = m.shape[0]
+    n = len(m)
     for i in range(n):
         p = i + int(np.abs(m[i:, i]).argmax())
         if m[p, i] == 0:

@@ -1,0 +1,133 @@
+"""Forward-mode by hand: dual numbers inside `dual_level`."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from .. import _core
+from . import levels
+from .levels import Level
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+_Tensor = _core.Tensor
+
+
+class UnpackedDualTensor(namedtuple("UnpackedDualTensor", ["primal", "tangent"])):
+    """A tensor's value and its tangent (None where it has none)."""
+
+    __slots__ = ()
+
+
+_entered: list[Level] = []
+
+
+def _current() -> Level | None:
+    return _entered[-1] if _entered else None
+
+
+def enter_dual_level() -> int:
+    """Begin a level; `dual_level` is the same as a context manager. Levels may be nested."""
+    level = Level("dual")
+    level.__enter__()
+    _entered.append(level)
+    return len(_entered) - 1
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level begun last: tensors lose the tangents it gave them."""
+    if not _entered:
+        raise RuntimeError(
+            "Trying to exit a forward AD level but there is no level: enter_dual_level() first."
+        )
+    if level is not None and level != len(_entered) - 1:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is "
+            "not supported."
+        )
+    _entered.pop().__exit__()
+
+
+class dual_level:
+    """A context in which tensors may carry tangents.
+
+    >>> import rushlight as torch
+    >>> import rushlight.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    ...     fw.unpack_dual(x * x).tangent
+    tensor(4.)
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+    def __call__(self, function: Any) -> Any:
+        import functools
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with dual_level():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A tensor with a tangent at the level begun last (or at `level`)."""
+    found = _level(level)
+    if found is None:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not (tangent.dtype.is_floating_point or tangent.dtype.is_complex):
+        raise ValueError(
+            f"Expected tangent to be floating point or complex, but got: {tangent.dtype}"
+        )
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
+            f"forward gradient is of size {list(tangent.shape)}."
+        )
+    if tensor.dtype is not tangent.dtype:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different dtype than that of the original "
+            f"Tensor, this is not supported. Tensor is of dtype {tensor.dtype} while the given "
+            f"forward gradient is of dtype {tangent.dtype}."
+        )
+    value, old = levels.parts_at(tensor, found)
+    if old is not None:
+        raise RuntimeError(
+            "set_tangent: it is not possible to set the tangent of a tensor that already has one at "
+            "the same level"
+        )
+    return levels.with_tangent(value, tangent, found)
+
+
+def _level(level: int | None) -> Level | None:
+    if level is None:
+        return _current()
+    return _entered[level] if 0 <= level < len(_entered) else None
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the tangent of a tensor at the level begun last (or at `level`)."""
+    found = _level(level)
+    if found is None:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*levels.parts_at(tensor, found))
