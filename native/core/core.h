@@ -364,6 +364,7 @@ extern Registry registry;
 extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force
 PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
 
+void add_operator_slots(std::vector<PyType_Slot>* slots);
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);
 int init_op(PyObject* module);

@@ -10,156 +10,6 @@
 namespace rushlight {
 
 PyTypeObject* TensorType = nullptr;
-Registry registry;
-thread_local ThreadState tls;
-
-// ---------------------------------------------------------------- element types
-
-namespace {
-
-struct TypeFact {
-  int numpy;
-  const char* scalar;
-  const char* c;
-};
-
-// In the order of DType. BF16 has no NumPy number of its own: see bfloat16_number().
-constexpr TypeFact kTypes[] = {
-    {NPY_BOOL, "Bool", "bool"},
-    {NPY_UINT8, "Byte", "unsigned char"},
-    {NPY_INT8, "Char", "signed char"},
-    {NPY_INT16, "Short", "short"},
-    {NPY_INT32, "Int", "int"},
-    {NPY_INT64, "Long", "long int"},
-    {NPY_FLOAT16, "Half", "c10::Half"},
-    {-1, "BFloat16", "c10::BFloat16"},
-    {NPY_FLOAT32, "Float", "float"},
-    {NPY_FLOAT64, "Double", "double"},
-    {NPY_COMPLEX64, "ComplexFloat", "c10::complex<float>"},
-    {NPY_COMPLEX128, "ComplexDouble", "c10::complex<double>"},
-    {NPY_UINT16, "UInt16", "uint16_t"},
-    {NPY_UINT32, "UInt32", "uint32_t"},
-    {NPY_UINT64, "UInt64", "uint64_t"},
-};
-
-std::atomic<int> bfloat16_type_number{-1};
-
-}  // namespace
-
-void set_bfloat16_number(int number) { bfloat16_type_number = number; }
-
-DType dtype_of(PyArrayObject* array) {
-  PyArray_Descr* descr = PyArray_DESCR(array);
-  switch (descr->type_num) {
-    case NPY_FLOAT32: return PyDataType_ISNOTSWAPPED(descr) ? DType::F32 : DType::Count;
-    case NPY_FLOAT64: return PyDataType_ISNOTSWAPPED(descr) ? DType::F64 : DType::Count;
-    case NPY_BOOL: return DType::Bool;
-  }
-  if (!PyDataType_ISNOTSWAPPED(descr)) return DType::Count;
-  // Compared by kind and size: on some platforms `long` and `long long` are two numbers of one size.
-  const int size = static_cast<int>(PyDataType_ELSIZE(descr));
-  switch (descr->kind) {
-    case 'i': return size == 8 ? DType::I64 : size == 4 ? DType::I32 : size == 2 ? DType::I16 : DType::I8;
-    case 'u': return size == 8 ? DType::U64 : size == 4 ? DType::U32 : size == 2 ? DType::U16 : DType::U8;
-    case 'f': return size == 2 ? DType::F16 : DType::Count;
-    case 'c': return size == 8 ? DType::C64 : size == 16 ? DType::C128 : DType::Count;
-  }
-  if (bfloat16_type_number >= 0 && descr->type_num == bfloat16_type_number) return DType::BF16;
-  if (descr->kind == 'V' && size == 2 && descr->typeobj && !strcmp(descr->typeobj->tp_name, "ml_dtypes.bfloat16")) {
-    bfloat16_type_number = descr->type_num;
-    return DType::BF16;
-  }
-  return DType::Count;
-}
-
-PyArray_Descr* descr_of(DType dtype) {
-  // Built-in descriptors are immortal singletons; the extra reference of DescrFromType is given back.
-  static PyArray_Descr* cache[static_cast<int>(DType::Count)] = {};
-  PyArray_Descr*& descr = cache[static_cast<int>(dtype)];
-  if (descr) return descr;
-  if (dtype == DType::BF16) {
-    PyObject* object = dtype_object(DType::BF16);
-    if (!object) return nullptr;
-    Ref numpy(PyObject_GetAttrString(object, "numpy"));
-    if (!numpy) return nullptr;
-    bfloat16_type_number = reinterpret_cast<PyArray_Descr*>(numpy.get())->type_num;
-    descr = reinterpret_cast<PyArray_Descr*>(numpy.release());
-    return descr;
-  }
-  descr = PyArray_DescrFromType(kTypes[static_cast<int>(dtype)].numpy);
-  return descr;
-}
-
-PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape) {
-  PyArray_Descr* descr = descr_of(dtype);
-  if (!descr) return nullptr;
-  Py_INCREF(descr);
-  return as_array(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, nullptr, nullptr, 0, nullptr));
-}
-
-bool is_floating(DType t) { return t >= DType::F16 && t <= DType::F64; }
-bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
-const char* scalar_name(DType t) { return kTypes[static_cast<int>(t)].scalar; }
-const char* c_name(DType t) { return kTypes[static_cast<int>(t)].c; }
-
-PyObject* dtype_object(DType dtype) {
-  PyObject* o = dtype < DType::Count ? registry.dtypes[static_cast<int>(dtype)] : nullptr;
-  if (!o) PyErr_SetString(PyExc_RuntimeError, "rushlight: element types are not registered yet");
-  return o;
-}
-
-PyObject* callback(const char* name) {
-  PyObject* f = registry.callbacks ? PyDict_GetItemString(registry.callbacks, name) : nullptr;
-  if (!f) PyErr_Format(PyExc_RuntimeError, "rushlight: callback '%s' is not registered", name);
-  return f;
-}
-
-PyObject* shape_tuple(int ndim, const npy_intp* dims) {
-  PyTypeObject* type = registry.size_type ? reinterpret_cast<PyTypeObject*>(registry.size_type) : &PyTuple_Type;
-  PyObject* tuple = type->tp_alloc(type, ndim);
-  if (!tuple) return nullptr;
-  for (int i = 0; i < ndim; ++i) {
-    PyObject* n = PyLong_FromSsize_t(dims[i]);
-    if (!n) {
-      Py_DECREF(tuple);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(tuple, i, n);
-  }
-  return tuple;
-}
-
-// ---------------------------------------------------------------- versions
-
-void hold(VersionCounter* v) {
-  if (v) v->references.fetch_add(1, std::memory_order_relaxed);
-}
-
-void drop(VersionCounter* v) {
-  if (v && v->references.fetch_sub(1, std::memory_order_acq_rel) == 1) PyMem_RawFree(v);
-}
-
-VersionCounter* shared_version(Tensor* t) {
-  if (!t->version) {
-    void* memory = PyMem_RawMalloc(sizeof(VersionCounter));
-    if (!memory) {
-      PyErr_NoMemory();
-      return nullptr;
-    }
-    t->version = new (memory) VersionCounter{{1}, {0}};
-  }
-  return t->version;
-}
-
-uint32_t version_of(const Tensor* t) { return t->version ? t->version->value.load(std::memory_order_relaxed) : 0; }
-
-int bump_version(Tensor* t) {
-  if (t->flags & kInference) return 0;
-  VersionCounter* v = shared_version(t);
-  if (!v) return -1;
-  v->value.fetch_add(1, std::memory_order_relaxed);
-  return 0;
-}
 
 // ---------------------------------------------------------------- life cycle
 
@@ -336,6 +186,12 @@ PyObject* get_shape(PyObject* self, void*) {
 
 PyObject* get_dtype(PyObject* self, void*) { return Py_XNewRef(dtype_object(as_tensor(self)->dtype)); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(PyArray_NDIM(as_tensor(self)->array)); }
+
+// What assigning to a read-only attribute says, with the class name that torch's own message has.
+int refuse_assignment(PyObject*, PyObject*, void* name) {
+  PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not writable", static_cast<const char*>(name));
+  return -1;
+}
 
 PyObject* get_grad_fn(PyObject* self, void*) {
   Node* node;
@@ -584,17 +440,17 @@ PyGetSetDef kGetSet[] = {
     {"shape", get_shape, nullptr, "The sizes of all dimensions, a torch.Size.", nullptr},
     {"dtype", get_dtype, nullptr, "The element type.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor; None for leaves.", nullptr},
+    {"grad_fn", get_grad_fn, refuse_assignment, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients flow to this tensor.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
+    {"is_leaf", get_is_leaf, refuse_assignment, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
     {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
     {"_grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
     {"grad_dtype", get_grad_dtype, set_grad_dtype, "The dtype .grad must have; None allows any.", nullptr},
     {"data", get_data, set_data, "The same storage without history and with a version counter of its own.", nullptr},
-    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
+    {"output_nr", get_output_nr, refuse_assignment, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
     {"retains_grad", get_flag, nullptr, "Whether a non-leaf keeps its gradient.", reinterpret_cast<void*>(kRetainsGrad)},
-    {"_version", get_version, nullptr, "How often the storage was written in place.", nullptr},
-    {"_base", get_base, nullptr, "Of a view: the tensor it is a view of.", nullptr},
+    {"_version", get_version, refuse_assignment, "How often the storage was written in place.", const_cast<char*>("_version")},
+    {"_base", get_base, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
     {"_hooks", get_hooks, set_hooks, "A leaf's hooks object.", nullptr},
     {"_watched", get_watched, set_watched, "What a transform or forward-mode attached.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -881,69 +737,6 @@ Py_hash_t tensor_hash(PyObject* self) {
   return hash == -1 ? -2 : hash;
 }
 
-enum Operator : int {
-  kAdd, kRAdd, kSub, kRSub, kMul, kRMul, kDiv, kRDiv, kFloorDiv, kRFloorDiv, kMod, kRMod, kPow, kRPow, kMatMul, kRMatMul,
-  kAnd, kRAnd, kOr, kROr, kXor, kRXor, kLShift, kRLShift, kRShift, kRRShift, kNeg, kPos, kAbs, kInvert,
-  kLt, kLe, kEq, kNe, kGt, kGe,
-  kIAdd, kISub, kIMul, kIDiv, kIFloorDiv, kIMod, kIPow, kIAnd, kIOr, kIXor, kILShift, kIRShift, kOperators
-};
-constexpr const char* kOperatorNames[] = {
-    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow",
-    "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift", "neg", "pos",
-    "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
-    "iand", "ior", "ixor", "ilshift", "irshift"};
-PyObject* operators[kOperators] = {};
-
-PyObject* apply(PyObject* f, PyObject* a, PyObject* b) {
-  if (Py_TYPE(f) == OpType) return call_op(reinterpret_cast<Op*>(f), a, b);
-  PyObject* args[] = {a, b};
-  return PyObject_Vectorcall(f, args, b ? 2 : 1, nullptr);
-}
-
-bool is_operand(PyObject* o) { return is_tensor(o) || is_python_scalar(o); }
-
-template <int kForward, int kReflected>
-PyObject* binary(PyObject* a, PyObject* b) {
-  PyObject* f;
-  if (is_tensor(a)) {
-    f = operators[kForward];
-    if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-    return apply(f, a, b);
-  }
-  f = operators[kReflected];
-  if (!f || !is_operand(a)) Py_RETURN_NOTIMPLEMENTED;
-  return apply(f, b, a);
-}
-
-template <int kWhich>
-PyObject* in_place(PyObject* a, PyObject* b) {
-  PyObject* f = operators[kWhich];
-  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return apply(f, a, b);
-}
-
-template <int kWhich>
-PyObject* unary(PyObject* a) {
-  if (!operators[kWhich]) {
-    PyErr_Format(PyExc_TypeError, "bad operand type for unary %s: 'Tensor'", kOperatorNames[kWhich]);
-    return nullptr;
-  }
-  return apply(operators[kWhich], a, nullptr);
-}
-
-PyObject* ternary_pow(PyObject* a, PyObject* b, PyObject* modulus) {
-  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<kPow, kRPow>(a, b);
-}
-PyObject* in_place_pow(PyObject* a, PyObject* b, PyObject*) { return in_place<kIPow>(a, b); }
-
-PyObject* compare(PyObject* a, PyObject* b, int how) {
-  static constexpr int which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
-  PyObject* f = operators[which[how]];
-  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return apply(f, a, b);
-}
-
 template <typename F>
 void* slot(F f) {
   return reinterpret_cast<void*>(f);
@@ -956,22 +749,6 @@ PyMemberDef kMembers[] = {
 };
 
 }  // namespace
-
-// set_operator(name, callable): what `a + b` and its kind call.
-PyObject* set_operator(PyObject*, PyObject* args) {
-  const char* name;
-  PyObject* f;
-  if (!PyArg_ParseTuple(args, "sO", &name, &f)) return nullptr;
-  for (int i = 0; i < kOperators; ++i) {
-    if (!strcmp(name, kOperatorNames[i])) {
-      Py_INCREF(f);
-      Py_XSETREF(operators[i], f);
-      Py_RETURN_NONE;
-    }
-  }
-  PyErr_Format(PyExc_ValueError, "no operator '%s'", name);
-  return nullptr;
-}
 
 // wrap(array, requires_grad=False): a new leaf around an ndarray.
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -1046,7 +823,7 @@ PyObject* bump_versions(PyObject*, PyObject* list) {
 }
 
 int init_tensor(PyObject* module) {
-  static PyType_Slot slots[] = {
+  std::vector<PyType_Slot> slots = {
       {Py_tp_doc, const_cast<char*>("A multi-dimensional array that can record how it was computed.")},
       {Py_tp_new, slot(tensor_new)},
       {Py_tp_init, slot(tensor_init)},
@@ -1059,7 +836,6 @@ int init_tensor(PyObject* module) {
       {Py_tp_hash, slot(tensor_hash)},
       {Py_tp_repr, slot(tensor_repr)},
       {Py_tp_iter, slot(tensor_iter)},
-      {Py_tp_richcompare, slot(compare)},
       {Py_mp_subscript, slot(tensor_subscript)},
       {Py_mp_ass_subscript, slot(tensor_assign)},
       {Py_mp_length, slot(tensor_length)},
@@ -1069,39 +845,11 @@ int init_tensor(PyObject* module) {
       {Py_nb_float, slot(tensor_float)},
       {Py_nb_int, slot(tensor_int)},
       {Py_nb_index, slot(tensor_index)},
-      {Py_nb_add, slot(binary<kAdd, kRAdd>)},
-      {Py_nb_subtract, slot(binary<kSub, kRSub>)},
-      {Py_nb_multiply, slot(binary<kMul, kRMul>)},
-      {Py_nb_true_divide, slot(binary<kDiv, kRDiv>)},
-      {Py_nb_floor_divide, slot(binary<kFloorDiv, kRFloorDiv>)},
-      {Py_nb_remainder, slot(binary<kMod, kRMod>)},
-      {Py_nb_power, slot(ternary_pow)},
-      {Py_nb_matrix_multiply, slot(binary<kMatMul, kRMatMul>)},
-      {Py_nb_and, slot(binary<kAnd, kRAnd>)},
-      {Py_nb_or, slot(binary<kOr, kROr>)},
-      {Py_nb_xor, slot(binary<kXor, kRXor>)},
-      {Py_nb_lshift, slot(binary<kLShift, kRLShift>)},
-      {Py_nb_rshift, slot(binary<kRShift, kRRShift>)},
-      {Py_nb_negative, slot(unary<kNeg>)},
-      {Py_nb_positive, slot(unary<kPos>)},
-      {Py_nb_absolute, slot(unary<kAbs>)},
-      {Py_nb_invert, slot(unary<kInvert>)},
-      {Py_nb_inplace_add, slot(in_place<kIAdd>)},
-      {Py_nb_inplace_subtract, slot(in_place<kISub>)},
-      {Py_nb_inplace_multiply, slot(in_place<kIMul>)},
-      {Py_nb_inplace_true_divide, slot(in_place<kIDiv>)},
-      {Py_nb_inplace_floor_divide, slot(in_place<kIFloorDiv>)},
-      {Py_nb_inplace_remainder, slot(in_place<kIMod>)},
-      {Py_nb_inplace_power, slot(in_place_pow)},
-      {Py_nb_inplace_and, slot(in_place<kIAnd>)},
-      {Py_nb_inplace_or, slot(in_place<kIOr>)},
-      {Py_nb_inplace_xor, slot(in_place<kIXor>)},
-      {Py_nb_inplace_lshift, slot(in_place<kILShift>)},
-      {Py_nb_inplace_rshift, slot(in_place<kIRShift>)},
-      {0, nullptr},
   };
-  static PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  add_operator_slots(&slots);
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   TensorType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   if (!TensorType) return -1;
   drop_module_from_name(TensorType);

@@ -13,6 +13,7 @@ from . import _core, dtypes
 from .device import cpu
 from .errors import not_implemented_for
 from .ops._kinds import composite
+from .ops._op import draws
 from .ops.creation import allocate, finished, numpy_of, shape_of
 
 __all__ = [
@@ -147,6 +148,7 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
 # ---- in place
 
 
+@draws
 def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
     _core.check_in_place(self, recording)
@@ -300,6 +302,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
     like.__name__ = like.__qualname__ = name + "_like"
     create.__doc__ = f"A tensor of the given size with numbers {doc}."
     like.__doc__ = f"A tensor of another's size and dtype with numbers {doc}."
+    create, like = draws(create), draws(like)
     composite(create, method=False)
     composite(like, method=False)
     return create
@@ -310,6 +313,7 @@ randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distrib
 
 
 @composite(method=False)
+@draws
 def randint(
     low: Any = 0,
     high: Any = None,
@@ -340,6 +344,7 @@ def randint(
 
 
 @composite(method=False)
+@draws
 def randint_like(
     input: Any,
     low: Any = 0,
@@ -358,6 +363,7 @@ def randint_like(
 
 
 @composite(method=False)
+@draws
 def randperm(
     n: int,
     *,
@@ -371,7 +377,7 @@ def randperm(
 ) -> Any:
     """The numbers 0 to n - 1 in random order."""
     if n < 0:
-        raise RuntimeError(f"n must be non-negative, got{n}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     array = _kernels.randperm(state_of(generator), int(n))
     if dtype is not None and dtype is not dtypes.int64:
         array = array.astype(dtype.numpy)
@@ -379,6 +385,7 @@ def randperm(
 
 
 @composite(method=False)
+@draws
 def normal(
     mean: Any,
     std: Any = 1.0,
@@ -408,6 +415,7 @@ def normal(
 
 
 @composite
+@draws
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 by the probability each element gives, else 0."""
     array = np.empty(input.shape, input._array.dtype)
@@ -416,6 +424,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
 
 
 @composite
+@draws
 def multinomial(
     input: Any,
     num_samples: int,
@@ -438,6 +447,7 @@ def multinomial(
 
 
 @composite
+@draws
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of a Poisson distribution with the rates that each element gives."""
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not

@@ -554,11 +554,6 @@ def _(t):
     (leaf(t) // 2).sum().backward()
 
 
-@error("E43", NotImplementedError, "the derivative for 'igamma: input' is not implemented.")
-def _(t):
-    t.special.gammainc(leaf(t), t.ones(3)).sum().backward()
-
-
 @error(
     "E44",
     RuntimeError,

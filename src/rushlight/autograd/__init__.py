@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from . import engine, function, grad_mode, graph
+from . import (
+    anomaly_mode,
+    engine,
+    function,
+    functional,
+    grad_mode,
+    graph,
+    profiler,
+)
+from . import gradcheck as _gradcheck
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function
 from .grad_mode import (
@@ -23,19 +33,32 @@ from .grad_mode import (
 __all__ = [
     "Function",
     "Variable",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "engine",
     "function",
+    "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
+    "profiler",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
+
+# torch.autograd.gradcheck is the function, as in PyTorch.
+gradcheck, gradgradcheck = _gradcheck.gradcheck, _gradcheck.gradgradcheck
 
 
 class _VariableMeta(type):

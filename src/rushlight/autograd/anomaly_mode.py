@@ -68,7 +68,8 @@ class set_detect_anomaly:
     """Turn anomaly mode on or off: as a function at once, as a context manager until its end.
 
     check_nan: raise where a gradient becomes NaN. check_inf: where it becomes infinite, too.
-    check_forward: look at the results of operations as they are computed.
+    check_forward: raise where the result of an operation has such values (None: only remember it,
+    for the error that a later backward raises; False: do not look).
     """
 
     def __init__(
@@ -255,11 +256,16 @@ def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: 
                     told.append(
                         f"{parameter}: shape {tuple(value.shape)}, from {low} to {high}{also}"
                     )
-        raise RuntimeError(
-            f"Function '{name}' returned {kind} values in its {i}th output. In the forward pass: "
-            f"{_where(mask)}. Arguments: "
-            f"{'; '.join(told) or 'none'}. Called at:\n{''.join(_place()[-1:])}"
+        text = (
+            f"{_where(mask)}. Arguments: {'; '.join(told) or 'none'}. Called at:\n"
+            + "".join(_place()[-1:])
         )
+        if _state.check_forward:
+            raise RuntimeError(
+                f"Function '{name}' returned {kind} values in its {i}th output. In forward: {text}"
+            )
+        _state.first_bad = f"{kind} from '{name}', {text}"
+        return
 
 
 _core.register(

@@ -236,10 +236,6 @@ def grad(
     retain = create_graph if retain_graph is None else bool(retain_graph)
     if materialize_grads:
         allow_unused = True
-        if any(not isinstance(i, _Tensor) for i in wanted):
-            raise RuntimeError(
-                "materialize_grads cannot be used when the given input is a GradientEdge"
-            )
     if is_grads_batched:
         found = _batched(roots, wanted, grad_outputs, retain, create_graph)
     else:
@@ -250,6 +246,10 @@ def grad(
             from ..ops import namespace
 
             zeros = namespace("torch")["zeros_like"]
+            if any(f is None and not isinstance(i, _Tensor) for f, i in zip(found, wanted, strict=True)):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge"
+                )
             found = tuple(zeros(i) if f is None else f for f, i in zip(found, wanted, strict=True))
         elif not allow_unused:
             index = next(i for i, f in enumerate(found) if f is None)
@@ -276,7 +276,7 @@ def _batched(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
                 "match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                f"grad_output[{i}] has a shape of {g.shape[1:]} and output[{i}] has a shape of "
                 f"{root.shape}. If you only want some tensors in `grad_output` to be considered "
                 "batched, consider using vmap."
             )

@@ -94,8 +94,7 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """The sum of all self times, in microseconds."""
-        total: float = sum(e.self_cpu_time_total for e in self)
-        return total
+        return float(sum(e.self_cpu_time_total for e in self))
 
     def total_average(self) -> FunctionEventAvg:
         """All events as one."""

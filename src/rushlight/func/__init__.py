@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from .. import base as _base
-from . import _batching, _batching_rules, _jvp, _subscripts, transforms
+from . import (
+    _batching,
+    _batching_rules,
+    _composites,
+    _custom_function,
+    _jvp,
+    _randomness,
+    _subscripts,
+    transforms,
+)
 from ._batching import unbatched_ops
 from ._functional_call import functional_call, stack_module_state
 from .transforms import (

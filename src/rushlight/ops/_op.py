@@ -16,6 +16,7 @@ Nothing else is kept alive.
 from __future__ import annotations
 
 import copyreg
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -100,6 +101,22 @@ _NAMESPACES: dict[str, dict[str, Any]] = {
 def namespace(name: str) -> dict[str, Any]:
     """The public functions of a namespace: 'torch', 'nn' (nn.functional), 'linalg', ..."""
     return _NAMESPACES[name]
+
+
+# What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by the room `func`.
+mapped_draw: Any = None
+
+
+def draws(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of functions that draw random numbers: vmap decides whether elements share them."""
+
+    @functools.wraps(function)
+    def drawing(*args: Any, **kwargs: Any) -> Any:
+        if mapped_draw is None:
+            return function(*args, **kwargs)
+        return mapped_draw(function, args, kwargs)
+
+    return drawing
 
 
 def entry_of(op: Any) -> Entry:

@@ -21,6 +21,16 @@ _NOT_FLOAT = "bool int complex"
 _CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
 
 
+# torch differentiates these by the result where they write in place.
+_IN_PLACE_NODES = {
+    "threshold": "ThresholdBackward1",
+    "leaky_relu": "LeakyReluBackward1",
+    "elu": "EluBackward1",
+    "selu": "EluBackward1",
+    "celu": "CeluBackward1",
+}
+
+
 def _activation(signature: str, *, torch: bool = False, method: bool = False, **more: Any) -> Any:
     """An activation in nn.functional, with its in-place form; `torch`: in torch.* too."""
     more.setdefault("samples", one)
@@ -29,7 +39,8 @@ def _activation(signature: str, *, torch: bool = False, method: bool = False, **
     if torch:
         namespace("torch")[name] = op
     if "inplace" in op.params:
-        form = _core.make_in_place(op, f"{name}_")
+        node = _IN_PLACE_NODES.get(name)
+        form = _core.make_in_place(op, f"{name}_", *([node] if node else []))
         form.entry = op.entry
         form.__doc__ = f"In-place version of `{name}`."
         variant(op, "inplace", "equals", form, True)

@@ -213,6 +213,18 @@ def _check_float_target(target: Any) -> None:
         )
 
 
+# Division by a number under the name that torch leaves in the graph here.
+_divided: Any = linear(
+    "_divided(input, n: plain)",
+    lambda a, n: rounded(np.asarray(widened(a) / n), a),
+    transpose={"input": lambda g, n: g / n},
+    node="DivBackward1",
+    method=False,
+    samples=lambda make: [(make(2, 3), 3)],
+    doc="input / n.",
+)
+
+
 def _probabilities_loss(
     input: Any, target: Any, weight: Any, reduction: str, smoothing: float
 ) -> Any:
@@ -226,7 +238,7 @@ def _probabilities_loss(
     if weight is not None:
         product = product * weight.reshape([-1 if i == dim else 1 for i in range(input.ndim)])
     if reduction == "mean":
-        return -product.sum() / max(input.numel() // n_classes, 1)
+        return _divided(-product.sum(), max(input.numel() // n_classes, 1))
     if reduction == "sum":
         return -product.sum()
     return -product.sum(dim)

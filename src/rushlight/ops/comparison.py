@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..dtypes import bool as _bool
-from ._kinds import composite, pointwise
+from ._kinds import composite, pointwise, variant
 from ._portable import alias, is_float
 from ._samples import one, pair, scalars_too
 
@@ -16,17 +16,33 @@ from ._samples import one, pair, scalars_too
 
 
 def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str) -> Any:
-    return pointwise(
+    more: dict[str, Any] = {
+        "dtype": "bool",
+        "portable": portable,
+        "refuses": {"complex": f"{name}_cpu"} if ordered else {},
+        "doc": doc,
+    }
+    # The derivatives are those of the in-place form: what was there before is gone.
+    op = pointwise(
         f"{name}(input, other)",
         operator=operator,
-        dtype="bool",
-        portable=portable,
-        partials={"input": 0, "other": 0},  # of the in-place form: what was there before is gone
-        refuses={"complex": f"{name}_cpu"} if ordered else {},
+        partials={"input": 0, "other": 0},
         node=f"{name.capitalize()}Backward1",
         samples=scalars_too,
-        doc=doc,
+        **more,
     )
+    number = pointwise(
+        f"_{name}_number(input, other)",
+        kernel=name if _core.kernel_arity(name) >= 0 else None,
+        partials={"input": 0},
+        node=f"{name.capitalize()}Backward0",
+        method=False,
+        in_place=False,
+        samples=lambda make: [(make(2, 3), 0.5)],
+        **more,
+    )
+    variant(op, "other", "scalar", number)
+    return op
 
 
 eq = _comparison("eq", "eq", np.equal, False, "Whether equal, element by element.")

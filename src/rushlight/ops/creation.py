@@ -11,7 +11,6 @@ import numpy as np
 from .. import _core, dtypes
 from ..device import device as device_class
 from ..device import resolve
-from ..errors import OutOfMemoryError
 from ._kinds import composite, linear
 
 Tensor = _core.Tensor
@@ -78,7 +77,7 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
             raise RuntimeError(
                 f"Storage size calculation overflowed with sizes={list(shape)}"
             ) from None
-        raise OutOfMemoryError(
+        raise RuntimeError(
             "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
             f"memory: you tried to allocate {count * np.dtype(numpy_dtype).itemsize} bytes (a "
             f"tensor of shape {list(shape)})."
@@ -186,6 +185,10 @@ def _ragged(data: Any) -> str:
         sizes = [len(x) if isinstance(x, (list, tuple)) else -1 for x in level]
         for size, x in zip(sizes, level, strict=True):
             if size != sizes[0]:
+                if sizes[0] < 0:
+                    raise TypeError(f"'{type(x).__name__}' object cannot be interpreted as an integer")
+                if size < 0 and not depth:
+                    raise TypeError("not a sequence")
                 if size < 0:
                     return (
                         f"expected sequence of length {sizes[0]} at dim {depth + 1} "
@@ -243,6 +246,11 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
     return np.array(array, copy=True, order="C") if copy else array
 
 
+def _c_name(numpy_dtype: Any) -> str:
+    names = {"int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t"}
+    return names.get(numpy_dtype.name, numpy_dtype.name)
+
+
 def _array_of_sequence(data: Any, wanted: Any) -> Any:
     first = _first(data)
     if isinstance(first, Tensor) or (
@@ -282,8 +290,15 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
             raise ValueError(f"too many dimensions '{type(first).__name__}'")
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if wanted is not None:
+        if array.ndim == 0 and kind in "iu" and wanted.kind in "iu":
+            limits = np.iinfo(wanted)
+            low = limits.min if wanted.kind == "i" else -limits.max
+            if not low <= int(array) <= limits.max:
+                raise RuntimeError(
+                    f"value cannot be converted to type {_c_name(wanted)} without overflow"
+                )
         if kind == "c" and wanted.kind != "c":
-            raise TypeError("can't convert complex to float")
+            raise TypeError("must be real number, not complex")
         if kind == "f" and array.size and wanted.kind in "iu":
             return np.trunc(array).astype(wanted)
         return array.astype(wanted)
@@ -443,8 +458,10 @@ def _filled(name: str, value: Any, doc: str) -> Any:
         memory_format: Any = None,
         **named: Any,
     ) -> Any:
-        if named:
+        if named or not size:
             size = _named_size(name, size, named)
+        if requires_grad is not False and requires_grad is not True:
+            raise _wrong(name, "requires_grad", "bool", requires_grad)
         array = allocate(shape_of(name, size), numpy_of(dtype, name), value)
         if out is None and device is None:
             return _wrap(array, requires_grad)
@@ -491,10 +508,19 @@ def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
     if "size" in named and not size:
         given = named.pop("size")
         size = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    elif not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     named.pop("names", None)
     if named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
     return size
+
+
+def _wrong(name: str, argument: str, kind: str, value: Any, position: int = 0) -> TypeError:
+    where = f" (position {position})" if position else ""
+    return TypeError(
+        f"{name}(): argument '{argument}'{where} must be {kind}, not {type(value).__name__}"
+    )
 
 
 def _check_tensor(name: str, input: Any) -> None:
@@ -521,6 +547,9 @@ def _fill_dtype(value: Any, dtype: Any) -> Any:
     return dtypes.get_default_dtype().numpy
 
 
+_NUMBERS = (int, float, complex, np.number, np.bool_)
+
+
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
@@ -540,7 +569,11 @@ def full(
 ) -> Any:
     """A tensor of the given size filled with one value."""
     value = _number(fill_value)
-    shape = shape_of("full", (size,) if isinstance(size, int) else tuple(size))
+    if not isinstance(size, (tuple, list)):
+        raise _wrong("full", "size", "tuple of ints", size, 1)
+    if not isinstance(value, _NUMBERS):
+        raise _wrong("full", "fill_value", "Number", value, 2)
+    shape = shape_of("full", (tuple(size),))
     array = allocate(shape, _fill_dtype(value, dtype), value)
     return finished(array, requires_grad, out, device, function="full")
 
@@ -604,7 +637,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, **more: Any) -> 
 
 @composite(method=False)
 def arange(
-    start: Any,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -615,13 +648,17 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """The numbers from `start` up to, not including, `end`."""
+    """The numbers from `start` (0) up to, not including, `end`."""
     if end is None:
         start, end = 0, start
+    elif start is None:
+        start = 0
     start, end, step = _number(start), _number(end), _number(step)
     for v in (start, end, step):
         if not isinstance(v, (int, float, np.number)):
-            raise TypeError(f"arange(): argument 'end' must be Number, not {type(v).__name__}")
+            raise _wrong("arange", "end", "Number", v)
+    if dtype is not None and numpy_of(dtype, "arange").kind == "c":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_name}'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -672,9 +709,13 @@ def linspace(
     requires_grad: bool = False,
 ) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    start, end = _number(start), _number(end)
+    if not isinstance(start, _NUMBERS) or not isinstance(end, _NUMBERS):
+        raise _wrong("linspace", "start", "Number", start, 1)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end = _number(start), _number(end)
+    if dtype is dtypes.bool:
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = dtypes.get_default_dtype().to_complex()
     numpy_dtype = numpy_of(dtype, "linspace")

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ._arrays import refuse
 from ._kinds import composite
-from ._op import namespace
+from ._op import draws, namespace
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -61,6 +61,7 @@ def _apply(input: Any, noise: Any, inplace: bool) -> Any:
     return input.mul_(noise) if inplace else input * noise
 
 
+@draws
 def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:

@@ -222,6 +222,17 @@ abs = pointwise(
     samples=one,
     doc="The absolute value.",
 )
+_abs_in_place = _core.Tensor.abs_
+
+
+def abs_(self: Any) -> Any:
+    """In-place version of `abs`."""
+    if isinstance(self, _core.Tensor) and self.dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return _abs_in_place(self)
+
+
+add_method("abs_", abs_)
 alias("absolute", abs)
 sign = pointwise(
     "sign(input)",

@@ -284,10 +284,23 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 # ---- distances
 
 
-@composite
-def dist(input: Any, other: Any, p: float = 2) -> Any:
-    """The p-norm of input - other."""
-    return _vector_norm_op(input - other, p)
+def _dist(a: Array, b: Array, p: float) -> Any:
+    return _vector_norm(np.subtract(a, b, dtype=common_type(a, b)), p, None, False, None)
+
+
+def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) -> Any:
+    d = input - other
+    grad = _vector_norm_vjp(g, d, out, p, None, False, d.shape)
+    return (grad if needs[0] else None), (-grad if needs[1] else None)
+
+
+dist: Any = general(
+    "dist(input, other, p=2)",
+    _dist,
+    vjp={"input, other": _dist_vjp},
+    samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
+    doc="The p-norm of input - other.",
+)
 
 
 @composite(where="nn", method=False)

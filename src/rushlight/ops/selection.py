@@ -276,7 +276,7 @@ masked_fill = pointwise(
 _masked_fill_number = pointwise(
     "_masked_fill_number(input, mask: Tensor, value: Number)",
     forward=lambda input, mask, value: where(mask, value, input),
-    portable=lambda a, mask, value: np.where(mask != 0, np.asarray(value).astype(a.dtype), a),
+    portable=lambda a, mask, value: np.where(mask != 0, _cell(value, a.dtype), a),
     partials={"input": lambda mask: mask == 0},
     refuses=_MASK,
     node="MaskedFillBackward0",
@@ -309,6 +309,8 @@ _LARGEST = {
 
 def _cell(value: Any, dtype: Any) -> Any:
     """`value` as a 0-d array of the type; a Python number that does not fit it is refused."""
+    if not isinstance(value, (int, float, complex, np.generic, np.ndarray)):
+        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, np.ndarray):
         with np.errstate(all="ignore"):
             return (value.real if dtype.kind not in "cb" else value).astype(dtype)
@@ -349,6 +351,15 @@ def _filled(input: Any, value: Any) -> Any:
     return _spread(_cell(value, input.dtype), input)
 
 
+def _write_number(a: Any, value: Any) -> Any:
+    # The everyday case; what may not fit the type is looked at by `_filled`.
+    if a.dtype.kind == "f" and a.dtype.itemsize > 2 and type(value) in (float, int):
+        if -1e38 < value < 1e38:
+            a.fill(value)
+            return None
+    return NotImplemented
+
+
 def _fill_op(name: str, node: str, *, number: bool) -> Any:
     vjp: dict[str, Any] = {"input": lambda g: OPS["zeros_like"].function(g)}
     if not number:
@@ -357,6 +368,7 @@ def _fill_op(name: str, node: str, *, number: bool) -> Any:
         f"{name}(input, value: {'number' if number else 'Tensor'})",
         _filled,
         vjp=vjp,
+        write=_write_number if number else None,
         node=node,
         method=False,
         samples=lambda make: [(make(2, 3), 1.5 if number else make())],
@@ -372,6 +384,7 @@ _zeroed = general(
     "_zeroed(input)",
     lambda a: _spread(bytes(16), a),
     vjp={"input": lambda g: OPS["zeros_like"].function(g)},
+    write=lambda a: a.fill(0) if a.dtype.kind != "V" else NotImplemented,
     node="ZeroBackward0",
     method=False,
     samples=one,

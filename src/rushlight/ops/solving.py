@@ -494,12 +494,30 @@ def _torch_cholesky(input: Any, upper: bool = False) -> Any:
 _torch["cholesky"] = _core.Tensor.cholesky = _torch_cholesky
 
 
-@composite
-def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
-    """The solution of A @ X = input, given the Cholesky factor of A."""
-    lower = L.mH if upper else L
-    half = solve_triangular(lower, input, upper=False)
-    return solve_triangular(lower.mH, half, upper=True)
+def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
+    _check("cholesky_solve", factor, square=True)
+    lower = factor.swapaxes(-1, -2).conj() if upper else factor
+    half = _solve_triangular(lower, b, False, True, False)
+    return _solve_triangular(lower.swapaxes(-1, -2).conj(), half, True, True, False)
+
+
+def _cholesky_solve_factor(g: Any, L: Any, out: Any, upper: bool) -> Any:
+    # A = L @ L.mH changes by both of its factors.
+    product = matmul(cholesky_solve(g, L, upper), out.mH)
+    both = product + product.mH
+    return -matmul(L, both) if upper else -matmul(both, L)
+
+
+cholesky_solve: Any = general(
+    "cholesky_solve(input, L, upper=False)",
+    _cholesky_solve,
+    vjp={
+        "input": lambda g, L, upper: cholesky_solve(g, L, upper),
+        "L": _cholesky_solve_factor,
+    },
+    samples=lambda make: [(make(3, 2), _regular(make).tril())],
+    doc="The solution of A @ X = input, given the Cholesky factor of A.",
+)
 
 
 @composite

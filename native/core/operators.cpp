@@ -1,0 +1,133 @@
+// What `a + b` and its kind do: find the callable that the table registered for the operator and call it. An Op is called
+// directly, without Python in between.
+#include <cstring>
+
+#include "core/core.h"
+
+namespace rushlight {
+
+namespace {
+
+enum Operator : int {
+  kAdd, kRAdd, kSub, kRSub, kMul, kRMul, kDiv, kRDiv, kFloorDiv, kRFloorDiv, kMod, kRMod, kPow, kRPow, kMatMul, kRMatMul,
+  kAnd, kRAnd, kOr, kROr, kXor, kRXor, kLShift, kRLShift, kRShift, kRRShift, kNeg, kPos, kAbs, kInvert,
+  kLt, kLe, kEq, kNe, kGt, kGe,
+  kIAdd, kISub, kIMul, kIDiv, kIFloorDiv, kIMod, kIPow, kIAnd, kIOr, kIXor, kILShift, kIRShift, kOperators
+};
+constexpr const char* kOperatorNames[] = {
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow",
+    "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift", "neg", "pos",
+    "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
+    "iand", "ior", "ixor", "ilshift", "irshift"};
+PyObject* operators[kOperators] = {};
+
+PyObject* apply(PyObject* f, PyObject* a, PyObject* b) {
+  if (Py_TYPE(f) == OpType) return call_op(reinterpret_cast<Op*>(f), a, b);
+  PyObject* args[] = {a, b};
+  return PyObject_Vectorcall(f, args, b ? 2 : 1, nullptr);
+}
+
+bool is_operand(PyObject* o) { return is_tensor(o) || is_python_scalar(o); }
+
+template <int kForward, int kReflected>
+PyObject* binary(PyObject* a, PyObject* b) {
+  PyObject* f;
+  if (is_tensor(a)) {
+    f = operators[kForward];
+    if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+    return apply(f, a, b);
+  }
+  f = operators[kReflected];
+  if (!f || !is_operand(a)) Py_RETURN_NOTIMPLEMENTED;
+  return apply(f, b, a);
+}
+
+template <int kWhich>
+PyObject* in_place(PyObject* a, PyObject* b) {
+  PyObject* f = operators[kWhich];
+  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  return apply(f, a, b);
+}
+
+template <int kWhich>
+PyObject* unary(PyObject* a) {
+  if (!operators[kWhich]) {
+    PyErr_Format(PyExc_TypeError, "bad operand type for unary %s: 'Tensor'", kOperatorNames[kWhich]);
+    return nullptr;
+  }
+  return apply(operators[kWhich], a, nullptr);
+}
+
+PyObject* ternary_pow(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<kPow, kRPow>(a, b);
+}
+PyObject* in_place_pow(PyObject* a, PyObject* b, PyObject*) { return in_place<kIPow>(a, b); }
+
+PyObject* compare(PyObject* a, PyObject* b, int how) {
+  static constexpr int which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  PyObject* f = operators[which[how]];
+  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  return apply(f, a, b);
+}
+
+template <typename F>
+void* slot(F f) {
+  return reinterpret_cast<void*>(f);
+}
+
+}  // namespace
+
+// set_operator(name, callable): what `a + b` and its kind call.
+PyObject* set_operator(PyObject*, PyObject* args) {
+  const char* name;
+  PyObject* f;
+  if (!PyArg_ParseTuple(args, "sO", &name, &f)) return nullptr;
+  for (int i = 0; i < kOperators; ++i) {
+    if (!strcmp(name, kOperatorNames[i])) {
+      Py_INCREF(f);
+      Py_XSETREF(operators[i], f);
+      Py_RETURN_NONE;
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "no operator '%s'", name);
+  return nullptr;
+}
+
+void add_operator_slots(std::vector<PyType_Slot>* slots) {
+  const PyType_Slot own[] = {
+      {Py_tp_richcompare, slot(compare)},
+      {Py_nb_add, slot(binary<kAdd, kRAdd>)},
+      {Py_nb_subtract, slot(binary<kSub, kRSub>)},
+      {Py_nb_multiply, slot(binary<kMul, kRMul>)},
+      {Py_nb_true_divide, slot(binary<kDiv, kRDiv>)},
+      {Py_nb_floor_divide, slot(binary<kFloorDiv, kRFloorDiv>)},
+      {Py_nb_remainder, slot(binary<kMod, kRMod>)},
+      {Py_nb_power, slot(ternary_pow)},
+      {Py_nb_matrix_multiply, slot(binary<kMatMul, kRMatMul>)},
+      {Py_nb_and, slot(binary<kAnd, kRAnd>)},
+      {Py_nb_or, slot(binary<kOr, kROr>)},
+      {Py_nb_xor, slot(binary<kXor, kRXor>)},
+      {Py_nb_lshift, slot(binary<kLShift, kRLShift>)},
+      {Py_nb_rshift, slot(binary<kRShift, kRRShift>)},
+      {Py_nb_negative, slot(unary<kNeg>)},
+      {Py_nb_positive, slot(unary<kPos>)},
+      {Py_nb_absolute, slot(unary<kAbs>)},
+      {Py_nb_invert, slot(unary<kInvert>)},
+      {Py_nb_inplace_add, slot(in_place<kIAdd>)},
+      {Py_nb_inplace_subtract, slot(in_place<kISub>)},
+      {Py_nb_inplace_multiply, slot(in_place<kIMul>)},
+      {Py_nb_inplace_true_divide, slot(in_place<kIDiv>)},
+      {Py_nb_inplace_floor_divide, slot(in_place<kIFloorDiv>)},
+      {Py_nb_inplace_remainder, slot(in_place<kIMod>)},
+      {Py_nb_inplace_power, slot(in_place_pow)},
+      {Py_nb_inplace_and, slot(in_place<kIAnd>)},
+      {Py_nb_inplace_or, slot(in_place<kIOr>)},
+      {Py_nb_inplace_xor, slot(in_place<kIXor>)},
+      {Py_nb_inplace_lshift, slot(in_place<kILShift>)},
+      {Py_nb_inplace_rshift, slot(in_place<kIRShift>)},
+  };
+  slots->insert(slots->end(), std::begin(own), std::end(own));
+}
+
+}  // namespace rushlight

@@ -1,0 +1,602 @@
+"""gradcheck: compares the gradients that backward gives with finite differences.
+
+Jacobians here have one row per input element and one column per output element. Of complex outputs the
+imaginary and the real part are checked one after the other; for a complex input the numerical entry is
+d/dx + i d/dy, which is what the convention for gradients gives for a real output.
+
+On a mismatch the error goes on after PyTorch's text: which element is worst, both its values, their
+ratio, and what such a ratio usually means.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .engine import grad as _grad
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+_Tensor = _core.Tensor
+_Matrix = np.ndarray[Any, Any]
+
+
+class GradcheckError(RuntimeError):
+    """Raised by `gradcheck` and `gradgradcheck` when gradients are wrong."""
+
+
+_SEE = (
+    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+)
+
+_NOT_REENTRANT = """
+
+NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
+https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+this failure might be expected.
+
+Every operation here is deterministic: look for random numbers, counters or other state in the
+backward of a custom Function, or pass `nondet_tol=<tol>` if the difference is meant.
+"""
+
+
+def _torch(name: str) -> Any:
+    from ..ops import namespace
+
+    return namespace("torch")[name]
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _tensors(values: Sequence[Any], differentiable: bool = False) -> list[Any]:
+    """All tensors among arguments, those inside lists too."""
+    found = []
+    for v in values:
+        if isinstance(v, _Tensor):
+            if v.requires_grad or not differentiable:
+                found.append(v)
+        elif isinstance(v, (tuple, list)):
+            found += _tensors(v, differentiable)
+    return found
+
+
+def _outputs(value: Any) -> tuple[Any, ...]:
+    return tuple(o for o in _tuple(value) if isinstance(o, _Tensor) and o.requires_grad)
+
+
+def _part(tensor: Any, part: str | None) -> Any:
+    """The real or imaginary part of a complex output; anything else as it is."""
+    if part is None or not tensor.dtype.is_complex:
+        return tensor
+    return tensor.imag if part == "imaginary" else tensor.real
+
+
+# ---- Jacobians
+
+
+def _values(tensors: Sequence[Any]) -> list[_Matrix]:
+    return [np.array(t.detach()._array, copy=True).reshape(-1) for t in tensors]
+
+
+def _numerical(
+    function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any], eps: float
+) -> list[list[_Matrix]]:
+    """[output][input] Jacobians by central differences; inputs are changed and put back."""
+    columns: list[list[list[_Matrix]]] = []
+    for x in wanted:
+        array, rows = x._array, []
+        for index in np.ndindex(*array.shape):
+            original = array[index].item()
+            steps = (1, 1j) if x.dtype.is_complex else (1,)
+            row: list[_Matrix] | None = None
+            for step in steps:
+                array[index] = original + eps * step
+                above = _values(function(*inputs))
+                array[index] = original - eps * step
+                below = _values(function(*inputs))
+                array[index] = original
+                with np.errstate(all="ignore"):
+                    slopes = [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
+                row = slopes if row is None else [r + step * s for r, s in zip(row, slopes, strict=True)]
+            assert row is not None
+            rows.append(row)
+        columns.append(rows)
+    n_outputs = len(_values(function(*inputs)))
+    return [
+        [
+            np.stack([row[o] for row in rows]) if rows else np.zeros((0, 0))
+            for rows in columns
+        ]
+        for o in range(n_outputs)
+    ]
+
+
+def _analytical(
+    output: Any, wanted: list[Any], check_dtypes: bool = False
+) -> list[_Matrix]:
+    """One backward for each output element."""
+    rows: list[list[_Matrix]] = [[] for _ in wanted]
+    for k in range(output.numel()):
+        seed = _torch("zeros_like")(output.detach()).contiguous()
+        seed._array.reshape(-1)[k] = 1
+        found = _grad((output,), tuple(wanted), (seed,), retain_graph=True, allow_unused=True)
+        for row, g, x in zip(rows, found, wanted, strict=True):
+            if g is not None and g.shape != x.shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+            if g is not None and check_dtypes and g.dtype is not x.dtype:
+                raise GradcheckError("Analytical gradient has dtype mismatch")
+            row.append(
+                np.zeros(x.numel(), x._array.dtype)
+                if g is None
+                else np.array(g.detach()._array, copy=True).reshape(-1)
+            )
+    return [
+        np.stack(row, axis=1) if row else np.zeros((x.numel(), 0))
+        for row, x in zip(rows, wanted, strict=True)
+    ]
+
+
+def _forward_mode(
+    function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any]
+) -> list[list[_Matrix]]:
+    """[output][input] Jacobians by forward mode: one pass for each input element."""
+    from . import forward_ad
+
+    columns: list[list[list[_Matrix]]] = []
+    for x in wanted:
+        rows = []
+        for index in np.ndindex(*x._array.shape):
+            row: list[_Matrix] | None = None
+            for step in (1, 1j) if x.dtype.is_complex else (1,):
+                direction = _torch("zeros_like")(x.detach())
+                direction._array[index] = step
+                with forward_ad.dual_level():
+                    dual = forward_ad.make_dual(x.detach(), direction)
+                    results = function(*[dual if t is x else t for t in inputs])
+                    slopes = []
+                    for r in results:
+                        pair = forward_ad.unpack_dual(r)
+                        value = pair.primal if pair.tangent is None else pair.tangent
+                        flat = _values([value])[0]
+                        slopes.append(np.zeros_like(flat) if pair.tangent is None else flat)
+                row = slopes if row is None else [a + step * b for a, b in zip(row, slopes, strict=True)]
+            assert row is not None
+            rows.append(row)
+        columns.append(rows)
+    n = len(columns[0][0]) if columns and columns[0] else 0
+    return [[np.stack([row[o] for row in rows]) for rows in columns] for o in range(n)]
+
+
+# ---- comparing
+
+
+def _close(a: _Matrix, n: _Matrix, rtol: float, atol: float) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(a, n, rtol=rtol, atol=atol))
+
+
+_RATIOS = (
+    (2.0, "a factor of 2 too much"),
+    (0.5, "half of it: a factor of 2 is missing"),
+    (-1.0, "the sign is wrong"),
+)
+
+
+def _lesson(a: _Matrix, n: _Matrix, rtol: float, atol: float, x: Any) -> str:
+    """The worst element, both values, their ratio, and what to look for."""
+    if a.shape != n.shape or not a.size:
+        return ""
+    with np.errstate(all="ignore"):
+        excess = np.abs(a - n) - (atol + rtol * np.abs(n))
+        excess = np.where(np.isnan(excess), np.inf, excess)
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
+        wrong = int((excess > 0).sum())
+        got, want = a[at].item(), n[at].item()
+        ratio = got / want if want else None
+    text = (
+        f"\n{wrong} of {a.size} elements differ. The worst: input element {at[0]}, output element "
+        f"{at[1]}: analytical {got:.6g}, numerical {want:.6g}"
+    )
+    text += f", ratio {ratio:.4g}." if ratio is not None else "."
+    if ratio is not None and not isinstance(ratio, complex):
+        bad = excess > 0
+        with np.errstate(all="ignore"):
+            ratios = a[bad] / n[bad]
+        steady = bool(np.allclose(ratios, ratio, rtol=1e-2, atol=1e-3))
+        for value, hint in _RATIOS:
+            if steady and abs(ratio - value) < 1e-2:
+                text += f" The ratio is the same everywhere: {hint}."
+        if steady and abs(got) < 1e-12:
+            text += " Backward gives 0 there: is a term missing, or a tensor detached?"
+        elif not steady and a.shape[0] == a.shape[1] and _close(a.T, n, rtol, atol):
+            text += " The transposed Jacobian would fit: are two arguments or dimensions swapped?"
+    if np.isnan(np.asarray(got)).any() or np.isnan(np.asarray(want)).any():
+        text += " There is a NaN: keep inputs away from points where the function has no derivative."
+    if x.dtype.name not in ("float64", "complex128"):
+        text += (
+            f" The input is {x.dtype}: finite differences need double precision, try .double() inputs."
+        )
+    return text + "\n"
+
+
+def _shown(matrix: _Matrix) -> str:
+    return str(_core.wrap(np.ascontiguousarray(matrix)))
+
+
+def _prefix(part: str | None, output_is_complex: bool, forward: bool) -> str:
+    if part is None or not output_is_complex:
+        return ""
+    return f"While considering the {part} part of complex {'inputs' if forward else 'outputs'} only, "
+
+
+def _mismatch(
+    a: Any, n: Any, output: int, input_: int, prefix: str, forward: bool, tail: str
+) -> GradcheckError:
+    mode = "computed with forward mode " if forward else ""
+    return GradcheckError(
+        f"{prefix}Jacobian {mode}mismatch for output {output} with respect to input {input_},\n"
+        f"numerical:{n}\nanalytical:{a}\n{tail}"
+    )
+
+
+class _Check:
+    """One call of gradcheck: the function, its inputs and what was asked for."""
+
+    def __init__(self, function: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.function, self.inputs = function, inputs
+        self.wanted = _tensors(inputs, differentiable=True)
+        self.__dict__.update(options)
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    check_grad_dtypes: bool
+    check_batched_grad: bool
+    check_batched_forward_grad: bool
+    check_forward_ad: bool
+    check_backward_ad: bool
+    fast_mode: bool
+
+    def results(self, part: str | None) -> Callable[..., tuple[Any, ...]]:
+        """The function as one that gives a tuple of tensors, complex ones as one of their parts."""
+        which = self.which
+
+        def run(*args: Any) -> tuple[Any, ...]:
+            given = _tuple(self.function(*args))
+            return tuple(_part(given[i], part) for i in which)
+
+        return run
+
+    def run(self) -> None:
+        self.check_inputs()
+        given = _tuple(self.function(*self.inputs))
+        all_outputs = [i for i, o in enumerate(given) if isinstance(o, _Tensor)]
+        self.which = [i for i in all_outputs if given[i].requires_grad]
+        if not self.which:
+            self.which = [i for i in all_outputs if given[i].dtype.category >= 2]
+            for row in _numerical(self.results(None), self.inputs, self.wanted, self.eps):
+                for n in row:
+                    if not _close(np.zeros_like(n), n, self.rtol, self.atol):
+                        raise GradcheckError("Numerical gradient for function expected to be zero")
+            return
+        is_complex = [given[i].dtype.is_complex for i in self.which]
+        parts: tuple[str | None, ...] = ("imaginary", "real") if any(is_complex) else (None,)
+        for part in parts:
+            if self.check_backward_ad:
+                (self.fast if self.fast_mode else self.slow)(part, is_complex)
+            if self.check_forward_ad:
+                self.forward(part, is_complex)
+        if self.check_backward_ad:
+            if self.check_batched_grad:
+                self.batched()
+            self.zero_seed()
+            if self.check_undefined_grad:
+                self.undefined()
+
+    def check_inputs(self) -> None:
+        if not self.wanted:
+            raise ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have "
+                "requires_grad=True."
+            )
+        for i, x in enumerate(self.inputs):
+            if not isinstance(x, _Tensor) or not x.requires_grad:
+                continue
+            if x.dtype.name not in ("float64", "complex128"):
+                warnings.warn(
+                    f"Input #{i} requires gradient and is not a double precision floating point or "
+                    "complex. This check will likely fail if all the inputs are not of double precision "
+                    "floating point or complex. ",
+                    UserWarning,
+                    stacklevel=5,
+                )
+            if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x.shape, strict=True)):
+                raise RuntimeError(
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that "
+                    "are non-overlapping to be able to compute the numerical gradients correctly. You "
+                    "should call .contiguous on the input before passing it to gradcheck."
+                )
+        for x in self.wanted:
+            if x.is_leaf:
+                continue
+            x.retain_grad()
+
+    def jacobians(self, output: Any) -> list[_Matrix]:
+        """The analytical Jacobians of one output, computed twice."""
+        first = _analytical(output, self.wanted, check_dtypes=self.check_grad_dtypes)
+        again = _analytical(output, self.wanted)
+        for a, b in zip(first, again, strict=True):
+            with np.errstate(all="ignore"):
+                if a.size and not np.array_equal(a, b, equal_nan=True) and np.abs(a - b).max() > self.nondet_tol:
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                        "multiple times gives different values, although analytical gradient matches "
+                        f"numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}."
+                        + _NOT_REENTRANT
+                    )
+        return first
+
+    def slow(self, part: str | None, is_complex: list[bool]) -> None:
+        function = self.results(part)
+        numerical = _numerical(function, self.inputs, self.wanted, self.eps)
+        outputs = function(*self.inputs)
+        for o, output in enumerate(outputs):
+            for i, (a, n) in enumerate(zip(self.jacobians(output), numerical[o], strict=True)):
+                if not _close(a, n, self.rtol, self.atol):
+                    raise _mismatch(
+                        _shown(a), _shown(n), o, i, _prefix(part, is_complex[o], False), False,
+                        _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
+                    )
+
+    def fast(self, part: str | None, is_complex: list[bool]) -> None:
+        """One random direction for each input and output instead of whole Jacobians."""
+        random = np.random.RandomState(2718)
+        function = self.results(part)
+        outputs = function(*self.inputs)
+        seeds = [random.rand(o.numel()) for o in outputs]
+        for i, x in enumerate(self.wanted):
+            u = random.rand(*x.shape)
+            u = u / np.linalg.norm(u) if u.size else u
+            array, original = x._array, x._array.copy()
+            slopes = []
+            steps = (1, 1j) if x.dtype.is_complex else (1,)
+            for step in steps:
+                array[...] = original + self.eps * step * u
+                above = _values(function(*self.inputs))
+                array[...] = original - self.eps * step * u
+                below = _values(function(*self.inputs))
+                array[...] = original
+                slopes.append([(a - b) / (2 * self.eps) for a, b in zip(above, below, strict=True)])
+            for o, output in enumerate(outputs):
+                v = seeds[o] / (np.linalg.norm(seeds[o]) or 1.0)
+                seed = _core.wrap(v.astype(output._array.dtype).reshape(output.shape))
+                found = []
+                for _ in range(2):
+                    (g,) = _grad((output,), (x,), (seed,), retain_graph=True, allow_unused=True)
+                    found.append(np.zeros(x.shape) if g is None else np.array(g.detach()._array))
+                if not np.array_equal(found[0], found[1], equal_nan=True) and (
+                    np.abs(found[0] - found[1]).max() > self.nondet_tol
+                ):
+                    self.jacobians(output)
+                numerical = sum((v * s[o]).sum() * step for s, step in zip(slopes, steps, strict=True))
+                analytical = (found[0] * u).sum()
+                if not _close(np.asarray(analytical), np.asarray(numerical), self.rtol, self.atol):
+                    self.explain_fast(part, is_complex, o, i, analytical, numerical)
+
+    def explain_fast(
+        self, part: str | None, is_complex: list[bool], o: int, i: int, analytical: Any, numerical: Any
+    ) -> None:
+        function = self.results(part)
+        n = _numerical(function, self.inputs, self.wanted, self.eps)[o][i]
+        a = _analytical(function(*self.inputs)[o], self.wanted)[i]
+        worst = np.abs(n - a).max() if n.size else 0.0
+        raise _mismatch(
+            analytical, numerical, o, i, _prefix(part, is_complex[o], False), False,
+            "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
+            "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
+            "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
+            f"Numerical:\n {_shown(n)}\nAnalytical:\n{_shown(a)}\n\n"
+            f"The max per-element difference (slow mode) is: {worst}.\n"
+            + _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
+        )
+
+    def forward(self, part: str | None, is_complex: list[bool]) -> None:
+        function = self.results(part)
+        numerical = _numerical(function, self.inputs, self.wanted, self.eps)
+        analytical = _forward_mode(function, self.inputs, self.wanted)
+        for o, (row_a, row_n) in enumerate(zip(analytical, numerical, strict=True)):
+            for i, (a, n) in enumerate(zip(row_a, row_n, strict=True)):
+                if not _close(a, n, self.rtol, self.atol):
+                    raise _mismatch(
+                        _shown(a), _shown(n), o, i, _prefix(part, is_complex[o], True), True,
+                        _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
+                    )
+
+    def batched(self) -> None:
+        """Batched gradients must equal those computed one by one."""
+        random = np.random.RandomState(2718)
+        for o, output in enumerate(_outputs(self.function(*self.inputs))):
+            seed = random.rand(2, *output.shape).astype(output._array.dtype)
+            options = {"retain_graph": True, "allow_unused": True}
+            both = _grad((output,), tuple(self.wanted), (_core.wrap(seed),), is_grads_batched=True, **options)
+            for k in range(2):
+                one = _grad(
+                    (output,), tuple(self.wanted), (_core.wrap(np.array(seed[k])),), **options
+                )
+                for i, (b, g) in enumerate(zip(both, one, strict=True)):
+                    if g is not None and not _close(b._array[k], g._array, self.rtol, self.atol):
+                        raise GradcheckError(
+                            "Gradcheck failed while testing batched gradient computation. For output "
+                            f"{o} and input {i}: batched {b[k]}, one by one {g}."
+                        )
+
+    def zero_seed(self) -> None:
+        """A gradient of zeros must give zeros, of the input's type and size."""
+        outputs = _outputs(self.function(*self.inputs))
+        seeds = tuple(_torch("zeros_like")(o.detach()) for o in outputs)
+        found = _grad(outputs, tuple(self.wanted), seeds, allow_unused=True)
+        for g, x in zip(found, self.wanted, strict=True):
+            if g is None:
+                continue
+            if not bool((g._array == 0).all()):
+                raise GradcheckError("backward not multiplied by grad_output")
+            if g.dtype is not x.dtype:
+                raise GradcheckError("grad is incorrect type")
+            if g.shape != x.shape:
+                raise GradcheckError("grad is incorrect size")
+
+    def undefined(self) -> None:
+        """A gradient that nobody sent (None) must do no harm, and count as zeros."""
+        from .function import Function
+
+        class UndefinedGrad(Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return None
+
+        count = len(_outputs(self.function(*self.inputs)))
+        for skipped in [None, *range(count)] if count > 1 else [None]:
+            outputs = [
+                UndefinedGrad.apply(o) if skipped in (None, k) else o
+                for k, o in enumerate(_outputs(self.function(*self.inputs)))
+            ]
+            seeds = tuple(_torch("zeros_like")(o.detach()) for o in outputs)
+            try:
+                found = _grad(tuple(outputs), tuple(self.wanted), seeds, allow_unused=True)
+            except RuntimeError as error:
+                raise GradcheckError(
+                    f"Expected backward function to handle undefined output grads. {_SEE}"
+                ) from error
+            for g in found:
+                if g is not None and not bool((g._array == 0).all()):
+                    raise GradcheckError(
+                        "Expected all input grads to be undefined or zero when all output grads are "
+                        f"undefined or zero. {_SEE}"
+                    )
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of `func` at `inputs` (double precision) with finite differences.
+
+    True when they agree; else GradcheckError, or False with raise_exception=False. fast_mode compares one
+    random direction instead of every element. check_forward_ad checks forward mode as well.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
+    """
+    assert check_forward_ad or check_backward_ad, (
+        "Expected at least one of check_forward_ad or check_backward_ad to be True"
+    )
+    assert not (check_batched_grad and not check_backward_ad), (
+        "Setting check_batched_grad=True requires check_backward_ad to be True"
+    )
+    assert not (check_batched_forward_grad and not check_forward_ad), (
+        "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+    )
+    options = dict(locals())
+    for name in ("func", "inputs", "raise_exception", "masked"):
+        options.pop(name)
+    check = _Check(func, _tuple(inputs), options)
+    if raise_exception:
+        check.run()
+        return True
+    try:
+        check.run()
+    except GradcheckError:
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Check the second derivatives: `gradcheck` of the function that computes the gradients.
+
+    >>> import rushlight as torch
+    >>> torch.autograd.gradgradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
+    """
+    assert check_fwd_over_rev or check_rev_over_rev, (
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+    )
+    assert not (check_undefined_grad and not check_rev_over_rev), (
+        "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+    )
+    inputs = _tuple(inputs)
+    if grad_outputs is None:
+        random = np.random.RandomState(2718)
+        made = []
+        for o in _outputs(func(*inputs)):
+            value = random.standard_normal(o.shape)
+            if o.dtype.is_complex:
+                value = value + 1j * random.standard_normal(o.shape)
+            value = np.asarray(value)
+            if gen_non_contig_grad_outputs and value.ndim:
+                value = np.stack([value, value], axis=-1)[..., 0]
+            made.append(_core.wrap(value.astype(o._array.dtype, copy=False)).requires_grad_())
+        grad_outputs = tuple(made)
+    else:
+        grad_outputs = _tuple(grad_outputs)
+    n = len(grad_outputs)
+
+    def gradients(*args: Any) -> tuple[Any, ...]:
+        given, seeds = args[: len(args) - n], args[len(args) - n :]
+        found = _grad(
+            _outputs(func(*given)), tuple(_tensors(given, differentiable=True)), seeds,
+            create_graph=True, allow_unused=True,
+        )
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+        masked=masked,
+    )

@@ -1,0 +1,505 @@
+"""Checkpointing: trade time for memory by computing a region again during backward.
+
+`checkpoint(fn, *args, use_reentrant=False)` runs `fn` under saved-tensor hooks that keep a `_Holder` instead
+of each tensor. The first holder that backward unpacks runs `fn` again (its `_Frame` says how) under hooks that
+fill the holders, and stops as soon as all are filled. The region's own inputs are kept by a node that saves
+them, so that an outer checkpoint computes those again too: nested regions work to any depth.
+`use_reentrant=True` is the older way: one custom Function that runs a backward of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import _core, autograd, random
+from .._missing import missing_name
+from ..autograd.saved import saved_tensors_hooks
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "GraphExecGroup",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+
+_Tensor = _core.Tensor
+
+
+class CheckpointError(RuntimeError):
+    """The computation done again was not the one that was done before."""
+
+
+class _Settings:
+    early_stop = True
+    debug: bool | None = None
+
+
+_TIP = """
+
+Tip: To see a more detailed error message, either pass `debug=True` to
+`torch.utils.checkpoint.checkpoint(...)` or wrap the code block
+with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to
+enable checkpoint-debug mode globally.
+The region must do the same each time it runs: no counters, no `if` on changing state, and random numbers only
+from this library's generator (preserve_rng_state=True).
+"""
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether checkpoints made in the block stop computing again once nothing more is needed."""
+    before, _Settings.early_stop = _Settings.early_stop, enable
+    try:
+        yield
+    finally:
+        _Settings.early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Overrides the `debug` argument of the checkpoints made in the block; None does not."""
+    before, _Settings.debug = _Settings.debug, enabled
+    try:
+        yield
+    finally:
+        _Settings.debug = before
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """The default `context_fn`: nothing around forward, nothing around the second run."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def _preserved(state: Any) -> contextlib.AbstractContextManager[None]:
+    """The generator in a given state for the block, and as it was afterwards."""
+
+    @contextlib.contextmanager
+    def block() -> Iterator[None]:
+        before = random.get_rng_state()
+        random.set_rng_state(state)
+        try:
+            yield
+        finally:
+            random.set_rng_state(before)
+
+    return contextlib.nullcontext() if state is None else block()
+
+
+# ---- without reentrance
+
+
+class _Holder:
+    """Stands for a saved tensor; `values` has the tensor for each backward that computed it again."""
+
+    __slots__ = ("__weakref__", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[Any, Any] = {}
+
+
+class _Stop(Exception):
+    """Everything that was saved has been computed again."""
+
+
+class _SaveInputs(autograd.Function):
+    """Keeps a region's tensor arguments as a node does, so that hooks of outer regions see them."""
+
+    @staticmethod
+    def forward(ctx: Any, dummy: Any, *tensors: Any) -> Any:
+        ctx.save_for_backward(*tensors)
+        return dummy.detach().clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise AssertionError("the node that keeps the inputs is never part of a graph")
+
+
+def _metadata(x: Any) -> dict[str, Any]:
+    return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {"default": _metadata, "none": lambda x: None}
+_outside = itertools.count(1)
+
+
+class GraphExecGroup:
+    """Backwards in one such block share what they compute again."""
+
+    _local = threading.local()
+
+    def __enter__(self) -> GraphExecGroup:
+        if self._current() is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested")
+        self._local.group = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._local.group = None
+
+    @classmethod
+    def _current(cls) -> GraphExecGroup | None:
+        return getattr(cls._local, "group", None)
+
+
+class _Frame:
+    """One checkpointed call: its holders in order, and how to run it again."""
+
+    def __init__(self, again: Callable[..., Any], early_stop: bool, check: str, debug: bool) -> None:
+        self.again, self.early_stop, self.debug = again, early_stop, debug
+        self.describe = _CHECKS[check]
+        self.inputs: Any = None  # the output of _SaveInputs
+        self.constants: list[Any] = []  # arguments; None in the place of tensors
+        self.places: list[int] = []
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.saved: list[Any] = []  # what describe says of each
+        self.done: dict[Any, int] = {}  # backward -> how many tensors it saved again
+        self.recomputed: dict[Any, list[Any]] = {}  # what describe says of those
+        self.log: list[list[str]] = [[], []]
+        self.kept: tuple[Any, Any, list[_Holder]] = (None, None, [])
+
+    def arguments(self) -> list[Any]:
+        given = list(self.constants)
+        for place, value in zip(self.places, self.inputs.grad_fn.saved_tensors, strict=True):
+            given[place] = value
+        return given
+
+    # hooks of the first run
+
+    def pack(self, x: Any) -> _Holder:
+        holder = _Holder()
+        self.holders.append(weakref.ref(holder))
+        self.saved.append(self.describe(x))
+        if self.debug:
+            self.log[0].append(_line(x))
+        return holder
+
+    def unpack(self, holder: _Holder) -> Any:
+        group = GraphExecGroup._current()
+        key: Any = group if group is not None else _core.current_task()
+        if key == -1:
+            key = f"outside {next(_outside)}"
+        node = _core.current_node()
+        if self.kept[:2] != (key, id(node)):
+            for other in self.kept[2]:
+                other.values[self.kept[0]] = None
+            self.kept = (key, id(node), [])
+        if key not in self.done:
+            self.run_again(key)
+        value = holder.values.get(key)
+        if value is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
+                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so "
+                "only once. Otherwise please open an issue with details on your use case."
+            )
+        if isinstance(key, str):
+            del self.done[key], self.recomputed[key]
+            for reference in self.holders:
+                other = reference()
+                if other is not None:
+                    other.values.pop(key, None)
+        elif group is None:
+            # A built-in node may ask for a value once for each of its gradients: it is let go
+            # when the next node asks. A custom Function has one chance, as in PyTorch.
+            if isinstance(node, _core.FunctionNode):
+                holder.values[key] = None
+            else:
+                self.kept[2].append(holder)
+        return value
+
+    # the second run
+
+    def run_again(self, key: Any) -> None:
+        self.done[key], self.recomputed[key] = 0, []
+        arguments = self.arguments()
+        before = _core.set_grad_enabled(True)
+        try:
+            with saved_tensors_hooks(lambda x: self.fill(key, x), lambda x: x):
+                self.again(*arguments)
+        except _Stop:
+            pass
+        finally:
+            _core.set_grad_enabled(before)
+        self.compare(key)
+
+    def fill(self, key: Any, x: Any) -> Any:
+        index = self.done[key]
+        if index >= len(self.holders):
+            self.fail(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
+                "the original forward pass."
+            )
+        self.done[key] = index + 1
+        x = x.detach() if x.requires_grad else x
+        self.recomputed[key].append(self.describe(x))
+        if self.debug:
+            self.log[1].append(_line(x))
+        holder = self.holders[index]()
+        if holder is not None:
+            holder.values[key] = x
+        if self.early_stop and index + 1 == len(self.holders):
+            raise _Stop
+        return x
+
+    def compare(self, key: Any) -> None:
+        if self.done[key] != len(self.holders):
+            self.fail(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original "
+                "forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.holders)}\n"
+                f"Number of tensors saved during recomputation: {self.done[key]}."
+            )
+        wrong = ""
+        for i, (a, b) in enumerate(zip(self.saved, self.recomputed[key], strict=True)):
+            if a != b and self.holders[i]() is not None:
+                wrong += f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n"
+        if wrong:
+            self.fail(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different "
+                f"metadata than during the forward pass.\n{wrong}."
+            )
+
+    def fail(self, text: str) -> None:
+        if not self.debug:
+            raise CheckpointError(text + _TIP)
+        lists = [
+            "\n".join(f"  {i}: {line}" for i, line in enumerate(lines)) or "  (none)"
+            for lines in self.log
+        ]
+        raise CheckpointError(
+            " An error happened while unpacking tensors; dumping logs of latest computation\n"
+            "because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.\n"
+            f"\nTensors saved in the original forward:\n{lists[0]}\n"
+            f"\nTensors saved in the recomputation:\n{lists[1]}\n\n{text}"
+        )
+
+
+def _line(x: Any) -> str:
+    """A tensor and the line of the program that made it be saved."""
+    here = __file__.rpartition("utils")[0]
+    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(here)]
+    where = f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else "?"
+    return f"{x.dtype} {tuple(x.shape)} saved at {where}"
+
+
+def _checkpoint_without_reentrance(
+    function: Callable[..., Any],
+    preserve: bool,
+    context_fn: Callable[[], tuple[Any, Any]],
+    check: str,
+    debug: bool,
+    early_stop: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    if check not in _CHECKS:
+        raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {check}")
+    forward_context, again_context = context_fn()
+    state = random.get_rng_state() if preserve else None
+
+    def again(keywords: dict[str, Any], *positional: Any) -> None:
+        with _preserved(state), again_context:
+            function(*positional, **keywords)
+
+    if _Settings.debug is not None:
+        debug = _Settings.debug
+    frame = _Frame(again, early_stop and _Settings.early_stop, check, debug)
+    if not _core.is_grad_enabled():
+        with forward_context:
+            return function(*args, **kwargs)
+    given = (kwargs, *args)
+    frame.places = [i for i, a in enumerate(given) if isinstance(a, _Tensor)]
+    frame.constants = [None if isinstance(a, _Tensor) else a for a in given]
+    dummy = _core.wrap(_EMPTY.copy()).requires_grad_()
+    frame.inputs = _SaveInputs.apply(dummy, *[given[i] for i in frame.places])
+    with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
+        return function(*args, **kwargs)
+
+
+def _empty() -> Any:
+    import numpy as np
+
+    return np.empty(0, np.float32)
+
+
+_EMPTY = _empty()
+
+
+# ---- with reentrance
+
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warn when no input wants a gradient."""
+    if not any(t.requires_grad for t in inputs if isinstance(t, _Tensor)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+        )
+
+
+def detach_variable(inputs: Any) -> tuple[Any, ...]:
+    """Copies of tensors without history that want a gradient where the originals do."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__
+        )
+    made = []
+    for value in inputs:
+        if isinstance(value, _Tensor):
+            wanted = value.requires_grad
+            value = value.detach()
+            if wanted:
+                value.requires_grad_()
+        made.append(value)
+    return tuple(made)
+
+
+class CheckpointFunction(autograd.Function):
+    """The node of a reentrant checkpoint: its backward runs the region again, and a backward of it."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.state = random.get_rng_state() if preserve_rng_state else None
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
+        ctx.constants = [None if isinstance(a, _Tensor) else a for a in args]
+        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if _core.restricted():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing "
+                "an `inputs` parameter to .backward(). To resolve this error, you can either set "
+                "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+            )
+        given = list(ctx.constants)
+        for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
+            given[place] = value
+        inputs = detach_variable(tuple(given))
+        before = _core.set_grad_enabled(True)
+        try:
+            with _preserved(ctx.state):
+                outputs = ctx.run_function(*inputs)
+        finally:
+            _core.set_grad_enabled(before)
+        if isinstance(outputs, _Tensor):
+            outputs = (outputs,)
+        pairs = [
+            (o, g)
+            for o, g in zip(outputs, grads, strict=False)
+            if isinstance(o, _Tensor) and o.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        autograd.backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (
+            None,
+            None,
+            *(x._grad if isinstance(x, _Tensor) and x.is_leaf else None for x in inputs),
+        )
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run `function(*args, **kwargs)` without keeping what it saves for backward: it is run again then.
+
+    use_reentrant=False is recommended: it takes keyword arguments, works with `autograd.grad`, nested and
+    for higher derivatives. preserve_rng_state (default True): the second run draws the same random numbers.
+    context_fn gives two context managers, for the first and the second run. determinism_check: compare
+    shapes and types of what is computed again ("default") or not ("none").
+
+    >>> import rushlight as torch
+    >>> from rushlight.utils.checkpoint import checkpoint
+    >>> x = torch.tensor(0.0, requires_grad=True)
+    >>> checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor(0.5403)
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting "
+            "in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception. "
+            "use_reentrant=False is recommended, but if you need to preserve the current default "
+            "behavior, you can pass use_reentrant=True.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if not use_reentrant:
+        return _checkpoint_without_reentrance(
+            function, preserve, context_fn, determinism_check, debug, early_stop, args, kwargs
+        )
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run functions (or the modules of a Sequential) one after the other in checkpointed segments.
+
+    The last segment is run as usual: its values are needed first.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+            "explicitly. In version 2.9 we will raise an exception if use_reentrant is not passed. "
+            "use_reentrant=False is recommended, but if you need to preserve the current default "
+            "behavior, you can pass use_reentrant=True.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def segment(start: int, stop: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for step in steps[start:stop]:
+                value = step(value)
+            return value
+
+        return run
+
+    size = len(steps) // segments
+    last = 0
+    for start in range(0, size * (segments - 1), size):
+        last = start + size
+        input = checkpoint(
+            segment(start, last), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
+    return segment(last, len(steps))(input)
+
+
+__getattr__ = missing_name(__name__)
