@@ -27,7 +27,7 @@ ORDER = [
     *("tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
+    *("cuda", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
     *("torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]

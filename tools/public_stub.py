@@ -57,7 +57,7 @@ _BY_NAME = {
     **dict.fromkeys(
         "input self tensor src source index target condition elements test_elements boundaries "
         "sorted_sequence input1 input2 x1 x2 vec2 anchor positive negative grid theta weight query "
-        "LU LU_data LU_pivots pivots A B L a b v x y tensor1 tensor2 mask key".split(),
+        "LU LU_data LU_pivots pivots A B L a b v x y tensor1 tensor2 mask key logits".split(),
         "Tensor",
     ),
     **dict.fromkeys(
@@ -66,15 +66,25 @@ _BY_NAME = {
         "Tensor | None",
     ),
     **dict.fromkeys("tensors matrices".split(), "Sequence[Tensor]"),
-    **dict.fromkeys("other exponent value end start high low min max q".split(), "Tensor | _Number"),
-    **dict.fromkeys("fill_value nan posinf neginf step dx correction".split(), "_Number"),
+    **dict.fromkeys("other exponent end start high low min max q".split(), "Tensor | _Number"),
+    **dict.fromkeys("fill_value nan posinf neginf step dx correction alpha beta value".split(), "_Number"),
     **dict.fromkeys("atol rtol tol rcond".split(), "Tensor | _float"),
     **dict.fromkeys(
         "kernel_size stride padding dilation output_padding output_size pad size shape "
         "normalized_shape dims".split(),
         "_Ints",
     ),
-    "dim": "_int",
+    **dict.fromkeys("mean std var".split(), "Tensor | _float"),
+    **dict.fromkeys("dim axis k".split(), "_int"),
+    **dict.fromkeys("shifts split_size split_sizes split_size_or_sections".split(), "_Ints"),
+    **dict.fromkeys("repeats indices_or_sections".split(), "Tensor | _Ints"),
+    **dict.fromkeys("from_ to".split(), "_Number"),
+    **dict.fromkeys("rounding_mode side driver".split(), "_str"),
+    "scale_factor": "_float | Sequence[_float]",
+    "ord": "_float | _str",
+    "moveaxis.source": "_Ints",
+    "movedim.source": "_Ints",
+    "destination": "_Ints",
     "keepdim": "_bool",
     "stable": "_bool",
     "unbiased": "_bool",
@@ -101,6 +111,8 @@ _LETTERS = {
     "v": "_Device",
     "m": "_memory_format",
 }
+_MARKS = {"int": "_int", "ints": "_Ints", "bool": "_bool", "flag": "_bool", "dtype": "_dtype"}
+_MARKS |= {"number": "_Number", "str": "_str"}
 _WORDS = {"int": "_int", "float": "_float", "bool": "_bool", "str": "_str", "complex": "_complex"}
 _WORDS |= {w: w for w in ("None", "Any", "Sequence", "Callable", "Tensor", "tuple", "list", "dict")}
 _WORDS |= {"dtype": "_dtype", "device": "_device", "Generator": "_Generator", "Size": "_Size"}
@@ -112,12 +124,14 @@ _RETURNS = {
         "tuple[Tensor, ...]",
     ),
     **dict.fromkeys("nonzero unique unique_consecutive".split(), "Any"),
+    **dict.fromkeys("register_hook register_post_accumulate_grad_hook".split(), "Any"),
+    "native_layer_norm": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys("atleast_1d atleast_2d atleast_3d".split(), "Any"),
 }
 # Modules of the package that are public as they are.
 _ROOMS = "autograd fft func linalg nn optim random return_types serialization special utils"
 # Further typed names of the root, where they are.
-_TYPED = ("autograd", "base", "device", "dtypes", "random", "serialization", "torch_alias")
+_TYPED = "autograd func device dtypes random serialization torch_alias size errors _core base".split()
 # What to call a function with, by a parameter's name or type, to see what it gives.
 _VALUES: dict[str, list[Any]] = {
     "_int": [1, 0, 2],
@@ -139,7 +153,7 @@ class Parameter:
 
     def __str__(self) -> str:
         stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-        text = f"{stars.get(self.kind, '')}{self.name}: {self.type}"
+        text = f"{stars.get(self.kind, '')}{self.name}" + (f": {self.type}" if self.type else "")
         return f"{text} = {self.default}" if self.default else text
 
 
@@ -169,7 +183,7 @@ def named_type(op: str, name: str, default: Any) -> str:
     elif isinstance(default, float) and name not in _BY_NAME:
         found = "_float"
     else:
-        found = _BY_NAME.get(name, "Any")
+        found = _BY_NAME.get(f"{op}.{name}") or _BY_NAME.get(name, "Any")
     if default is None and found != "Any" and not found.endswith("None"):
         found += " | None"
     return found
@@ -192,8 +206,10 @@ def of_op(op: Any) -> list[Parameter]:
             found.append(Parameter(row[0], "_Ints", "", inspect.Parameter.VAR_POSITIONAL))
             continue
         letter = _arguments._KINDS.get(row[1], "")
-        known = _LETTERS.get(letter) or named_type(name, row[0], default)
-        if letter and default is None:
+        mark = re.search(rf"\b{row[0]}: (int|ints|bool|flag|dtype|number|str)\b", entry.signature)
+        known = _LETTERS.get(letter) or (_MARKS[mark[1]] if mark else "")
+        known = known or named_type(name, row[0], default)
+        if (letter or mark) and default is None:
             known += " | None"
         if letter == "N" and isinstance(default, bool):
             known = "_bool"
@@ -236,7 +252,7 @@ def of_function(function: Any, name: str) -> list[Parameter]:
 
 def parameters(function: Any, name: str) -> list[Parameter]:
     """The parameters of any public function."""
-    if hasattr(function, "entry") and type(function) is torch._core.Op:
+    if type(function) is torch._core.Op:
         return of_op(function)
     return of_function(function, name)
 
@@ -315,8 +331,9 @@ def type_of(value: Any) -> str:
         return f"tuple[{', '.join(['Tensor'] * len(value)) or 'Tensor, ...'}]"
     if value is None:
         return "None"
-    if isinstance(value, dtypes.dtype):
-        return "_dtype"
+    for kind, name in ((dtypes.dtype, "_dtype"), (torch.device, "_device"), (torch.layout, "_layout")):
+        if isinstance(value, kind):
+            return name
     return "Any"
 
 
@@ -334,14 +351,12 @@ def result_type(function: Any, entry: Any, required: list[Parameter], declared: 
                 continue
             if len(seen) == enough:
                 break
-        if seen:
-            kinds = sorted(set(seen))
-            if len(kinds) == 1:
-                return kinds[0]
-            if all(k.startswith("tuple[Tensor") for k in kinds):
-                return "tuple[Tensor, ...]"
-            return "Any"
-    return "Any"
+        kinds = sorted(set(seen))
+        if len(kinds) > 1 and all(k.startswith("tuple[Tensor") for k in kinds):
+            return "tuple[Tensor, ...]"
+        if kinds:
+            return kinds[0] if len(kinds) == 1 else "Any"
+    return ""
 
 
 # ---- stubs
@@ -371,7 +386,7 @@ def definition(
     else:
         lines += [f"{indent}def {name}(", *(f"{indent}    {p}," for p in parts), f"{indent}{end}{tail}"]
     if body != "...":
-        lines.append(f"{indent}    {body}")
+        lines += [f"{indent}    {body}", ""]
     return lines
 
 
@@ -425,53 +440,72 @@ def function_stub(
     in_place = name.endswith("_") and not name.startswith("_")
     if in_place:
         params = [p for p in params if p.name not in ("out", "inplace")]
-    result = _RETURNS.get(name) or (
-        "Tensor" if in_place else result_type(function, entry, required_of(params), declared)
-    )
+    result = _RETURNS.get(name, "Tensor" if in_place else "")
+    result = result or result_type(function, entry, required_of(params), declared)
+    if not result:
+        result = "Tensor"
 
     def written(params: list[Parameter], result: str, decorators: list[str]) -> list[str]:
         if method:
             params = [Parameter("self", "", "", _EITHER), *params[1:]]
-            lines = definition(name, params, result, doc, decorators, indent)
-            return [x.replace("(self: ", "(self", 1).replace("self: ,", "self,") for x in lines]
-        return definition(name, params, result, doc, decorators, indent)
+        return definition(name, params, result, "" if decorators else doc, decorators, indent)
 
     key = name if where == "torch" else f"{where}.{name}"
     signatures = _arguments._overloads().get(key, [])
-    if len(signatures) > 1 and name not in _RETURNS and not in_place:
+    own = method and isinstance(function, types.FunctionType) and entry is not None
+    own = own and function is not entry.function
+    if len(signatures) > 1 and name not in _RETURNS and not in_place and not own:
         rows = []
         for signature in signatures:
             of_this = of_overload(signature, name)
             if method and of_this[0].type == "_Number":
                 continue
-            rows.append((of_this, result_type(function, None, required_of(of_this), "")))
-        if len({r for _, r in rows}) > 1:
+            rows.append((of_this, result_type(function, None, required_of(of_this), "") or "Any"))
+        if len({r for _, r in rows} - {"Any"}) > 1:
             return [x for p, r in rows for x in written(p, r, ["@overload"])]
     return written(params, result, [])
 
 
 def module_text(doc: str, body: list[str], up: str) -> str:
     """A whole stub: what it imports, the short names of types, and the body."""
+    exports = {line for line in body if line.startswith("from ")}
+    body = [line for line in body if line not in exports]
     words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r'""".*?"""', "", "\n".join(body))))
     aliases = [a for a in ALIASES if a in words]
     for a in aliases:
         words |= {"TypeAlias", *re.findall(r"[A-Za-z_]\w*", ALIASES[a])}
-    groups: list[dict[str, list[str]]] = [{}, {}]
-    for word, line in IMPORTS.items():
-        if word in words and f"import {word} as {word}" not in "\n".join(body):
-            module, _, what = line.format(up=up).partition(" import ")
-            groups["{up}" in line].setdefault(module, []).append(what)
-    lines = [f'"""{doc} Written by tools/public_stub.py."""', ""]
-    for group in groups:
-        for module, names in group.items():
-            if module == "from builtins" or (module.startswith("from .") and len(names) == 1):
-                lines += [f"{module} import {n}" for n in names]
-            else:
-                lines.append(f"{module} import {', '.join(names)}")
-        lines.append("")
-    lines = lines if lines[-2] else lines[:-1]
-    lines += [f"{a}: TypeAlias = {ALIASES[a]}" for a in aliases]
-    return "\n".join([*lines, *([""] if aliases else []), *body]) + "\n"
+    needed = {line.format(up=up) for word, line in IMPORTS.items() if word in words}
+    exported = {line.rpartition(" as ")[2] for line in exports}
+    needed = {line for line in needed if line.rpartition(" import ")[2] not in exported}
+    lines = [f'"""{doc} Written by tools/public_stub.py."""']
+    for ours in (False, True):
+        plain: dict[str, list[str]] = {}
+        found = []
+        for line in needed | exports:
+            module, _, what = line.partition(" import ")
+            if module.startswith("from .") is ours:
+                if " as " in what:
+                    found.append(line)
+                else:
+                    plain.setdefault(module, []).append(what)
+        for module, names in plain.items():
+            found.append(f"{module} import {', '.join(sorted(names, key=_import_order))}")
+        found.sort(key=_line_order)
+        lines += ["", *found] if found else []
+    if aliases:
+        lines += ["", *(f"{a}: TypeAlias = {ALIASES[a]}" for a in aliases)]
+    return "\n".join([*lines, "", *body]).rstrip("\n") + "\n"
+
+
+def _line_order(line: str) -> tuple[str, tuple[int, str], str]:
+    module, _, what = line.partition(" import ")
+    return module, _import_order(what), what.rpartition(" as ")[2]
+
+
+def _import_order(name: str) -> tuple[int, str]:
+    """isort's: constants, then classes, then the rest."""
+    first = name.split(" as ")[0].split(",")[0]
+    return (0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2, first.lower())
 
 
 def namespace_body(where: str, skip: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
@@ -503,22 +537,14 @@ def root_body() -> list[str]:
         elif value is None:
             constants.append(f"{name}: None")
         else:
-            home = getattr(value, "__module__", None)
-            if name in ("Tensor", "Size", "OutOfMemoryError"):
-                home = {"Tensor": "_core", "Size": "size"}.get(name, "errors")
+            homes = (m for m in _TYPED if vars(sys.modules[f"rushlight.{m}"]).get(name) is value)
+            home = next(homes, None)
+            if home and getattr(value, "__module__", "").split(".")[0] in ("rushlight", "torch"):
                 typed.append(f"from .{home} import {name} as {name}")
-            elif isinstance(home, str) and home.startswith("rushlight.") and value is not Any:
-                owner = next(
-                    (m for m in _TYPED if getattr(sys.modules[f"rushlight.{m}"], name, None) is value),
-                    None,
-                )
-                if owner:
-                    typed.append(f"from .{owner} import {name} as {name}")
-                else:
-                    constants.append(f"{name}: Any")
-    order = sorted(typed, key=lambda line: line.split(" import ")[0])
-    exports = [*rooms, "from ._version import __version__ as __version__", *order]
-    return [*exports, "", *constants, *namespace_body("torch")]
+            elif type(value).__name__ == "_TensorType":
+                constants.append(f"{name}: Any")
+    version = "from ._version import __version__ as __version__"
+    return [*rooms, version, *typed, *constants, "", *namespace_body("torch")]
 
 
 def tensor_body() -> list[str]:
@@ -532,21 +558,16 @@ def tensor_body() -> list[str]:
         if isinstance(value, (types.GetSetDescriptorType, types.MethodDescriptorType)):
             continue  # in _core.pyi
         if isinstance(value, property):
-            try:
-                kind = type_of(getattr(sample, name))
-            except Exception:
-                kind = "Any"
-            if kind == "Any" and isinstance(getattr(sample, name, None), torch.device):
-                kind = "_device"
+            kind = type_of(getattr(sample if name != "imag" else sample + 1j, name))
             body += ["    @property", f"    def {name}(self) -> {kind}: ..."]
         elif isinstance(value, type) or not callable(value):
             body.append(f"    {name}: Any")
         elif isinstance(value, (classmethod, staticmethod)):
             body.append(f"    {name}: Any")
         else:
-            function = getattr(torch.Tensor, name)
-            entry = getattr(function, "entry", None) or OPS.get(name)
-            body += function_stub(name, function, entry, "torch", method=True)
+            entry = getattr(value, "entry", None) or OPS.get(name)
+            function = value if entry is None or isinstance(value, types.FunctionType) else None
+            body += function_stub(name, function or entry.function, entry, "torch", method=True)
     return body
 
 

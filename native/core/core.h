@@ -35,6 +35,7 @@ enum TensorFlag : uint32_t {
   kMultiView = 16,      // a view from an op that returns several views
   kFunctionView = 32,   // a view made by a custom Function
   kInferenceView = 64,  // a view of a normal tensor made in inference mode
+  kSpecialView = kNoGradView | kMultiView | kFunctionView | kInferenceView,
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
   kOverridden = 1024,   // an instance of a subclass with __torch_function__
@@ -307,6 +308,10 @@ struct Op {
   uint16_t portable_for;               // bit per DType: common types for which the portable definition decides, result type too
   PyObject* refusals;                  // dict: DType number -> (exception type, text), or nullptr
   std::vector<Refusal> argument_refusals;
+  bool one_type;                       // all tensors must have the type of the first
+  bool numbers_fit;                    // a number must fit the result's type: where that is in doubt the portable definition looks
+  int8_t zero_dim_param;               // the tensor that must have no dimensions, or -1
+  PyObject* zero_dim_text;             // what is said of one that has, with %d
   Op* base;                            // in-place form: the op it is the form of; strong
   bool rules_compiled;
   bool has_var_args;

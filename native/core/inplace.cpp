@@ -69,28 +69,30 @@ std::string made_by(Tensor* t) {
 void refuse_view(Tensor* t, bool indirect) {
   const std::string done = indirect ? "its base or another view of its base has been" : "is being";
   const std::string output = "Output " + std::to_string(t->output_nr) + " of " + made_by(t);
-  std::string text = output + " is a view and " + done + " modified inplace.";
-  if (t->flags & (kNoGradView | kInferenceView)) {
-    const bool inference = t->flags & kInferenceView;
-    const std::string mode = inference ? "inference" : "no_grad";
-    text = (t->grad_fn ? output + " is a view of a view which was created in " : "A view was created in ") + mode + " mode and " +
-           done + " modified inplace" + (inference ? " in normal mode." : " with grad mode enabled.") +
-           " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-           "view and the inplace either both inside the " +
-           (inference ? "inference_mode" : "no_grad") +
-           " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
-  } else if (t->flags & kMultiView) {
-    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-            "modified inplace. You should replace the inplace operation by an out-of-place one.";
+  const bool inference = t->flags & kInferenceView;
+  std::string text;
+  if ((t->flags & (kNoGradView | kInferenceView)) || !t->grad_fn) {
+    text = (t->grad_fn ? output + " is a view of a view which was created in " : std::string("A view was created in ")) +
+           (inference ? "inference" : "no_grad") + " mode and " + done + " modified inplace" +
+           (inference ? " in normal mode." : " with grad mode enabled.");
   } else {
-    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-            "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-            "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+    text = output + " is a view and " + done + " modified inplace.";
+  }
+  if (t->flags & kMultiView) {
+    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+            "to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+  } else if (t->flags & kFunctionView) {
+    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+            "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+            "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+  } else {
+    text += std::string(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+                        "moving both the view and the inplace either both inside the ") +
+            (inference ? "inference_mode" : "no_grad") +
+            " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
   }
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
-
-constexpr uint32_t kSpecialView = kNoGradView | kInferenceView | kMultiView | kFunctionView;
 
 bool overlaps_itself(PyArrayObject* a) {
   if (PyArray_SIZE(a) == 0) return false;
@@ -140,6 +142,17 @@ bool overlaps_partly(PyArrayObject* a, PyArrayObject* out) {
   return is_dense(a) && is_dense(out) && overlaps(a, out);
 }
 
+int refuse_overlap(PyObject* const* operands, int n, PyArrayObject* out) {
+  for (int i = 0; i < n; ++i) {
+    if (!operands[i] || !is_tensor(operands[i]) || !overlaps_partly(as_tensor(operands[i])->array, out)) continue;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                    "memory location. Please clone() the tensor before performing the operation.");
+    return -1;
+  }
+  return 0;
+}
+
 std::string sizes(int ndim, const npy_intp* dims) {
   std::string text = "[";
   for (int i = 0; i < ndim; ++i) {
@@ -155,10 +168,11 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   for (uint8_t i = 0; i < op->program_arity; ++i) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n++] = slots[i];
   }
+  PyArrayObject* a = self->array;
+  if (refuse_overlap(operands, n, a) < 0) return -1;
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return -1;
-  PyArrayObject* a = self->array;
   if (ndim != PyArray_NDIM(a) || !PyArray_CompareLists(dims, PyArray_DIMS(a), ndim)) {
     PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
                  sizes(PyArray_NDIM(a), PyArray_DIMS(a)).c_str(), sizes(ndim, dims).c_str());
@@ -176,14 +190,6 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   for (int i = 0; i < n; ++i) {
     if (is_tensor(operands[i])) copy_first |= overlaps(as_tensor(operands[i])->array, a);
   }
-  for (int i = 0; i < n; ++i) {
-    if (is_tensor(operands[i]) && overlaps_partly(as_tensor(operands[i])->array, a)) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                      "location. Please clone() the tensor before performing the operation.");
-      return -1;
-    }
-  }
   if (!copy_first) {
     Ref done(as_object(pointwise_forward(op, slots, a)));
     return done ? 0 : -1;
@@ -193,6 +199,7 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
 }
 
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
+  if (refuse_overlap(slots + 1, op->n_params - 1, self->array) < 0) return -1;
   if (op->writer) {
     Ref done(run_on_arrays(op, op->writer, slots));
     if (!done) return -1;

@@ -103,6 +103,21 @@ PyObject* watch_writes(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
+// set_version(tensor, n): forgets in-place writes (torch.autograd._unsafe_preserve_version_counter).
+PyObject* set_version(PyObject*, PyObject* args) {
+  PyObject* o;
+  unsigned value;
+  if (!PyArg_ParseTuple(args, "OI", &o, &value)) return nullptr;
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+    return nullptr;
+  }
+  VersionCounter* v = shared_version(as_tensor(o));
+  if (!v) return nullptr;
+  v->value = value;
+  Py_RETURN_NONE;
+}
+
 // observe(bits): what the callbacks op_ran, node_made, node_ran and node_failed are told of (enum Observed); returns what it was.
 PyObject* observe(PyObject*, PyObject* bits) {
   const long wanted = PyLong_AsLong(bits);
@@ -216,6 +231,7 @@ PyMethodDef kMethods[] = {
     {"set_inference", set_inference, METH_O, "Sets it; returns what it was."},
     {"set_saved_hooks", set_saved_hooks, METH_O, "What values saved on this thread go through."},
     {"watch_writes", watch_writes, METH_O, "Whether the callback before_write is told of in-place writes."},
+    {"set_version", set_version, METH_VARARGS, "Sets how often a storage was written in place."},
     {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},

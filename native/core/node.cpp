@@ -794,7 +794,8 @@ int gradient_edge(Tensor* t, Edge* edge) {
     return 0;
   }
   edge->nr = 0;
-  if (!requires_grad(t) || !is_differentiable(t->dtype)) {
+  // Not requires_grad(t): a view made under no_grad says that it wants a gradient but none flows to it.
+  if (!(t->flags & kRequiresGrad) || !is_differentiable(t->dtype)) {
     edge->node = nullptr;
     return 0;
   }

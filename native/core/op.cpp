@@ -217,7 +217,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
       if (!(array = view)) return nullptr;
     }
     Tensor* t = wrap_view(array, as_tensor(source));
-    if (t && op->multi_view) t->flags |= kMultiView;
+    if (t && op->multi_view && grad_enabled()) t->flags = (t->flags & ~kSpecialView) | kMultiView;
     return t;
   }
   bool shared = PyArray_BASE(array) != nullptr;
@@ -709,6 +709,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->compiler);
   Py_XDECREF(op->backward);
   Py_XDECREF(op->refusals);
+  Py_XDECREF(op->zero_dim_text);
   Py_XDECREF(op->dict);
   Py_XDECREF(op->node_type);
   Py_XDECREF(op->result_type);
@@ -909,6 +910,15 @@ int fill_op(Op* op, PyObject* spec) {
     op->refusals = Py_NewRef(refusals);
     op->refused = types_of(refusals);
   }
+  op->one_type = flag_of(spec, "one_type");
+  op->numbers_fit = flag_of(spec, "numbers_fit");
+  if (PyObject* zero_dim = field(spec, "zero_dim"); zero_dim && zero_dim != Py_None) {
+    int param;
+    PyObject* text;
+    if (!PyArg_ParseTuple(zero_dim, "iU", &param, &text)) return -1;
+    op->zero_dim_param = static_cast<int8_t>(param);
+    op->zero_dim_text = Py_NewRef(text);
+  }
   PyObject* of_arguments = field(spec, "argument_refusals");
   for (Py_ssize_t i = 0; of_arguments && of_arguments != Py_None && i < PyList_GET_SIZE(of_arguments); ++i) {
     int param;
@@ -1041,6 +1051,7 @@ Op* allocate_op() {
   new (&op->node_types) std::vector<Op::NodeName>();
   op->vectorcall = op_vectorcall;
   op->list_param = -1;
+  op->zero_dim_param = -1;
   op->opcode = -1;
   PyObject_GC_Track(op);
   return op;

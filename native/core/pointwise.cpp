@@ -5,6 +5,7 @@
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
 #include "core/core.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -326,6 +327,22 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
     raise_refusal(op->refusals, common);
     return -1;
   }
+  if (op->one_type && is_tensor(slots[0])) {
+    const DType first = as_tensor(slots[0])->dtype;
+    for (int i = 1; i < n; ++i) {
+      if (!is_tensor(slots[i]) || as_tensor(slots[i])->dtype == first) continue;
+      PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%U` but got dtype %s", c_name(first), op->params[i].name,
+                   c_name(as_tensor(slots[i])->dtype));
+      return -1;
+    }
+  }
+  if (op->zero_dim_param >= 0) {
+    PyObject* o = slots[op->zero_dim_param];
+    if (is_tensor(o) && PyArray_NDIM(as_tensor(o)->array) > 0) {
+      PyErr_Format(PyExc_RuntimeError, PyUnicode_AsUTF8(op->zero_dim_text), PyArray_NDIM(as_tensor(o)->array));
+      return -1;
+    }
+  }
   for (const Refusal& r : op->argument_refusals) {
     for (int i = 0; i < n; ++i) {
       if ((r.param != i && r.param != kAnyParam) || op->params[i].kind > Param::Operand) continue;
@@ -336,6 +353,18 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
     }
   }
   return 0;
+}
+
+// Whether a number surely fits an element type; false where only a closer look can tell.
+bool surely_fits(PyObject* o, DType type) {
+  const double v = PyFloat_Check(o) || PyLong_Check(o) ? PyFloat_AsDouble(o) : NAN;
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  if (type == DType::F64) return PyFloat_Check(o);
+  if (is_floating(type)) return !std::isfinite(v) ? PyFloat_Check(o) : std::fabs(v) < (type == DType::F16 ? 65504.0 : 3e38);
+  return v >= 0 && v <= 127;
 }
 
 const npy_intp kSmall = 4096;
@@ -425,6 +454,11 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
   DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
+  if (op->numbers_fit) {
+    for (int i = 0; i < n; ++i) {
+      if (op->params[i].kind == Param::Number && !surely_fits(slots[i], common)) compute = kNone;
+    }
+  }
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {
       if (op->params[i].kind == Param::Number && PyFloat_Check(slots[i])) compute = kNone;

@@ -128,6 +128,9 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, PyObject** 
 
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
   Op* op = node->op;
+  bool leads_on = false;
+  for (int i = 0; i < node->n_edges; ++i) leads_on |= node->edges[i].node != nullptr;
+  if (!leads_on) return 0;  // recorded for a view made under no_grad, which no gradient flows to: nothing was saved
   if (compile_rules(op) < 0) return -1;
   if (node->released && node->n_saved) {
     // Said before anything is computed, whichever value would have been missed first.

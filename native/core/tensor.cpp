@@ -148,9 +148,11 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
   Tensor* root = source->base ? source->base : source;
   Py_INCREF(root);
   t->base = root;
-  t->flags = (t->flags & ~kInference) | (source->flags & (kInference | kNoGradView | kFunctionView | kInferenceView));
-  if (!grad_enabled()) t->flags |= kNoGradView;
+  // How a view was made is said by one bit at most; an ordinary view of a special one is special in the same way.
+  t->flags = (t->flags & ~kInference) | (source->flags & kInference);
   if (tls.inference && !(source->flags & kInference)) t->flags |= kInferenceView;
+  else if (!grad_enabled()) t->flags |= kNoGradView;
+  else t->flags |= source->flags & kSpecialView;
   return t;
 }
 
@@ -516,8 +518,8 @@ PyObject* method_stride(PyObject* self, PyObject* args, PyObject* kwargs) {
   npy_intp strides[NPY_MAXDIMS];
   const npy_intp item = PyArray_ITEMSIZE(a);
   const int ndim = PyArray_NDIM(a);
-  if (PyArray_IS_C_CONTIGUOUS(a)) {
-    // NumPy leaves the strides of dimensions of size 0 and 1 free; torch has a rule for them.
+  if (PyArray_SIZE(a) == 0) {
+    // NumPy leaves the strides of empty arrays free; torch has a rule for them.
     npy_intp step = 1;
     for (int i = ndim - 1; i >= 0; --i) {
       strides[i] = step;

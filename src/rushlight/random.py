@@ -12,9 +12,9 @@ import numpy as np
 from . import _core, dtypes
 from .device import cpu
 from .errors import not_implemented_for
-from .ops._kinds import composite
+from .ops._kinds import composite, linear
 from .ops._op import draws
-from .ops.creation import allocate, finished, numpy_of, shape_of
+from .ops.creation import allocate, finished, numpy_of, shape_of, zeros_like
 
 __all__ = [
     "Generator",
@@ -46,7 +46,10 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the sequence of `seed`; returns the generator."""
-        _kernels.random_seed(self._state, int(seed))
+        number = int(seed)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: the seed {number} needs more than 64 bits")
+        _kernels.random_seed(self._state, number)
         return self
 
     def seed(self) -> int:
@@ -149,11 +152,39 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
 
 
 @draws
+def _marker(name: str, node: str) -> Any:
+    # Writes nothing; its node gives what was here before a gradient of zero.
+    op = linear(
+        f"_{name}(input)",
+        lambda a: a.copy(),
+        transpose={"input": lambda g: zeros_like(g)},
+        write=lambda a: None,
+        node=node,
+        method=False,
+        samples=None,
+        doc=f"The history of `{name}_`.",
+    )
+    return _core.make_in_place(op, f"{name}_")
+
+
+_HISTORY = {
+    "uniform_": _marker("uniform", "UniformBackward0"),
+    "normal_": _marker("normal", "NormalBackward0"),
+    "bernoulli_": _marker("bernoulli", "BernoulliBackward2"),
+    "random_": _marker("random", "RandomBackward2"),
+    "randint_": _marker("random_to", "RandomBackward0"),
+    "exponential_": _marker("exponential", "ExponentialBackward0"),
+    "geometric_": _marker("geometric", "GeometricBackward0"),
+    "cauchy_": _marker("cauchy", "CauchyBackward0"),
+    "log_normal_": _marker("log_normal", "LogNormalBackward0"),
+}
+
+
 def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
     _core.check_in_place(self, recording)
     if recording:
-        self.zero_()  # its node gives what was here before a gradient of zero
+        _HISTORY[kernel](self)
     draw(kernel, generator, self._array, *args)
     self._bump_version()
     return self

@@ -8,10 +8,12 @@ from .. import _core
 from . import (
     anomaly_mode,
     engine,
+    forward_ad,
     function,
     functional,
     grad_mode,
     graph,
+    levels,
     profiler,
 )
 from . import gradcheck as _gradcheck
@@ -19,6 +21,7 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function
 from .grad_mode import (
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -39,6 +42,7 @@ __all__ = [
     "enable_grad",
     "enforce_grad_layout_policy",
     "engine",
+    "forward_ad",
     "function",
     "functional",
     "grad",

@@ -198,6 +198,10 @@ class FunctionMeta(type):
         )
 
 
+# What runs a Function whose inputs are duals or batches; set by the room `func`.
+watched_apply: Any = None
+
+
 class Function(metaclass=FunctionMeta):
     """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
 
@@ -280,8 +284,11 @@ class Function(metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if kwargs:
             args = _positional(cls.forward, args, kwargs, 0 if separate else 1)
-        ctx = cls._backward_cls()
         is_tensor = tuple(isinstance(a, _Tensor) for a in args)
+        for a, t in zip(args, is_tensor, strict=True):
+            if t and a._watched is not None:
+                return watched_apply(cls, args)
+        ctx = cls._backward_cls()
         needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
         ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
         recording = _core.is_grad_enabled() and any(needs)

@@ -254,3 +254,19 @@ class enforce_grad_layout_policy(_Switch):
 def is_multithreading_enabled() -> bool:
     """What `set_multithreading_enabled` was last given."""
     return set_multithreading_enabled._value
+
+
+class _unsafe_preserve_version_counter:
+    """Inside the block, in-place writes of the given tensors are not counted: saved values are not
+    protected from them."""
+
+    def __init__(self, tensors: Any) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, _core.Tensor) else tuple(tensors)
+        self.versions = [t._version for t in self.tensors]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        for tensor, version in zip(self.tensors, self.versions, strict=True):
+            _core.set_version(tensor, version)

@@ -8,7 +8,8 @@ for a leaf: `leaf_before` -> accumulate -> `leaf_after`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -26,9 +27,12 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 Node = _core.Node
@@ -339,3 +343,17 @@ def register_multi_grad_hook(
         return collect
 
     return _ManyHandles([t.register_hook(collector(i)) for i, t in enumerate(tensors)])
+
+
+@contextmanager
+def region_activation_memory_budget(budget: float) -> Iterator[None]:
+    """Accepted: a hint for a compiler that chooses what to compute again; there is none here."""
+    yield
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted: there are no streams here."""
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Accepted: there are no streams here."""

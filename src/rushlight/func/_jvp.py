@@ -438,3 +438,31 @@ def _permuted(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) ->
 def _topk(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     t = tangents[0]
     return (t if t.ndim == 0 else t.gather(values[2], out[1])), None
+
+
+@rule("logcumsumexp")
+def _logcumsumexp(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+    x, dim, t = values[0], values[1], tangents[0]
+    if t.ndim == 0:
+        return t
+    # Weights exp(x_j - out_i) for j <= i: never above 1, where a quotient of sums could overflow.
+    x, y, t = x.movedim(dim, -1), out.movedim(dim, -1), t.movedim(dim, -1)
+    n = x.shape[-1]
+    row = _T["arange"](n)
+    earlier = row <= row.unsqueeze(1)
+    away = x.unsqueeze(-2) - y.unsqueeze(-1)
+    weights = _T["where"](earlier, _T["where"](earlier, away, 0).exp(), 0)
+    return (weights * t.unsqueeze(-2)).sum(-1).movedim(-1, dim)
+
+
+@rule("strided_view")
+def _strided_view(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+    value, t = values[0], tangents[0]
+    if t._array.strides != value._array.strides:
+        # Strides are those of the value's storage: a tangent laid out otherwise is copied into them.
+        laid_out = _T["empty_strided"](tuple(value.shape), value.stride(), dtype=t.dtype)
+        t = laid_out.zero_().copy_(t)
+    offset = values[3]
+    if offset is not None:
+        offset += t.storage_offset() - value.storage_offset()
+    return _call(op, [t, values[1], values[2], offset, *values[4:]])

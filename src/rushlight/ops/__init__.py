@@ -40,6 +40,7 @@ from . import (  # noqa: F401  importing a family enters its ops
     sorting,
     special,
     strided,
+    windows,
 )
 from ._op import OPS, namespace
 

@@ -57,6 +57,8 @@ _SEVERAL_DIMS = frozenset(
 _NUMBERS_TOO = frozenset("add sub subtract mul multiply div divide true_divide floor_divide".split())
 # Several ints, never one alone (a method takes them one by one).
 _ALL_INTS = frozenset("size sizes shape dims repeats".split())
+# Functions whose Python signature is not the one that programs know.
+_SINGLE = {"reshape": "T input, I shape"}
 _ALIASES = {"self": "input", "axis": "dim", "axes": "dims", "keepdims": "keepdim", "x": "input"}
 
 
@@ -207,10 +209,11 @@ def _misfit(
     params = signature.params
     most = signature.positional
     variable = next((i for i, p in enumerate(params) if p.variable), None)
+    if most == 1 and params[0].type == "I" and args and not isinstance(args[0], (tuple, list)):
+        if all(_is_int(a) for a in args):
+            args = (args,)  # x.view(2, 3)
     if variable is None and len(args) > most:
-        if most == 1 and params[0].type == "I":
-            args = (args,)
-        else:
+        if not (most == 1 and params[0].type == "I"):
             plural = "" if most == 1 else "s"
             return f"{name}() takes {most} positional argument{plural} but {len(args)} were given"
     given = {_ALIASES.get(k, k): v for k, v in kwargs.items()}
@@ -309,7 +312,11 @@ def _explained(
     full = name if where == "torch" else f"{where}.{name}"
     signatures = table.get(full) or table.get(full.removesuffix("_"))
     if not signatures:
-        signature = _of_op(function) if isinstance(function, _core.Op) else _of_function(function)
+        if name in _SINGLE:
+            signature = _read(_SINGLE[name])
+        else:
+            is_op = isinstance(function, _core.Op)
+            signature = _of_op(function) if is_op else _of_function(function)
         if method:
             signature = signature.without_first()
         return _misfit(name, signature, args, kwargs, method)

@@ -274,6 +274,9 @@ def define(
     refusals: dict[int, tuple[type, str]] | None = None,
     argument_refusals: list[tuple[int, dict[int, tuple[type, str]]]] | None = None,
     portable_for: int = 0,
+    one_type: bool = False,
+    numbers_fit: bool = False,
+    zero_dim: tuple[str, str] | None = None,
     out: bool = True,
     in_place: bool = False,
     method: bool = True,
@@ -317,6 +320,9 @@ def define(
         "refusals": refusals,
         "argument_refusals": argument_refusals,
         "portable_for": portable_for,
+        "one_type": one_type,
+        "numbers_fit": numbers_fit,
+        "zero_dim": (names.index(zero_dim[0]), zero_dim[1]) if zero_dim else None,
     }
     if backward is not None:
         fused, reads = backward

@@ -107,10 +107,19 @@ relu = _activation(
     refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
     doc="max(input, 0).",
 )
+
+
+def _hardtanh_portable(a: Any, low: Any, high: Any, inplace: Any) -> Any:
+    if a.dtype.kind == "u" and low < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return np.minimum(np.maximum(a, low), high).astype(a.dtype, copy=False)
+
+
 hardtanh = _activation(
     "hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0, inplace: flag = False)",
     kernel="clamp",
-    portable=lambda a, low, high, inplace: np.minimum(np.maximum(a, low), high),
+    portable=_hardtanh_portable,
+    portable_for="int",
     partials={
         "input": lambda g, input, min_val, max_val: _hardtanh_backward(g, input, min_val, max_val)
     },

@@ -187,13 +187,8 @@ def _ragged(data: Any) -> str:
             if size != sizes[0]:
                 if sizes[0] < 0:
                     raise TypeError(f"'{type(x).__name__}' object cannot be interpreted as an integer")
-                if size < 0 and not depth:
-                    raise TypeError("not a sequence")
                 if size < 0:
-                    return (
-                        f"expected sequence of length {sizes[0]} at dim {depth + 1} "
-                        f"(got a {type(x).__name__})"
-                    )
+                    raise TypeError("not a sequence")
                 return f"expected sequence of length {sizes[0]} at dim {depth + 1} (got {size})"
         return next((found for x in level if (found := walk(x, depth + 1))), None)
 
@@ -203,13 +198,15 @@ def _ragged(data: Any) -> str:
 def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
     """The ndarray of anything that `torch.tensor` accepts."""
     wanted = None if dtype is None else numpy_of(dtype)
-    if type(data) is float:
+    if type(data) is float and (wanted is None or wanted.kind not in "iu"):
         return np.array(data, wanted or dtypes.get_default_dtype().numpy)
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, np.ndarray):
         array = data
-        if array.dtype.kind in "OSUMmV" and array.dtype.name != "bfloat16":
+        kind, size = array.dtype.kind, array.dtype.itemsize
+        too_wide = (kind == "f" and size > 8) or (kind == "c" and size > 16)
+        if too_wide or (kind in "OSUMmV" and array.dtype.name != "bfloat16"):
             raise TypeError(
                 f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
                 "supported types are: float64, float32, float16, complex64, complex128, int64, "
@@ -244,11 +241,6 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
                 array = array.real
             return array.astype(wanted)
     return np.array(array, copy=True, order="C") if copy else array
-
-
-def _c_name(numpy_dtype: Any) -> str:
-    names = {"int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t"}
-    return names.get(numpy_dtype.name, numpy_dtype.name)
 
 
 def _array_of_sequence(data: Any, wanted: Any) -> Any:
@@ -290,12 +282,13 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
             raise ValueError(f"too many dimensions '{type(first).__name__}'")
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if wanted is not None:
-        if array.ndim == 0 and kind in "iu" and wanted.kind in "iu":
+        if kind in "iuf" and wanted.kind in "iu" and array.size:
             limits = np.iinfo(wanted)
-            low = limits.min if wanted.kind == "i" else -limits.max
-            if not low <= int(array) <= limits.max:
+            # A negative number goes into an unsigned type as long as its size fits.
+            low = limits.min if wanted.kind == "i" else -limits.max if kind != "f" else 0
+            if not (low <= array.min() and array.max() <= limits.max):
                 raise RuntimeError(
-                    f"value cannot be converted to type {_c_name(wanted)} without overflow"
+                    f"value cannot be converted to type {wanted.name} without overflow"
                 )
         if kind == "c" and wanted.kind != "c":
             raise TypeError("must be real number, not complex")

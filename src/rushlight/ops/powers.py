@@ -125,7 +125,7 @@ _pow_minus_one = _pow_of_number(
     samples=lambda make: [(make(2, 3), -1)],
 )
 _pow_base = pointwise(
-    "_pow_base(input: Operand, exponent)",
+    "_pow_base(input: Operand, exponent: Tensor)",
     kernel="pow",
     portable=_power,
     partials={"exponent": _of_exponent},

@@ -189,6 +189,7 @@ def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
     if max is None:
         if min is None:
+            _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
             raise _no_bound()
         return _clamp_low_in_place(self, min)
     return _clamp_high_in_place(self, max) if min is None else _clamp_in_place(self, min, max)
@@ -269,6 +270,10 @@ masked_fill = pointwise(
     portable=lambda a, mask, value: np.where(mask != 0, value, a),
     partials={"input": lambda mask: mask == 0, "value": lambda mask: mask != 0},
     refuses=_MASK,
+    zero_dim=(
+        "value",
+        "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+    ),
     node="MaskedFillBackward1",
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
     doc="input with `value` where the mask holds.",
@@ -279,6 +284,7 @@ _masked_fill_number = pointwise(
     portable=lambda a, mask, value: np.where(mask != 0, _cell(value, a.dtype), a),
     partials={"input": lambda mask: mask == 0},
     refuses=_MASK,
+    numbers_fit=True,
     node="MaskedFillBackward0",
     method=False,
     in_place=False,

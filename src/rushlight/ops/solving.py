@@ -495,6 +495,11 @@ _torch["cholesky"] = _core.Tensor.cholesky = _torch_cholesky
 
 
 def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
+    if b.dtype != factor.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {scalar_name(b)} and A "
+            f"of type {scalar_name(factor)} instead."
+        )
     _check("cholesky_solve", factor, square=True)
     lower = factor.swapaxes(-1, -2).conj() if upper else factor
     half = _solve_triangular(lower, b, False, True, False)
@@ -505,7 +510,8 @@ def _cholesky_solve_factor(g: Any, L: Any, out: Any, upper: bool) -> Any:
     # A = L @ L.mH changes by both of its factors.
     product = matmul(cholesky_solve(g, L, upper), out.mH)
     both = product + product.mH
-    return -matmul(L, both) if upper else -matmul(both, L)
+    # Only one triangle of the factor is read.
+    return -matmul(L.triu(), both).triu() if upper else -matmul(both, L.tril()).tril()
 
 
 cholesky_solve: Any = general(

@@ -276,6 +276,10 @@ def as_strided_scatter(
 
 def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     """Give `self` the array and the history of the view `seen(self, *args)`."""
+    if self._watched is not None:  # stands for others in a transform: so does the view
+        made = seen(self, *args)
+        self._array, self._watched = made._array, (self._flags() & 768, made._watched)
+        return self
     if self.requires_grad and _core.is_grad_enabled():
         _core.check_in_place(self, True)
     made = seen(self, *args)

@@ -1,0 +1,43 @@
+"""The few names of torch's compiled module that programs use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from .autograd.saved import SavedTensor as _SavedTensor
+
+Node = _core.Node
+TensorBase = _core.Tensor
+_FunctionBase = _core.FunctionNode
+
+
+class _autograd:
+    """torch._C._autograd."""
+
+    SavedTensor = _SavedTensor
+
+
+class _functions:
+    """torch._C._functions."""
+
+    AccumulateGrad = _core.AccumulateGrad
+
+
+def _current_graph_task_id() -> int:
+    """The number of the running backward, or -1."""
+    return _core.current_task()  # type: ignore[no-any-return]
+
+
+def _current_autograd_node() -> Any:
+    """The node that is being run, or None."""
+    return _core.current_node()
+
+
+def _get_tracing_state() -> None:
+    """None: nothing is ever traced."""
+
+
+def _is_torch_function_enabled() -> bool:
+    """True: subclasses with `__torch_function__` are asked."""
+    return True

@@ -1,0 +1,10 @@
+"""torch.backends: switches of libraries that are not here. Programs set them; nothing changes."""
+
+from __future__ import annotations
+
+from .._missing import missing_name
+from . import cuda, cudnn, mkldnn, mps
+
+__all__ = ["cuda", "cudnn", "mkldnn", "mps"]
+
+__getattr__ = missing_name(__name__)

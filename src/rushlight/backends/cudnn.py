@@ -1,0 +1,24 @@
+"""torch.backends.cudnn: its switches, kept and without effect; cuDNN is not here."""
+
+from __future__ import annotations
+
+from .._missing import missing_name
+
+enabled = True
+benchmark = False
+deterministic = False
+allow_tf32 = True
+benchmark_limit: int | None = 10
+
+
+def is_available() -> bool:
+    """False: cuDNN is not here."""
+    return False
+
+
+def version() -> int | None:
+    """None: cuDNN is not here."""
+    return None
+
+
+__getattr__ = missing_name(__name__)

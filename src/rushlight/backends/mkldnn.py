@@ -1,0 +1,16 @@
+"""torch.backends.mkldnn: its switches, kept and without effect; the kernels here are rushlight's own."""
+
+from __future__ import annotations
+
+from .._missing import missing_name
+
+enabled = False
+deterministic = False
+
+
+def is_available() -> bool:
+    """False: the kernels here are rushlight's own."""
+    return False
+
+
+__getattr__ = missing_name(__name__)

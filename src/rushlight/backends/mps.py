@@ -1,0 +1,18 @@
+"""torch.backends.mps: Apple's GPU, which is not used here."""
+
+from __future__ import annotations
+
+from .._missing import missing_name
+
+
+def is_available() -> bool:
+    """False: everything is computed on the CPU."""
+    return False
+
+
+def is_built() -> bool:
+    """False: everything is computed on the CPU."""
+    return False
+
+
+__getattr__ = missing_name(__name__)

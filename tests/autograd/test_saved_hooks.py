@@ -1,0 +1,182 @@
+"""Saved-tensor hooks, save_on_cpu, mutation of saved tensors, hooks on several gradients, gradient edges."""
+
+import pytest
+
+from _subject import torch
+
+graph = torch.autograd.graph
+
+
+def leaf(*values):
+    return torch.tensor(values or (1.0, 2.0), requires_grad=True)
+
+
+def test_pack_and_unpack_see_each_saved_tensor():
+    packed, unpacked = [], []
+
+    def pack(t):
+        packed.append(t.tolist())
+        return len(packed) - 1
+
+    def unpack(i):
+        unpacked.append(i)
+        return torch.tensor(packed[i])
+
+    x = leaf()
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = (x * x).exp()
+    assert packed[:2] == [[1.0, 2.0], [1.0, 2.0]] and len(packed) == 3
+    y.sum().backward()
+    assert set(unpacked) == {0, 1, 2}
+    expected = 2 * torch.tensor([1.0, 2.0]) * torch.tensor([1.0, 4.0]).exp()
+    assert torch.allclose(x.grad, expected)
+
+
+def test_the_inner_pair_wins():
+    seen = []
+    x = leaf()
+    with graph.saved_tensors_hooks(lambda t: (seen.append("outer"), t)[1], lambda t: t):
+        with graph.saved_tensors_hooks(lambda t: (seen.append("inner"), t)[1], lambda t: t):
+            x.sin()
+        x.sin()
+    x.sin()
+    assert seen == ["inner", "outer"]
+
+
+def test_numbers_are_not_packed():
+    seen = []
+    with graph.saved_tensors_hooks(lambda t: (seen.append(t), t)[1], lambda t: t):
+        leaf() * 2
+    assert not seen
+
+
+def test_hooks_on_one_saved_value():
+    x = leaf(3.0)
+    y = x * x
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t * 10, lambda t: t)
+    assert y.grad_fn._saved_self.tolist() == [30.0] and y.grad_fn._saved_other is x
+    y.backward()
+    assert x.grad.item() == 33
+
+
+def test_unpacked_values_keep_their_place_in_the_graph():
+    x = leaf(2.0)
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = x * x
+    assert y.grad_fn._saved_self.requires_grad
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    assert g.item() == 4 and torch.autograd.grad(g, x)[0].item() == 2
+
+
+def test_save_on_cpu():
+    x = leaf()
+    with graph.save_on_cpu():
+        y = (x * x).sum()
+    y.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_mutation_of_saved_tensors():
+    x = leaf()
+    with graph.allow_mutation_on_saved_tensors():
+        y = x * 1
+        z = y.square()
+        y.mul_(10)
+        z.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_disabled_hooks_say_why():
+    with graph.disable_saved_tensors_hooks("no hooks in here"):
+        with pytest.raises(RuntimeError, match="^no hooks in here"):
+            with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+                pass
+
+
+def test_multi_grad_hook_all():
+    seen = []
+    x, y, z = leaf(1.0), leaf(2.0), leaf(3.0)
+    handle = graph.register_multi_grad_hook((x, y, z), lambda g: seen.append(g))
+    (x * y).backward()
+    assert [None if g is None else g.item() for g in seen[0]] == [2.0, 1.0, None]
+    handle.remove()
+    (x * y).backward()
+    assert len(seen) == 1
+
+
+def test_multi_grad_hook_any():
+    seen = []
+    x, y = leaf(1.0), leaf(2.0)
+    graph.register_multi_grad_hook((x, y), lambda g: seen.append(g.item()), mode="any")
+    (x * y).backward()
+    (x * y).backward()
+    assert len(seen) == 2
+
+
+def test_gradient_edges_as_inputs_and_roots():
+    x = leaf(3.0)
+    y = x * 2
+    edge = graph.get_gradient_edge(y)
+    assert edge.node is y.grad_fn and edge.output_nr == 0
+    z = y * y
+    assert torch.autograd.grad(z, edge, retain_graph=True)[0].item() == 12
+    del y
+    (g,) = torch.autograd.grad(edge, x, torch.ones(1))
+    assert g.item() == 2
+    assert graph.get_gradient_edge(x).node.variable is x
+
+
+def test_hooks_of_an_accumulate_node():
+    x = leaf(3.0)
+    order = []
+    node = graph.get_gradient_edge(x).node
+    node.register_prehook(lambda g: order.append("pre"))
+    node.register_hook(lambda i, o: order.append("post"))
+    x.register_hook(lambda g: order.append("tensor"))
+    x.register_post_accumulate_grad_hook(lambda t: order.append(("accumulated", t.grad.item())))
+    (x * 2).backward()
+    assert order == ["tensor", "pre", ("accumulated", 2.0), "post"]
+
+
+def test_a_node_can_be_called():
+    y = leaf(3.0) * 5
+    assert [None if g is None else g.item() for g in _tuple(y.grad_fn(torch.ones(1)))][0] == 5
+
+
+def _tuple(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_what_a_node_says_of_itself():
+    x = leaf(1.0, 2.0, 3.0)
+    y = x.exp()
+    (meta,) = y.grad_fn._input_metadata
+    assert tuple(meta.shape) == (3,) and meta.dtype is torch.float32
+    assert str(meta.device) == "cpu"
+    assert isinstance(y.grad_fn, graph.Node) and issubclass(type(y.grad_fn), graph.Node)
+    y.grad_fn.metadata["a"] = 1
+    assert y.grad_fn.metadata == {"a": 1}
+    n = y.grad_fn._sequence_nr()
+    assert y.sin().grad_fn._sequence_nr() > n
+    leaf_node = y.grad_fn.next_functions[0][0]
+    assert leaf_node.name() == "torch::autograd::AccumulateGrad" and leaf_node.variable is x
+    assert leaf_node._sequence_nr() == 2**64 - 1 and leaf_node.next_functions == ()
+
+
+def test_version_counts():
+    x = torch.ones(3)
+    graph.increment_version(x)
+    assert x._version == 1
+    with torch.autograd._unsafe_preserve_version_counter(x):
+        x.add_(1)
+    assert x._version == 1
+
+
+def test_a_storm_of_final_callbacks():
+    seen = []
+    x = leaf(1.0)
+    x.register_hook(
+        lambda g: torch.autograd.Variable._execution_engine.queue_callback(lambda: seen.append(x.grad is None))
+    )
+    (x * 2).backward()
+    assert seen == [False]
