@@ -125,13 +125,12 @@ _RETURNS = {
     ),
     **dict.fromkeys("nonzero unique unique_consecutive".split(), "Any"),
     **dict.fromkeys("register_hook register_post_accumulate_grad_hook".split(), "Any"),
+    "type": "Any",
     "native_layer_norm": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys("atleast_1d atleast_2d atleast_3d".split(), "Any"),
 }
-# Modules of the package that are public as they are.
-_ROOMS = "autograd fft func linalg nn optim random return_types serialization special utils"
 # Further typed names of the root, where they are.
-_TYPED = "autograd func device dtypes random serialization torch_alias size errors _core base".split()
+_TYPED = "autograd func device dtypes random serialization torch_alias size errors _core".split()
 # What to call a function with, by a parameter's name or type, to see what it gives.
 _VALUES: dict[str, list[Any]] = {
     "_int": [1, 0, 2],
@@ -450,11 +449,14 @@ def function_stub(
             params = [Parameter("self", "", "", _EITHER), *params[1:]]
         return definition(name, params, result, "" if decorators else doc, decorators, indent)
 
-    key = name if where == "torch" else f"{where}.{name}"
+    key = f"{where}.{name}".removeprefix("torch.")
     signatures = _arguments._overloads().get(key, [])
-    own = method and isinstance(function, types.FunctionType) and entry is not None
-    own = own and function is not entry.function
-    if len(signatures) > 1 and name not in _RETURNS and not in_place and not own:
+    for other in _arguments._overloads().get(key.removesuffix("_"), []):
+        for p in of_overload(other, name):
+            for q in params:
+                if q.name == p.name and q.type == "Tensor" and p.type == "_Number":
+                    q.type = "Tensor | _Number"
+    if len(signatures) > 1 and name not in _RETURNS and not in_place:
         rows = []
         for signature in signatures:
             of_this = of_overload(signature, name)
@@ -514,21 +516,26 @@ def namespace_body(where: str, skip: set[str] = frozenset()) -> list[str]:  # ty
     for name, function in sorted(namespace(where).items()):
         if name in skip or name.startswith("_"):
             continue
+        if isinstance(function, type):
+            body.append(f"class {name}({function.__bases__[0].__name__}): ...")
+            continue
         entry = getattr(function, "entry", None) or OPS.get(name)
         body += function_stub(name, function, entry, where)
     return body
 
 
-def root_body() -> list[str]:
-    """The root: the table's functions, dtypes, modes and rooms."""
-    rooms, typed, constants = [], [], []
+def base_body() -> list[str]:
+    """The root without the rooms built on it: functions, dtypes, modes."""
+    typed, constants, functions = [], [], []
     table = namespace("torch")
-    for name, value in sorted(vars(torch).items()):
-        if name.startswith("_") or name in table:
+    for name, value in sorted(vars(base).items()):
+        if name in table or name in ("builtins", "math", "TYPE_CHECKING"):
             continue
         if isinstance(value, types.ModuleType):
-            if name in _ROOMS.split() and value.__name__ == f"rushlight.{name}":
-                rooms.append(f"from . import {name} as {name}")
+            if value.__name__ == f"rushlight.{name}":
+                typed.append(f"from . import {name} as {name}")
+        elif name.startswith("_"):
+            continue
         elif isinstance(value, (dtypes.dtype, float, torch.Generator)):
             kind = {"float": "_float", "Generator": "_Generator"}.get(type(value).__name__, "_dtype")
             constants.append(f"{name}: {kind}")
@@ -536,15 +543,32 @@ def root_body() -> list[str]:
             constants.append(f"{name}: _{type(value).__name__}")
         elif value is None:
             constants.append(f"{name}: None")
+        elif type(value).__name__ == "_TensorType":
+            constants.append(f"{name}: Any")
         else:
             homes = (m for m in _TYPED if vars(sys.modules[f"rushlight.{m}"]).get(name) is value)
             home = next(homes, None)
-            if home and getattr(value, "__module__", "").split(".")[0] in ("rushlight", "torch"):
+            if home:
                 typed.append(f"from .{home} import {name} as {name}")
-            elif type(value).__name__ == "_TensorType":
-                constants.append(f"{name}: Any")
-    version = "from ._version import __version__ as __version__"
-    return [*rooms, version, *typed, *constants, "", *namespace_body("torch")]
+            elif isinstance(value, types.FunctionType):
+                functions += function_stub(name, value, None, "base")
+    dynamic = ["_nn: Any", "", "def __getattr__(name: _str) -> Any: ..."]
+    return [*typed, *constants, *dynamic, *functions, *namespace_body("torch")]
+
+
+def root_body() -> list[str]:
+    """The root: all of base, and the rooms."""
+    lines = ["from ._version import __version__ as __version__"]
+    for name, value in sorted(vars(torch).items()):
+        if name.startswith("_") or name in vars(base) or name in namespace("torch"):
+            continue
+        if isinstance(value, types.ModuleType):
+            if value.__name__ == f"rushlight.{name}":
+                lines.append(f"from . import {name} as {name}")
+            continue
+        homes = (m for m in _TYPED if vars(sys.modules[f"rushlight.{m}"]).get(name) is value)
+        lines += [f"from .{home} import {name} as {name}" for home in homes][:1]
+    return [*lines, "from .base import *  # noqa: F403"]
 
 
 def tensor_body() -> list[str]:
@@ -566,8 +590,10 @@ def tensor_body() -> list[str]:
             body.append(f"    {name}: Any")
         else:
             entry = getattr(value, "entry", None) or OPS.get(name)
-            function = value if entry is None or isinstance(value, types.FunctionType) else None
-            body += function_stub(name, function or entry.function, entry, "torch", method=True)
+            own = entry is None or type(value) is types.FunctionType  # not the form of the table
+            function = value if own else entry.function
+            where = "Tensor" if own else "torch"
+            body += function_stub(name, function, entry, where, method=True)
     return body
 
 
@@ -595,6 +621,9 @@ def stubs() -> dict[Path, str]:
         state = torch.get_rng_state()
         found = {
             SOURCE / "__init__.pyi": module_text("torch's root namespace.", root_body(), "."),
+            SOURCE / "base.pyi": module_text(
+                "torch's root namespace without the rooms built on it.", base_body(), "."
+            ),
             SOURCE / "_tensor_methods.pyi": module_text(
                 "What the table and tensor.py give Tensor.", tensor_body(), "."
             ),

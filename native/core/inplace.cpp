@@ -255,7 +255,7 @@ int check_history(Tensor* self) {
       refuse_view(self, false);
       return -1;
     }
-    if (!self->base->grad_fn && (self->base->flags & kRequiresGrad)) {
+    if (!self->base->grad_fn && requires_grad(self)) {
       PyErr_SetString(PyExc_RuntimeError, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
       return -1;
     }
@@ -270,18 +270,15 @@ int check_history(Tensor* self) {
 
 int refresh_grad_fn(Tensor* t, Node** grad_fn) {
   const uint32_t now = version_of(t);
-  if (now != t->history_version) {
-    Node* unused;
-    if (current_grad_fn(t->base, &unused) < 0) return -1;
-    if (requires_grad(t->base) && is_differentiable(t->dtype)) {
-      if (t->flags & kSpecialView) {
-        *grad_fn = t->grad_fn;
-        if (!grad_enabled()) return 0;
-        refuse_view(t, true);
-        return -1;
-      }
-      if (remake_grad_fn(t) < 0) return -1;
+  // A view without history of a root that wants no gradient is looked at again each time: the root may come to want one.
+  if (now != t->history_version && (t->grad_fn || requires_grad(t->base)) && is_differentiable(t->dtype)) {
+    if (t->flags & kSpecialView) {
+      *grad_fn = t->grad_fn;
+      if (!grad_enabled()) return 0;
+      refuse_view(t, true);
+      return -1;
     }
+    if (remake_grad_fn(t) < 0) return -1;
     t->history_version = now;
   }
   *grad_fn = t->grad_fn;
@@ -290,7 +287,10 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
 
 std::atomic<bool> watching_writes{false};
 
-int check_in_place(Tensor* self, bool recording) {
+namespace {
+
+// `any_order`: writing an element twice gives the same (a fill), so that memory which overlaps itself is no harm.
+int check_write(Tensor* self, bool recording, bool any_order) {
   if ((self->flags & kInference) && !tls.inference) {
     PyErr_SetString(PyExc_RuntimeError,
                     "Inplace update to inference tensor outside InferenceMode is not allowed."
@@ -299,7 +299,7 @@ int check_in_place(Tensor* self, bool recording) {
     return -1;
   }
   if (recording && check_history(self) < 0) return -1;
-  if (overlaps_itself(self->array)) {
+  if (!any_order && overlaps_itself(self->array)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                     "Please clone() the tensor before performing the operation.");
@@ -316,6 +316,10 @@ int check_in_place(Tensor* self, bool recording) {
   }
   return 0;
 }
+
+}  // namespace
+
+int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, false); }
 
 int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   Ref before = Ref::borrow(as_object(self->grad_fn));
@@ -374,7 +378,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     Py_DECREF(r);
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
-  if (check_in_place(self, recording) < 0) return nullptr;
+  const bool fills = !PyUnicode_CompareWithASCIIString(op->name, "fill_") || !PyUnicode_CompareWithASCIIString(op->name, "zero_");
+  if (check_write(self, recording, fills) < 0) return nullptr;
   Ref node;
   if (recording) {
     bool needs_original = false;

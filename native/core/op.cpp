@@ -81,14 +81,9 @@ struct Seen {
   bool symbolic = false;
 };
 
-int look_at(Tensor* t, Seen* seen) {
+void look_at(Tensor* t, Seen* seen) {
   seen->flags |= t->flags;
-  if (t->base) {
-    Node* node;
-    if (refresh_grad_fn(t, &node) < 0) return -1;
-  }
   seen->wants_grad |= requires_grad(t);
-  return 0;
 }
 
 int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
@@ -99,7 +94,7 @@ int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
         raise_argument(op, i, o);
         return -1;
       }
-      if (look_at(as_tensor(o), seen) < 0) return -1;
+      look_at(as_tensor(o), seen);
       continue;
     }
     switch (op->params[i].kind) {
@@ -119,7 +114,7 @@ int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
                          Py_TYPE(item)->tp_name);
             return -1;
           }
-          if (look_at(as_tensor(item), seen) < 0) return -1;
+          look_at(as_tensor(item), seen);
         }
         continue;
       }
@@ -267,6 +262,16 @@ constexpr const char* kCheckNames[] = {"", "int", "tuple of ints", "bool", "torc
 
 bool is_integer(PyObject* o) { return PyLong_Check(o) ? !PyBool_Check(o) : PyIndex_Check(o); }
 
+// -1 with torch's exception for an integer that 64 bits do not hold.
+int check_width(PyObject* o) {
+  if (!PyLong_CheckExact(o)) return 0;
+  int overflow;
+  PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (!overflow) return 0;
+  PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long: an integer argument does not fit in 64 bits");
+  return -1;
+}
+
 // Whether a plain argument has a type that its parameter takes. None is left to the op.
 bool fits(PyObject* o, Param::Check check) {
   if (is_symbol(o)) return true;
@@ -352,7 +357,9 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
   }
   for (const auto& [i, check] : op->checks) {
     PyObject* o = slots[i];
-    if (o == op->params[i].fallback || fits(o, check)) continue;
+    if (o == op->params[i].fallback) continue;
+    if ((check == Param::Int || check == Param::Ints) && check_width(o) < 0) return -1;
+    if (fits(o, check)) continue;
     PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", op_name(op), op->params[i].name, i + 1,
                  kCheckNames[check], Py_TYPE(o)->tp_name);
     return -1;
@@ -460,8 +467,15 @@ PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyO
 
 PyObject* public_of_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  if (n > 1 && is_tensor(args[0])) {
+    // Sizes and counts beyond all memory: Python code would set out to make them.
+    for (Py_ssize_t i = 1; i < n; ++i) {
+      if (check_width(args[i]) < 0) return nullptr;
+    }
+  }
   PyObject* result = PyObject_Vectorcall(p->target, args, nargsf, kwnames);
-  if (!result) explain(p->target, p->method, args, PyVectorcall_NARGS(nargsf), kwnames);
+  if (!result) explain(p->target, p->method, args, n, kwnames);
   return result;
 }
 

@@ -408,6 +408,10 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
   if (is_int(key)) {
     Py_ssize_t index;
     if (read_int(key, &index) != Outcome::Done) return Outcome::Error;
+    if (walk->ndim() == 0 && index != 0) {
+      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension 0 with size 0", index);
+      return Outcome::Error;
+    }
     if (walk->ndim() == 0) {
       PyErr_SetString(PyExc_IndexError,
                       "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
@@ -417,6 +421,10 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
     return walk->select(0, index, 0);
   }
   if (PySlice_Check(key)) {
+    if (walk->ndim() == 0 && index != 0) {
+      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension 0 with size 0", index);
+      return Outcome::Error;
+    }
     if (walk->ndim() == 0) {
       PyErr_SetString(PyExc_IndexError, "slice() cannot be applied to a 0-dim tensor.");
       return Outcome::Error;
@@ -430,8 +438,6 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
 }
 
 int wants_recording(Tensor* self, bool* recording) {
-  Node* node;
-  if (current_grad_fn(self, &node) < 0) return -1;
   *recording = grad_enabled() && requires_grad(self);
   return 0;
 }

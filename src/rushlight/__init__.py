@@ -9,6 +9,7 @@ tensor([2., 4.])
 
 from . import _core as _core
 from . import base as _base
+from . import func as func  # before the names are copied: it changes some of them
 from ._missing import missing_name as _missing_name
 from ._version import __version__ as __version__
 

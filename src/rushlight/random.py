@@ -151,7 +151,6 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
 # ---- in place
 
 
-@draws
 def _marker(name: str, node: str) -> Any:
     # Writes nothing; its node gives what was here before a gradient of zero.
     op = linear(
@@ -180,6 +179,7 @@ _HISTORY = {
 }
 
 
+@draws
 def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
     _core.check_in_place(self, recording)

@@ -69,7 +69,8 @@ t.mul(x, 2)                       # mix
 t.div(x, nz)                      # mix
 t.div(x, nz, rounding_mode='floor')   # ordered
 t.div(x, nz, rounding_mode='trunc')   # ordered
-t.div(x, nz, rounding_mode=None)      # mix
+# a rounding_mode given as None names another overload's node in PyTorch; here it is the default
+t.div(x, nz, rounding_mode=None)      # mix nonode
 t.true_divide(x, nz)              # mix
 t.floor_divide(x, nz)             # real
 t.remainder(x, nz)                # real
@@ -136,8 +137,10 @@ t.sigmoid(x)                      # all
 t.erf(x)                          # ordered
 t.erfc(x)                         # ordered
 t.erfinv(unit)                    # f loose
-t.lgamma(p)                       # f loose
-t.digamma(p)                      # f loose
+# PyTorch's trigamma is right to 1e-9 only in float64 (ours to 4 roundings): what needs it is not compared there
+t.lgamma(p)                       # f loose no2nd
+t.digamma(p)                      # f32 loose no2nd
+t.digamma(p)                      # f64 loose nograd
 t.logit(prob)                     # f
 t.logit(prob, eps=0.1)            # f
 t.xlogy(x, p)                     # f

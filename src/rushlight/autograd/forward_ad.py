@@ -36,7 +36,7 @@ def _current() -> Level | None:
 
 def enter_dual_level() -> int:
     """Begin a level; `dual_level` is the same as a context manager. Levels may be nested."""
-    level = Level("dual")
+    level = Level("forward_ad")
     level.__enter__()
     _entered.append(level)
     return len(_entered) - 1

@@ -304,19 +304,47 @@ def alias(t: Any) -> Any:
 
 def zero_leaf(t: Any) -> Any:
     """A variable of zeros, of the structure of a tensor."""
+    for level in _batches(t):
+        t = _batched_throughout(t, level)
+    return _zero_leaf(t)
+
+
+def _zero_leaf(t: Any) -> Any:
     w = t._watched
     if w is None:
-        return namespace("torch")["zeros_like"](t, requires_grad=True)
+        return OPS["zeros_like"].function(t, requires_grad=True)
     if isinstance(w, Batch):
-        return batch(w.level, zero_leaf(w.value))
-    return zero_leaf(w.value)
+        return batch(w.level, _zero_leaf(w.value))
+    return _zero_leaf(w.value)
+
+
+def _batches(t: Any) -> list[Level]:
+    """The batch levels within a tensor, oldest first."""
+    w = t._watched
+    if w is None:
+        return []
+    if isinstance(w, Batch):
+        return [*_batches(w.value), w.level]
+    found = _batches(w.value)
+    found += [level for level in _batches(w.tangent) if level not in found]
+    return sorted(found, key=lambda level: level.number)
+
+
+def _batched_throughout(t: Any, level: Level) -> Any:
+    """The tensor with the batch of a level in every part: a dual may have it in its tangent only."""
+    w = t._watched
+    if w is not None and w.level is level:
+        return t
+    value = batched_at(t, level)
+    if value is None:
+        value = t.expand(level.size, *t.shape)
+    return with_batch(value, level)
 
 
 def variable(t: Any) -> Any:
     """`alias`, with the batch of every running vmap: each sample is to have its own gradient."""
     for level in running("batch"):
-        if batched_at(t, level) is None:
-            t = with_batch(t.expand(level.size, *t.shape), level)
+        t = _batched_throughout(t, level)
     return alias(t)
 
 

@@ -9,6 +9,7 @@ from . import (
     _composites,
     _custom_function,
     _jvp,
+    _printing,
     _randomness,
     _subscripts,
     transforms,

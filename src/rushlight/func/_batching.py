@@ -119,6 +119,12 @@ def pointwise(op: Any, slots: Any, level: Level) -> Any:
     return batch(level, _call(op, values))
 
 
+def pointwise_results(op: Any, slots: Any, level: Level) -> Any:
+    """An op of one tensor that is pointwise though it is not said to be; it may have several results."""
+    values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
+    return wrap(_call(op, values), level)
+
+
 def _same_types(slots: Any, values: list[Any], batched: list[int]) -> None:
     """A batched number has a dimension, but is to count as a number when types are promoted."""
     tensors = [i for i, a in enumerate(slots) if isinstance(a, _Tensor)]
@@ -496,6 +502,9 @@ _TRAILING = """
 for _name in _TRAILING.split():
     if _name in OPS:
         RULES[_name] = trailing
+for _name in "_divided frexp".split():
+    if _name in OPS:
+        RULES[_name] = pointwise_results
 
 
 # ---- folded
@@ -607,7 +616,7 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
     value = inner(self, level)
     if value is None:
         raise RuntimeError(
-            f"vmap: inplace arithmetic({op.__name__}) is not possible because there exists a Tensor "
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
             "`other` in extra_args that has more elements than `self`. This happened due to `other` "
             "being vmapped over but `self` not being vmapped over in a vmap. Please try to use "
             "out-of-place operators instead of inplace arithmetic. If said operator is being called "

@@ -1,4 +1,8 @@
-"""vmap: the few composites that read values of their arguments run once for each element."""
+"""vmap: composites that are more than ops on their tensors.
+
+A few read values of their arguments: they run once for each element. Those that make new tensors like
+another one make one for each element, so that it can be written to.
+"""
 
 from __future__ import annotations
 
@@ -48,21 +52,54 @@ def _by_element(function: Any) -> Any:
     return run
 
 
-def _replace(name: str) -> None:
+def _like(function: Any) -> Any:
+    """zeros_like and its kind: of a batched tensor, batched."""
+
+    @functools.wraps(function)
+    def make(input: Any, *args: Any, **kwargs: Any) -> Any:
+        w = input._watched if isinstance(input, _Tensor) else None
+        if isinstance(w, Batch) and w.level.active:
+            return batch(w.level, make(w.value, *args, **kwargs))
+        return function(input, *args, **kwargs)
+
+    return make
+
+
+def _new(function: Any) -> Any:
+    """x.new_zeros(size) and its kind: of a batched tensor, batched."""
+
+    @functools.wraps(function)
+    def make(self: Any, *size: Any, **kwargs: Any) -> Any:
+        w = self._watched if isinstance(self, _Tensor) else None
+        if not isinstance(w, Batch) or not w.level.active:
+            return function(self, *size, **kwargs)
+        if "size" in kwargs:
+            size = (kwargs.pop("size"), *size)
+        n = w.level.size
+        if size and isinstance(size[0], (tuple, list)):
+            return batch(w.level, make(w.value, (n, *size[0]), *size[1:], **kwargs))
+        return batch(w.level, make(w.value, n, *size, **kwargs))
+
+    return make
+
+
+def _replace(name: str, changed: Any = _by_element) -> None:
     entry = OPS.get(name)
     if entry is None or entry.kind != "composite":
         return
-    old = entry.function
-    new = _by_element(old)
-    entry.function = new
+    entry.function = changed(entry.function)
     names = namespace(entry.namespace)
-    for key in [k for k, v in names.items() if v is old]:
-        names[key] = new
-        if vars(base).get(key) is old:
-            setattr(base, key, new)
-    if vars(_Tensor).get(name) is old:
-        setattr(_Tensor, name, new)
+    before = names[name]
+    names[name] = after = changed(before)
+    if vars(base).get(name) is before:
+        setattr(base, name, after)
+    if name in vars(_Tensor):
+        setattr(_Tensor, name, changed(vars(_Tensor)[name]))
 
 
 for _name in "embedding_bag grid_sample lu quantile nanquantile".split():
     _replace(_name)
+for _name in "zeros_like ones_like empty_like full_like".split():
+    _replace(_name, _like)
+for _name in "new_zeros new_ones new_empty new_full".split():
+    setattr(_Tensor, _name, _new(getattr(_Tensor, _name)))

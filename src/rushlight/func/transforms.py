@@ -61,8 +61,12 @@ class _Variables:
         self.leaves: list[Any] = []
         for x in leaves:
             if not _is_tensor(x):
-                raise ValueError(f"expected a Tensor, but got {type(x).__name__}")
-            self.leaves.append(levels.variable(x) if x.dtype.category >= 2 else x)
+                raise ValueError(
+                    f"Thing passed to transform API must be Tensor, got {type(x)}"
+                )
+            if x.dtype.category < 2:
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            self.leaves.append(levels.variable(x))
 
     @property
     def tree(self) -> Any:
@@ -78,7 +82,7 @@ class _Variables:
 
     def gradients(self, outputs: Any, given: Any, retain: bool, create: bool) -> list[Any]:
         pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if levels.needs_grad(o)]
-        wanted = tuple(x for x in self.leaves if x.dtype.category >= 2)
+        wanted = tuple(self.leaves)
         if pairs and wanted:
             outs, gs = zip(*pairs, strict=True)
             found = iter(levels.run_backward(outs, gs, retain, create, wanted))
@@ -86,7 +90,7 @@ class _Variables:
             found = iter((None,) * len(wanted))
         result = []
         for x in self.leaves:
-            g = next(found) if x.dtype.category >= 2 else None
+            g = next(found)
             result.append(_T["zeros_like"](x) if g is None else g)
         return result
 
@@ -122,7 +126,7 @@ def _argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
         if len(set(found)) != len(found):
             raise RuntimeError(f"argnums elements must be unique, got {argnums}")
         return found
-    raise RuntimeError(f"argnum must be int or Tuple[int, ...], got: {type(argnums)}")
+    raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
 
 def _argnum(argnum: Any, args: tuple[Any, ...]) -> int:
@@ -219,7 +223,7 @@ def _tensors_of(output: Any, what: str) -> tuple[list[Any], TreeSpec]:
     for x in leaves:
         if not _is_tensor(x):
             raise RuntimeError(
-                f"{what}: Expected f(*args) to return only tensors, got unsupported type {type(x)}"
+                f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(x)}"
             )
     return leaves, spec
 
@@ -247,8 +251,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             )
         further = mode and variables.reach_further(outs)
         result = _cut(output, variables, mode)
-    single = len(primals) == 1
-
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
@@ -275,7 +277,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         return tree_unflatten(found, variables.spec)
 
     vjp_fn.__doc__ = "The vector-Jacobian product of cotangents."
-    del single
     return (result, vjp_fn, aux) if has_aux else (result, vjp_fn)
 
 
@@ -439,7 +440,7 @@ def _flat_in_dims(
     if dims is None:
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
-            f"structure of inputs. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has "
+            f"structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has "
             f"structure {spec}."
         )
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim="

@@ -48,6 +48,9 @@ _KINDS = {
     _op._NUMBER: "N",
 }
 _BY_CHECK = {_op.INT: "i", _op.INTS: "I", _op.BOOL: "b", _op.TYPE: "d", _op.TEXT: "s"}
+# What a signature shows for an argument that may be left out.
+_DEFAULTS = dict.fromkeys("alpha beta value step".split(), "1") | {"dim": "None"}
+_DEFAULTS_BY_TYPE = {"b": "False", "i": "0"}
 # Where `dim` may be several dimensions.
 _SEVERAL_DIMS = frozenset(
     "sum nansum mean nanmean std var std_mean var_mean amax amin aminmax logsumexp norm all any "
@@ -88,7 +91,10 @@ class _Signature(NamedTuple):
             if p.keyword_only and not starred:
                 parts.append("*")
                 starred = True
-            parts.append(f"{_WORDS.get(p.type, 'object')} {p.name}" + (" = ..." if p.optional else ""))
+            text = f"{_WORDS.get(p.type, 'object')} {p.name}"
+            if p.optional:
+                text += f" = {_DEFAULTS.get(p.name) or _DEFAULTS_BY_TYPE.get(p.type, 'None')}"
+            parts.append(text)
         return "(" + ", ".join(parts) + ")"
 
     def without_first(self) -> _Signature:

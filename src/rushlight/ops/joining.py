@@ -184,6 +184,8 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     if isinstance(cuts, int):
         if cuts <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+        if cuts >= 2**63:
+            raise RuntimeError(f"Overflow when unpacking long long: {cuts} sections")
         small, extra = divmod(size, cuts)
         ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts)]
         return _pieces(input, ends, dim)

@@ -187,6 +187,8 @@ add_method("polygamma_", lambda self, n: self.copy_(polygamma(n, self)))
 def _mvlgamma_values(a: Any, p: int) -> Any:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if p >= 2**31:
+        raise RuntimeError(f"Overflow when unpacking long long: p is {p}")
     if a.dtype.kind in "biu":
         a = a.astype(default_float())
     total = p * (p - 1) / 4 * math.log(_PI)

@@ -1,0 +1,160 @@
+"""`torch.linalg`. Written by tools/public_stub.py."""
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from . import return_types
+from ._core import Tensor
+from .dtypes import dtype as _dtype
+
+_Ints: TypeAlias = _int | Sequence[_int]
+
+class LinAlgError(RuntimeError): ...
+def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
+    """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """The condition number: a norm of A times that of its inverse."""
+
+def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
+    """The vector product along a dimension of size 3."""
+
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinants of square matrices."""
+
+def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """A diagonal of two dimensions, as a new last dimension."""
+
+def eig(A: Tensor) -> return_types.linalg_eig:
+    """The eigenvalues and the eigenvectors, complex, of square matrices."""
+
+def eigh(A: Tensor, UPLO: _str = "L", *, out: Tensor | None = None) -> return_types.linalg_eigh:
+    """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
+
+def eigvals(A: Tensor) -> Tensor:
+    """The eigenvalues of square matrices."""
+
+def eigvalsh(A: Tensor, UPLO: _str = "L") -> Tensor:
+    """The eigenvalues of symmetric (Hermitian) matrices, rising."""
+
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of square matrices."""
+
+def inv_ex(A: Tensor, *, check_errors: _bool = False) -> return_types.linalg_inv_ex:
+    """The inverse, and 0 or the number of the first zero pivot instead of an error."""
+
+def lstsq(
+    A: Tensor, B: Tensor, rcond: Tensor | _float | None = None, *, driver: _str | None = None
+) -> return_types.linalg_lstsq: ...
+def lu(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu:
+    """A = P @ L @ U."""
+
+def lu_factor(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu_factor:
+    """L and U in one matrix, and the row exchanged at each step, from 1."""
+
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoint: _bool = False
+) -> Tensor:
+    """The solution of A @ X = B, given the LU factors of A."""
+
+def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The exponential of square matrices."""
+
+def matrix_norm(
+    A: Tensor,
+    ord: _float | _str = "fro",
+    dim: _Ints = (-2, -1),
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
+
+def matrix_power(A: Tensor, n: _int) -> Tensor:
+    """A multiplied by itself n times; of its inverse for a negative n."""
+
+def matrix_rank(
+    A: Tensor,
+    tol: Tensor | _float | None = None,
+    hermitian: _bool = False,
+    *,
+    atol: Tensor | _float | None = None,
+    rtol: Tensor | _float | None = None,
+) -> Tensor:
+    """The number of singular values above a threshold."""
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor: ...
+def norm(
+    A: Tensor,
+    ord: _float | _str | None = None,
+    dim: _Ints | None = None,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
+
+def pinv(
+    A: Tensor,
+    rcond: Tensor | _float | None = None,
+    *,
+    atol: Tensor | _float | None = None,
+    rtol: Tensor | _float | None = None,
+    hermitian: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Moore-Penrose pseudo-inverse."""
+
+def qr(A: Tensor, mode: _str = "reduced", *, out: Tensor | None = None) -> return_types.linalg_qr:
+    """A = Q @ R with orthonormal columns in Q and an upper triangular R."""
+
+def slogdet(A: Tensor, *, out: Tensor | None = None) -> return_types.linalg_slogdet:
+    """The sign and the logarithm of the absolute value of determinants."""
+
+def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
+    """The solution X of A @ X = B (of X @ A = B with left=False)."""
+
+def solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: Any,
+    left: _bool = True,
+    unitriangular: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The solution X of A @ X = B for a triangular A."""
+
+def svd(
+    A: Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: Tensor | None = None
+) -> return_types.linalg_svd:
+    """`linalg.svd` in torch's older form: gives V, not Vh."""
+
+def svdvals(A: Tensor, *, driver: _str | None = None) -> Tensor:
+    """The singular values, falling."""
+
+def tensorinv(A: Tensor, ind: _int = 2) -> Tensor:
+    """The inverse of A for tensordot over its first `ind` dimensions."""
+
+def tensorsolve(A: Tensor, B: Tensor, dims: _Ints | None = None) -> Tensor:
+    """The X for which tensordot(A, X, X.ndim) = B."""
+
+def vander(x: Tensor, N: _int | None = None) -> Tensor: ...
+def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1) -> Tensor:
+    """The inner products of vectors along a dimension; x is conjugated."""
+
+def vector_norm(
+    input: Tensor,
+    ord: _float | _str = 2,
+    dim: _int | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """(the sum of |input| ** ord) ** (1 / ord) along dim."""

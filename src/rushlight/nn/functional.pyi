@@ -1,0 +1,811 @@
+"""`torch.nn.functional`. Written by tools/public_stub.py."""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from .._core import Tensor
+from ..dtypes import dtype as _dtype
+
+_Number: TypeAlias = _int | _float | _bool | _complex
+_Ints: TypeAlias = _int | Sequence[_int]
+
+def adaptive_avg_pool1d(input: Tensor, output_size: _Ints) -> Tensor:
+    """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
+
+def adaptive_avg_pool2d(input: Tensor, output_size: _Ints) -> Tensor:
+    """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
+
+def adaptive_avg_pool3d(input: Tensor, output_size: _Ints) -> Tensor:
+    """The means of windows of 3 dimension(s) that cut the input into output_size parts."""
+
+def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+    """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: _Ints, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """Largest elements and their places."""
+
+def adaptive_max_pool2d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+    """The largest elements of windows of 2 dimension(s) that cut the input into parts."""
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: _Ints, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """Largest elements and their places."""
+
+def adaptive_max_pool3d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+    """The largest elements of windows of 3 dimension(s) that cut the input into parts."""
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: _Ints, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """Largest elements and their places."""
+
+def affine_grid(theta: Tensor, size: _Ints, align_corners: _bool | None = None) -> Tensor:
+    """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
+
+def alpha_dropout(
+    input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
+) -> Tensor:
+    """Dropout to SELU's lowest value that keeps mean and variance."""
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    ceil_mode: _bool = False,
+    count_include_pad: _bool = True,
+) -> Tensor:
+    """The mean of each window of 1 dimension(s)."""
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    ceil_mode: _bool = False,
+    count_include_pad: _bool = True,
+    divisor_override: _int | None = None,
+) -> Tensor:
+    """The mean of each window of 2 dimension(s)."""
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    ceil_mode: _bool = False,
+    count_include_pad: _bool = True,
+    divisor_override: _int | None = None,
+) -> Tensor:
+    """The mean of each window of 3 dimension(s)."""
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: _bool = False,
+    momentum: _float | None = 0.1,
+    eps: _float = 1e-05,
+) -> Tensor: ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor: ...
+def celu(
+    input: Tensor, alpha: _Number = 1.0, inplace: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """input above 0, alpha * (e ** (input / alpha) - 1) below."""
+
+def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
+    """input above 0, alpha * (e ** (input / alpha) - 1) below."""
+
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """The channels dealt out from groups, one of each in turn."""
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Ints = 1,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    groups: _int = 1,
+) -> Tensor:
+    """A convolution over 1 dimension(s)."""
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Ints = 1,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    groups: _int = 1,
+) -> Tensor:
+    """A convolution over 2 dimension(s)."""
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Ints = 1,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    groups: _int = 1,
+) -> Tensor:
+    """A convolution over 3 dimension(s)."""
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Ints = 1,
+    padding: _Ints = 0,
+    output_padding: _Ints = 0,
+    groups: _int = 1,
+    dilation: _Ints = 1,
+) -> Tensor:
+    """The transpose of a convolution over 1 dimension(s)."""
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Ints = 1,
+    padding: _Ints = 0,
+    output_padding: _Ints = 0,
+    groups: _int = 1,
+    dilation: _Ints = 1,
+) -> Tensor:
+    """The transpose of a convolution over 2 dimension(s)."""
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Ints = 1,
+    padding: _Ints = 0,
+    output_padding: _Ints = 0,
+    groups: _int = 1,
+    dilation: _Ints = 1,
+) -> Tensor:
+    """The transpose of a convolution over 3 dimension(s)."""
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: _float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along dim; norms are not below eps."""
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: _int = -100,
+    reduce: Any = None,
+    reduction: _str = "mean",
+    label_smoothing: _float = 0.0,
+) -> Tensor: ...
+def dropout(
+    input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
+) -> Tensor: ...
+def dropout1d(
+    input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
+) -> Tensor: ...
+def dropout2d(
+    input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
+) -> Tensor: ...
+def dropout3d(
+    input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
+) -> Tensor: ...
+def elu(
+    input: Tensor, alpha: _Number = 1.0, inplace: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """input above 0, alpha * (e ** input - 1) below."""
+
+def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
+    """input above 0, alpha * (e ** input - 1) below."""
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: _int | None = None,
+    max_norm: _float | None = None,
+    norm_type: _float = 2.0,
+    scale_grad_by_freq: _bool = False,
+    sparse: _bool = False,
+) -> Tensor:
+    """The rows of weight that input names; row padding_idx gets no gradient."""
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: _float | None = None,
+    norm_type: _float = 2,
+    scale_grad_by_freq: _bool = False,
+    mode: _str = "mean",
+    sparse: _bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: _bool = False,
+    padding_idx: _int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows in each bag of indices."""
+
+def feature_alpha_dropout(
+    input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+
+def fold(
+    input: Tensor,
+    output_size: _Ints,
+    kernel_size: _Ints,
+    dilation: _Ints = 1,
+    padding: _Ints = 0,
+    stride: _Ints = 1,
+) -> Tensor:
+    """The transpose of `unfold`: patches summed into images of output_size."""
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | _float,
+    full: _bool = False,
+    eps: _float = 1e-06,
+    reduction: _str = "mean",
+) -> Tensor:
+    """The negative log likelihood of a normal distribution of mean input and variance var."""
+
+def gelu(input: Tensor, *, approximate: _str = "none", out: Tensor | None = None) -> Tensor:
+    """input times the normal distribution function of input; approximate 'tanh' is faster."""
+
+def glu(input: Tensor, dim: _int = -1, *, out: Tensor | None = None) -> Tensor:
+    """The first half times the sigmoid of the second, along dim."""
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: _str = "bilinear",
+    padding_mode: _str = "zeros",
+    align_corners: _bool | None = None,
+) -> Tensor: ...
+def group_norm(
+    input: Tensor,
+    num_groups: _int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
+
+def gumbel_softmax(
+    logits: Tensor, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1
+) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """input outside of [-lambd, lambd], 0 inside."""
+
+def hardsigmoid(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """A sigmoid of three straight pieces."""
+
+def hardsigmoid_(input: Tensor) -> Tensor:
+    """A sigmoid of three straight pieces."""
+
+def hardswish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input * hardsigmoid(input)."""
+
+def hardswish_(input: Tensor) -> Tensor:
+    """input * hardsigmoid(input)."""
+
+def hardtanh(
+    input: Tensor,
+    min_val: _Number = -1.0,
+    max_val: _Number = 1.0,
+    inplace: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """input cut off below min_val and above max_val."""
+
+def hardtanh_(input: Tensor, min_val: _Number = -1.0, max_val: _Number = 1.0) -> Tensor:
+    """input cut off below min_val and above max_val."""
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: _float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """input where the target is 1, max(0, margin - input) where it is -1."""
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: _str = "mean",
+    delta: _float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor: ...
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: _bool = True,
+    momentum: _float = 0.1,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 over each channel of each sample, then weight and bias."""
+
+def interpolate(
+    input: Tensor,
+    size: _Ints | None = None,
+    scale_factor: _float | Sequence[_float] | None = None,
+    mode: _str = "nearest",
+    align_corners: _bool | None = None,
+    recompute_scale_factor: _bool | None = None,
+    antialias: _bool = False,
+) -> Tensor:
+    """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+    log_target: _bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence target * (log(target) - input); input holds logarithms."""
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean of |input - target|."""
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: _Ints,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
+
+def leaky_relu(
+    input: Tensor,
+    negative_slope: _Number = 0.01,
+    inplace: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """input above 0, negative_slope * input below."""
+
+def leaky_relu_(input: Tensor, negative_slope: _Number = 0.01) -> Tensor:
+    """input above 0, negative_slope * input below."""
+
+def linear(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """input @ weight.T + bias, over any leading dimensions of input."""
+
+def local_response_norm(
+    input: Tensor, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0
+) -> Tensor:
+    """input over a power of the mean square of neighbouring channels."""
+
+def log_softmax(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
+    """The logarithm of softmax, exact where softmax is small."""
+
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(sigmoid(input)) without overflow."""
+
+def lp_pool1d(
+    input: Tensor,
+    norm_type: _float,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    ceil_mode: _bool = False,
+) -> Tensor:
+    """The p-norm of each window."""
+
+def lp_pool2d(
+    input: Tensor,
+    norm_type: _float,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    ceil_mode: _bool = False,
+) -> Tensor:
+    """The p-norm of each window."""
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: _float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """max(0, -target * (input1 - input2) + margin)."""
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest element of each window of 1 dimension(s)."""
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = True,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows and their places."""
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest element of each window of 2 dimension(s)."""
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = True,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows and their places."""
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest element of each window of 3 dimension(s)."""
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = True,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows and their places."""
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Any,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    output_size: _Ints | None = None,
+) -> Tensor:
+    """Elements back at the places that max_pool gave, zeros elsewhere."""
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Any,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    output_size: _Ints | None = None,
+) -> Tensor:
+    """Elements back at the places that max_pool gave, zeros elsewhere."""
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Any,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    output_size: _Ints | None = None,
+) -> Tensor:
+    """Elements back at the places that max_pool gave, zeros elsewhere."""
+
+def mish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input * tanh(softplus(input))."""
+
+def mish_(input: Tensor) -> Tensor:
+    """input * tanh(softplus(input))."""
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean of (input - target) ** 2."""
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: _int = 1,
+    margin: _float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor: ...
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor: ...
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """The mean over the classes of the cross-entropy of each, as of a logit."""
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: _int = -100,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor: ...
+def normalize(
+    input: Tensor, p: _float = 2.0, dim: _int = 1, eps: _float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """input over its p-norm along dim, the norm not below eps."""
+
+def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None) -> Tensor:
+    """1 at the place that each integer names, 0 elsewhere."""
+
+def pad(
+    input: Tensor, pad: _Ints, mode: _str = "constant", value: _Number | None = None
+) -> Tensor: ...
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
+) -> Tensor:
+    """The p-norms of x1 - x2 + eps along the last dimension."""
+
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
+    """The distances of all pairs of rows."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
+
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+    """The inverse of `pixel_shuffle`."""
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: _bool = True,
+    full: _bool = False,
+    size_average: Any = None,
+    eps: _float = 1e-08,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
+
+def relu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """max(input, 0)."""
+
+def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
+    """min(max(input, 0), 6)."""
+
+def relu_(input: Tensor) -> Tensor:
+    """max(input, 0)."""
+
+def rms_norm(
+    input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None
+) -> Tensor:
+    """input over the root of the mean of its squares over the last dimensions, times weight."""
+
+def rrelu(
+    input: Tensor,
+    lower: _float = 0.125,
+    upper: _float = 0.3333333333333333,
+    training: _bool = False,
+    inplace: _bool = False,
+) -> Tensor:
+    """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
+
+def rrelu_(
+    input: Tensor,
+    lower: _float = 0.125,
+    upper: _float = 0.3333333333333333,
+    training: _bool = False,
+) -> Tensor:
+    """In-place version of `rrelu`."""
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: _Number,
+    attn_mask: Tensor | None = None,
+    dropout_p: _float = 0.0,
+    is_causal: _bool = False,
+    scale: _float | None = None,
+    enable_gqa: _bool = False,
+) -> Tensor: ...
+def selu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
+
+def selu_(input: Tensor) -> Tensor:
+    """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
+
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / (1 + exp(-input))."""
+
+def silu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """input * sigmoid(input), also called swish."""
+
+def silu_(input: Tensor) -> Tensor:
+    """input * sigmoid(input), also called swish."""
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+    beta: _float = 1.0,
+) -> Tensor: ...
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * input)); targets are 1 and -1."""
+
+def softmax(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
+    """exp(input), divided by its sum along dim."""
+
+def softmin(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
+    """softmax of the negative."""
+
+def softplus(
+    input: Tensor, beta: _Number = 1.0, threshold: _Number = 20.0, *, out: Tensor | None = None
+) -> Tensor:
+    """log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold."""
+
+def softshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
+    """input pulled towards 0 by lambd, and 0 within."""
+
+def softsign(input: Tensor) -> Tensor:
+    """input / (1 + |input|)."""
+
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent."""
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """input - tanh(input)."""
+
+def threshold(
+    input: Tensor,
+    threshold: _Number,
+    value: _Number,
+    inplace: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """input where it is above the threshold, else `value`."""
+
+def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
+    """input where it is above the threshold, else `value`."""
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: _float = 1.0,
+    p: _float = 2,
+    eps: _float = 1e-06,
+    swap: _bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: _str = "mean",
+) -> Tensor:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Any = None,
+    margin: _float = 1.0,
+    swap: _bool = False,
+    reduction: _str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with a distance of the caller's."""
+
+def unfold(
+    input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1
+) -> Tensor:
+    """Windows of a size along a dimension, every step, as a new last dimension."""
+
+def upsample(
+    input: Tensor,
+    size: _Ints | None = None,
+    scale_factor: _float | Sequence[_float] | None = None,
+    mode: _str = "nearest",
+    align_corners: _bool | None = None,
+) -> Tensor:
+    """`interpolate` under its older name."""

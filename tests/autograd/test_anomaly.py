@@ -1,0 +1,144 @@
+"""Anomaly mode and the profiler."""
+
+import warnings
+
+import pytest
+
+from _subject import NAME, torch
+
+ours = pytest.mark.skipif(NAME == "torch", reason="beyond what PyTorch does")
+
+
+def caught(run, kind=RuntimeError):
+    """(text of the error, texts of the warnings)."""
+    with warnings.catch_warnings(record=True) as w:
+        warnings.simplefilter("always")
+        with pytest.raises(kind) as error:
+            run()
+    return str(error.value), [str(x.message) for x in w]
+
+
+def test_the_place_of_forward_is_shown():
+    def run():
+        with torch.autograd.detect_anomaly():
+            x = torch.zeros(1, requires_grad=True)
+            y = torch.sqrt(x) * 0  # the guilty line
+            y.backward()
+
+    text, said = caught(run)
+    assert text.startswith("Function 'SqrtBackward0' returned nan values in its 0th output.")
+    shown = next(s for s in said if s.startswith("Error detected in SqrtBackward0."))
+    assert "test_anomaly.py" in shown and "y = torch.sqrt(x) * 0" in shown
+
+
+def test_as_a_function_and_nested():
+    assert not torch.is_anomaly_enabled()
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        assert torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
+        with torch.autograd.set_detect_anomaly(False):
+            assert not torch.is_anomaly_enabled()
+        assert torch.is_anomaly_enabled()
+    assert not torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+
+
+def test_nan_is_let_through_when_not_checked():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly(check_nan=False):
+            x = torch.zeros(1, requires_grad=True)
+            (torch.sqrt(x) * 0).backward()
+    assert x.grad.isnan().all()
+
+
+def test_nodes_keep_their_place():
+    with torch.autograd.set_detect_anomaly(True):
+        y = torch.ones(1, requires_grad=True).exp()
+    assert "test_anomaly.py" in y.grad_fn.metadata["traceback_"][-1]
+
+
+def test_functions_are_watched_too():
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * float("nan")
+
+    def run():
+        with torch.autograd.set_detect_anomaly(True):
+            F.apply(torch.ones(1, requires_grad=True)).backward()
+
+    text, said = caught(run)
+    assert text.startswith("Function 'FBackward' returned nan values in its 0th output.")
+    assert any("F.apply" in s for s in said)
+
+
+def test_what_induced_a_second_backward():
+    def run():
+        with torch.autograd.set_detect_anomaly(True):
+            x = torch.zeros(1, requires_grad=True)
+            (g,) = torch.autograd.grad(x.pow(1.5).sum(), x, create_graph=True)
+            (h,) = torch.autograd.grad(g, x, create_graph=True)
+            (h * 0).backward()
+
+    _, said = caught(run)
+    assert any("Previous calculation was induced by PowBackward0." in s for s in said)
+
+
+@ours
+def test_infinities():
+    def run():
+        with torch.autograd.set_detect_anomaly(True, check_inf=True):
+            torch.sqrt(torch.zeros(2, requires_grad=True)).sum().backward()
+
+    text, _ = caught(run)
+    assert text.startswith("Function 'SqrtBackward0' returned inf values in its 0th output.")
+    assert "2 of 2 elements, first at index (0,)" in text
+
+
+@ours
+def test_the_first_bad_result_of_forward_is_named():
+    def run():
+        with torch.autograd.set_detect_anomaly(True):
+            x = torch.tensor([1.0, -1.0], requires_grad=True)
+            y = x.log()  # the first bad operation
+            (y * 2).exp().sum().backward()
+
+    text, _ = caught(run)
+    assert "The first bad value of forward: nan from 'log', 1 of 2 elements" in text
+    assert "y = x.log()  # the first bad operation" in text and "from -1.0 to 1.0" in text
+
+
+@ours
+def test_forward_may_raise_at_once():
+    def run():
+        with torch.autograd.set_detect_anomaly(True, check_forward=True):
+            torch.tensor([-1.0]).log()
+
+    text, _ = caught(run)
+    assert text.startswith("Function 'log' returned nan values in its 0th output. In forward:")
+
+
+def test_profile_counts_and_times():
+    x = torch.ones(10, requires_grad=True)
+    with torch.autograd.profiler.profile() as prof:
+        with torch.autograd.profiler.record_function("my part"):
+            y = x.sin().sin()
+        y.sum().backward()
+    averages = {e.key: e for e in prof.key_averages()}
+    assert averages["aten::sin"].count == 2 and averages["my part"].count == 1
+    assert averages["my part"].cpu_time_total >= averages["aten::sin"].cpu_time_total > 0
+    assert any(k.startswith("autograd::engine::evaluate_function: SinBackward0") for k in averages)
+    table = prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=10)
+    assert "Self CPU %" in table and "aten::sin" in table and "Self CPU time total:" in table
+
+
+def test_profile_records_shapes_when_asked():
+    with torch.autograd.profiler.profile(record_shapes=True) as prof:
+        torch.ones(2, 3).sin()
+    (event,) = [e for e in prof.key_averages(group_by_input_shape=True) if e.key == "aten::sin"]
+    assert event.input_shapes == [[2, 3]]
+    (again,) = [e for e in prof.function_events if e.name == "aten::sin"]
+    assert again.cpu_time_total > 0
