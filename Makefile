@@ -79,7 +79,7 @@ $(VENV)/torch: $(VENV)/ready
 # that no test takes it for an exception; --capture=sys lets its report through to the terminal.
 sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
 	LD_PRELOAD="$(RUNTIMES)" PYTHONMALLOC=malloc \
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:exitcode=99 \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:exitcode=99:quarantine_size_mb=2 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99 \
 	$(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider --capture=sys $(SANITIZE_ARGS)
 

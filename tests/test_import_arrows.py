@@ -22,13 +22,13 @@ SOURCE = ROOT / "src" / "rushlight"
 ORDER = [
     *("_version", "_missing", "errors", "dtypes", "device", "size", "return_types", "utils.hooks"),
     "backends",
-    *("_core", "core", "printing"),
+    *("_core", "core", "printing", "generator"),
     "ops",
     *("tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *("cuda", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
-    *("torch_alias", "explain", ""),
+    *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]
 # Imports inside functions that point to the right: "module -> imported": reason.

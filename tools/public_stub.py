@@ -17,7 +17,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,15 @@ WIDTH = 100
 # Where the names that the stubs use come from; the built-in types have other names there, because
 # torch.int, torch.float and torch.bool are dtypes. {up} is the package, seen from the stub.
 IMPORTS = {
-    **{f"_{n}": f"from builtins import {n} as _{n}" for n in ("bool", "complex", "float", "int", "str")},
+    **{
+        f"_{n}": f"from builtins import {n} as _{n}"
+        for n in ("bool", "complex", "float", "int", "str")
+    },
     "Callable": "from collections.abc import Callable",
     "Sequence": "from collections.abc import Sequence",
-    **{n: f"from typing import {n}" for n in ("Any", "NamedTuple", "Self", "TypeAlias", "overload")},
+    **{
+        n: f"from typing import {n}" for n in ("Any", "NamedTuple", "Self", "TypeAlias", "overload")
+    },
     "return_types": "from {up} import return_types",
     "Tensor": "from {up}_core import Tensor",
     "_device": "from {up}device import device as _device",
@@ -67,7 +72,9 @@ _BY_NAME = {
     ),
     **dict.fromkeys("tensors matrices".split(), "Sequence[Tensor]"),
     **dict.fromkeys("other exponent end start high low min max q".split(), "Tensor | _Number"),
-    **dict.fromkeys("fill_value nan posinf neginf step dx correction alpha beta value".split(), "_Number"),
+    **dict.fromkeys(
+        "fill_value nan posinf neginf step dx correction alpha beta value".split(), "_Number"
+    ),
     **dict.fromkeys("atol rtol tol rcond".split(), "Tensor | _float"),
     **dict.fromkeys(
         "kernel_size stride padding dilation output_padding output_size pad size shape "
@@ -330,7 +337,11 @@ def type_of(value: Any) -> str:
         return f"tuple[{', '.join(['Tensor'] * len(value)) or 'Tensor, ...'}]"
     if value is None:
         return "None"
-    for kind, name in ((dtypes.dtype, "_dtype"), (torch.device, "_device"), (torch.layout, "_layout")):
+    for kind, name in (
+        (dtypes.dtype, "_dtype"),
+        (torch.device, "_device"),
+        (torch.layout, "_layout"),
+    ):
         if isinstance(value, kind):
             return name
     return "Any"
@@ -367,9 +378,7 @@ def definition(
     """The lines of one function of a stub."""
     parts: list[str] = []
     for p in params:
-        if p.kind is _KEYWORD and not any(
-            part == "*" or part.startswith("*") for part in parts
-        ):
+        if p.kind is _KEYWORD and not any(part == "*" or part.startswith("*") for part in parts):
             parts.append("*")
         parts.append(str(p))
     end = f") -> {result}:"
@@ -383,7 +392,11 @@ def definition(
     elif len(two) <= WIDTH:
         lines += [f"{indent}def {name}(", two, f"{indent}{end}{tail}"]
     else:
-        lines += [f"{indent}def {name}(", *(f"{indent}    {p}," for p in parts), f"{indent}{end}{tail}"]
+        lines += [
+            f"{indent}def {name}(",
+            *(f"{indent}    {p}," for p in parts),
+            f"{indent}{end}{tail}",
+        ]
     if body != "...":
         lines += [f"{indent}    {body}", ""]
     return lines
@@ -428,7 +441,8 @@ def of_overload(signature: Any, name: str) -> list[Parameter]:
 def function_stub(
     name: str, function: Any, entry: Any, where: str, *, method: bool = False
 ) -> list[str]:
-    """A function of the table, or a method, with all its signatures that differ in what they give."""
+    """A function of the table, or a method,
+    with all its signatures that differ in what they give."""
     indent = "    " if method else ""
     doc = summary(entry, function)
     declared = ""
@@ -507,7 +521,10 @@ def _line_order(line: str) -> tuple[str, tuple[int, str], str]:
 def _import_order(name: str) -> tuple[int, str]:
     """isort's: constants, then classes, then the rest."""
     first = name.split(" as ")[0].split(",")[0]
-    return (0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2, first.lower())
+    return (
+        0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2,
+        first.lower(),
+    )
 
 
 def namespace_body(where: str, skip: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
@@ -517,7 +534,7 @@ def namespace_body(where: str, skip: set[str] = frozenset()) -> list[str]:  # ty
         if name in skip or name.startswith("_"):
             continue
         if isinstance(function, type):
-            body.append(f"class {name}({function.__bases__[0].__name__}): ...")
+            body += [f"class {name}({function.__bases__[0].__name__}): ...", ""]
             continue
         entry = getattr(function, "entry", None) or OPS.get(name)
         body += function_stub(name, function, entry, where)
@@ -529,7 +546,7 @@ def base_body() -> list[str]:
     typed, constants, functions = [], [], []
     table = namespace("torch")
     for name, value in sorted(vars(base).items()):
-        if name in table or name in ("builtins", "math", "TYPE_CHECKING"):
+        if name in table or name in ("builtins", "math", "TYPE_CHECKING", "Any", "annotations"):
             continue
         if isinstance(value, types.ModuleType):
             if value.__name__ == f"rushlight.{name}":
@@ -537,7 +554,9 @@ def base_body() -> list[str]:
         elif name.startswith("_"):
             continue
         elif isinstance(value, (dtypes.dtype, float, torch.Generator)):
-            kind = {"float": "_float", "Generator": "_Generator"}.get(type(value).__name__, "_dtype")
+            kind = {"float": "_float", "Generator": "_Generator"}.get(
+                type(value).__name__, "_dtype"
+            )
             constants.append(f"{name}: {kind}")
         elif type(value) in (torch.layout, torch.memory_format):
             constants.append(f"{name}: _{type(value).__name__}")
@@ -584,9 +603,7 @@ def tensor_body() -> list[str]:
         if isinstance(value, property):
             kind = type_of(getattr(sample if name != "imag" else sample + 1j, name))
             body += ["    @property", f"    def {name}(self) -> {kind}: ..."]
-        elif isinstance(value, type) or not callable(value):
-            body.append(f"    {name}: Any")
-        elif isinstance(value, (classmethod, staticmethod)):
+        elif isinstance(value, (type, classmethod, staticmethod)) or not callable(value):
             body.append(f"    {name}: Any")
         else:
             entry = getattr(value, "entry", None) or OPS.get(name)
@@ -651,7 +668,10 @@ def main() -> int:
             if "--check" not in sys.argv[1:]:
                 path.write_text(text, encoding="utf-8")
     for path in stale:
-        print(path.relative_to(SOURCE.parent.parent), "is out of date" if "--check" in sys.argv else "written")
+        print(
+            path.relative_to(SOURCE.parent.parent),
+            "is out of date" if "--check" in sys.argv else "written",
+        )
     return 1 if stale and "--check" in sys.argv else 0
 
 

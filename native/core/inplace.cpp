@@ -378,7 +378,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     Py_DECREF(r);
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
-  const bool fills = !PyUnicode_CompareWithASCIIString(op->name, "fill_") || !PyUnicode_CompareWithASCIIString(op->name, "zero_");
+  const bool fills = !PyUnicode_CompareWithASCIIString(op->name, "fill_") || !PyUnicode_CompareWithASCIIString(op->name, "zero_") ||
+                     !PyUnicode_CompareWithASCIIString(op->name, "masked_fill_");
   if (check_write(self, recording, fills) < 0) return nullptr;
   Ref node;
   if (recording) {

@@ -79,11 +79,30 @@ struct Seen {
   uint32_t flags = 0;
   bool wants_grad = false;
   bool symbolic = false;
+  bool stale = false;  // a view whose storage was written since its history was made
 };
 
 void look_at(Tensor* t, Seen* seen) {
   seen->flags |= t->flags;
   seen->wants_grad |= requires_grad(t);
+  if (t->base) seen->stale |= t->history_version != version_of(t);
+}
+
+// What is wrong with the history of an argument is said before the call computes anything.
+int refresh_arguments(Op* op, PyObject* const* slots) {
+  for (uint8_t i : op->tensor_params) {
+    PyObject* const* items = &slots[i];
+    Py_ssize_t n = 1;
+    if (i == op->list_param) {
+      items = PySequence_Fast_ITEMS(slots[i]);
+      n = PySequence_Fast_GET_SIZE(slots[i]);
+    }
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      Node* node;
+      if (is_tensor(items[k]) && as_tensor(items[k])->base && refresh_grad_fn(as_tensor(items[k]), &node) < 0) return -1;
+    }
+  }
+  return 0;
 }
 
 int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
@@ -410,6 +429,17 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
+  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags : 0);
+  if (flags & kTangent) {
+    PyErr_Format(PyExc_NotImplementedError,
+                 "Trying to use forward AD with %s_out that does not support it because it is an out= function", op_name(op));
+    return nullptr;
+  }
+  if (flags & kTransformed) {
+    PyErr_Format(PyExc_RuntimeError, "Batching rule not implemented for aten::%s.out. We could not generate a fallback.",
+                 op_name(op));
+    return nullptr;
+  }
   if (op->differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
     PyErr_Format(PyExc_RuntimeError,
                  "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -562,6 +592,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots) {
     Py_DECREF(r);
   }
   const bool recording = seen.wants_grad && grad_enabled() && op->differentiable;
+  if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
   Tensor* out;
   if (op->kind == Op::Pointwise) {
     out = wrap_array(pointwise_forward(op, slots, nullptr));

@@ -421,10 +421,6 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
     return walk->select(0, index, 0);
   }
   if (PySlice_Check(key)) {
-    if (walk->ndim() == 0 && index != 0) {
-      PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension 0 with size 0", index);
-      return Outcome::Error;
-    }
     if (walk->ndim() == 0) {
       PyErr_SetString(PyExc_IndexError, "slice() cannot be applied to a 0-dim tensor.");
       return Outcome::Error;
@@ -435,6 +431,21 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
   if (key == Py_None) return walk->unsqueeze(0);
   if (key == Py_Ellipsis) return Outcome::Done;
   return walk_tuple(walk, &key, 1);
+}
+
+// Whether two arrays' memory may have bytes in common.
+bool may_share_memory(PyArrayObject* a, PyArrayObject* b) {
+  const char *low[2], *high[2];
+  PyArrayObject* both[] = {a, b};
+  for (int k = 0; k < 2; ++k) {
+    low[k] = high[k] = PyArray_BYTES(both[k]);
+    for (int i = 0; i < PyArray_NDIM(both[k]); ++i) {
+      const npy_intp reach = PyArray_STRIDE(both[k], i) * (PyArray_DIM(both[k], i) - 1);
+      (reach < 0 ? low[k] : high[k]) += reach;
+    }
+    high[k] += PyArray_ITEMSIZE(both[k]);
+  }
+  return low[0] < high[1] && low[1] < high[0];
 }
 
 int wants_recording(Tensor* self, bool* recording) {
@@ -586,9 +597,18 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
         }
         fill = PyArray_NDIM(from) == 0 && PyArray_NDIM(place) != 0;
       }
-      Ref written(call_op(fill ? ops.fill_ : ops.copy_, target.get(), value));
+      // As torch: a fill is a copy here, so memory that overlaps itself is refused; a value that is broadcast may overlap.
+      if (fill && check_in_place(as_tensor(target.get()), recording) < 0) return -1;
+      Ref source = Ref::borrow(value);
+      if (!fill && !PyArray_SAMESHAPE(as_tensor(value)->array, place) && may_share_memory(as_tensor(value)->array, place)) {
+        PyObject* clone = callback("clone");
+        source = Ref(clone ? PyObject_CallOneArg(clone, value) : nullptr);
+        if (!source) return -1;
+      }
+      Ref written(call_op(fill ? ops.fill_ : ops.copy_, target.get(), source.get()));
       return written ? 0 : -1;
     }
+    if (done == Outcome::Done && number && !walk.changed() && check_in_place(t, recording) < 0) return -1;
   }
   Ref rare(leave_to("setitem", self, key, value));
   return rare ? 0 : -1;

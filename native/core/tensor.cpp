@@ -207,6 +207,12 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 }
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
+  if (t->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_requires_grad");
+    PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
+    Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
+    if (!done) return -1;
+  }
   Node* node;
   if (current_grad_fn(t, &node) < 0) return -1;
   if (node) {
@@ -580,6 +586,12 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"force", nullptr};
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
+  Ref memory;
+  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_memory");
+    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+    if (!(self = memory.get())) return nullptr;
+  }
   Tensor* t = as_tensor(self);
   if (!force && requires_grad(t) && grad_enabled()) {
     PyErr_SetString(PyExc_RuntimeError,

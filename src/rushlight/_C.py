@@ -26,7 +26,7 @@ class _functions:
 
 def _current_graph_task_id() -> int:
     """The number of the running backward, or -1."""
-    return _core.current_task()  # type: ignore[no-any-return]
+    return _core.current_task()
 
 
 def _current_autograd_node() -> Any:

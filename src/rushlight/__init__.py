@@ -16,13 +16,23 @@ from ._version import __version__ as __version__
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
 _nn = _base._nn
 
-from . import autograd, backends, cuda, func, linalg, nn, optim  # noqa: E402
-from . import serialization, special, utils  # noqa: E402
+from . import autograd, backends, cuda, linalg, nn, optim, serialization, special, utils  # noqa: E402
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
 from .torch_alias import install_as_torch  # noqa: E402
 
-__all__ = ["autograd", "backends", "cuda", "func", "install_as_torch", "linalg", "load", "nn", "optim", "save"]
+__all__ = [
+    "autograd",
+    "backends",
+    "cuda",
+    "func",
+    "install_as_torch",
+    "linalg",
+    "load",
+    "nn",
+    "optim",
+    "save",
+]
 __all__ += ["serialization", "special", "utils", "vmap"]
 __all__ += [k for k in vars(_base) if not k.startswith("_")]
 

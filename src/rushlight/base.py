@@ -117,6 +117,9 @@ def _exports() -> dict[str, Any]:
     modes = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
     for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
         names[n] = getattr(autograd, n)
+    anomaly = autograd.anomaly_mode
+    for n in ("is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"):
+        names[n] = getattr(anomaly, n)
     return names
 
 

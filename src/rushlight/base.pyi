@@ -6,7 +6,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from . import _core as _core
 from . import autograd as autograd
@@ -17,8 +17,6 @@ from . import printing as printing
 from . import random as random
 from . import return_types
 from . import size as size
-from .autograd import Any as Any
-from .autograd import annotations as annotations
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import is_grad_enabled as is_grad_enabled
@@ -126,6 +124,15 @@ def get_num_interop_threads() -> _int:
 
 def get_num_threads() -> _int:
     """How many threads long kernels may use."""
+
+def is_anomaly_check_nan_enabled() -> _bool:
+    """Whether anomaly mode looks for NaN in gradients."""
+
+def is_anomaly_enabled() -> _bool:
+    """Whether anomaly mode is on."""
+
+def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
+    """Turn anomaly mode on or off."""
 
 def set_default_dtype(d: Any) -> None:
     """Set the dtype that Python floats become."""

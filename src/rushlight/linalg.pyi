@@ -14,6 +14,7 @@ from .dtypes import dtype as _dtype
 _Ints: TypeAlias = _int | Sequence[_int]
 
 class LinAlgError(RuntimeError): ...
+
 def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
 

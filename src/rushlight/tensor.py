@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, device, dtypes, printing
+from . import _core, dtypes, printing
 from ._missing import missing_attribute
+from .device import cpu, resolve, strided
 from .ops._op import namespace
 
 __all__ = ["tensor_types"]
@@ -125,7 +126,7 @@ def _cpu(self: Any, memory_format: Any = None) -> Any:
 
 def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Refused: there is no CUDA device here."""
-    device.resolve("cuda")
+    resolve("cuda")
     raise AssertionError
 
 
@@ -344,8 +345,8 @@ _METHODS: dict[str, Any] = {
     "resolve_neg": lambda self: self,
     "has_names": lambda self: False,
     "_make_subclass": staticmethod(_make_subclass),
-    "device": property(lambda self: device.cpu, doc="Where the tensor lives."),
-    "layout": property(lambda self: device.strided, doc="How elements are laid out."),
+    "device": property(lambda self: cpu, doc="Where the tensor lives."),
+    "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": _is_cuda,
     "is_cpu": property(lambda self: True),
     "is_mps": _is_cuda,

@@ -1,4 +1,5 @@
-"""Checkpointing: values, gradients, what is kept, nesting, early stop, random numbers, sequences."""
+"""Checkpointing: values, gradients, what is kept, nesting, early stop, random
+numbers, sequences."""
 
 import pytest
 
@@ -64,7 +65,9 @@ def test_several_outputs_and_other_arguments(reentrant):
 
 def test_keyword_arguments_and_nested_structures():
     x = leaf()
-    lib.checkpoint(lambda d, *, k: (d["x"] * k).sin(), {"x": x}, k=x, use_reentrant=False).sum().backward()
+    lib.checkpoint(
+        lambda d, *, k: (d["x"] * k).sin(), {"x": x}, k=x, use_reentrant=False
+    ).sum().backward()
     assert torch.allclose(x.grad, (x * x).cos() * 2 * x)
 
 
@@ -157,7 +160,9 @@ def test_context_fn():
             pass
 
     y = lib.checkpoint(
-        lambda t: t.sin().exp(), leaf(), use_reentrant=False,
+        lambda t: t.sin().exp(),
+        leaf(),
+        use_reentrant=False,
         context_fn=lambda: (Block("forward"), Block("again")),
     )
     y.sum().backward()

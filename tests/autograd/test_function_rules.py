@@ -1,4 +1,5 @@
-"""Custom Functions: what ctx offers, what forward and backward may give, inputs changed or returned."""
+"""Custom Functions: what ctx offers, what forward and backward may give,
+inputs changed or returned."""
 
 import gc
 import re
@@ -118,7 +119,7 @@ def test_keyword_arguments_go_by_the_signature():
     f = make(forward, lambda ctx, g: (g, g * 7))
     assert f.apply(torch.ones(3), k=5).tolist() == [5, 5, 5]
     assert grads(f.apply(a=torch.ones(3), k=x), x) == [7, 7, 7]
-    with pytest.raises(TypeError, match="^forward\\(\\) got an unexpected keyword argument 'z'"):
+    with pytest.raises(TypeError, match=r"^forward\(\) got an unexpected keyword argument 'z'"):
         f.apply(x, z=5)
 
 
@@ -215,9 +216,11 @@ def test_views_from_a_function_may_not_be_written():
     y = make(lambda c, a: a[:2], lambda c, g: torch.cat([g, torch.zeros(1)])).apply(x)
     assert y._is_view() and y._base is x
     x.mul_(2)
-    with pytest.raises(RuntimeError, match="^Output 0 of F is a view and its base or another view"):
+    with pytest.raises(
+        RuntimeError, match=r"^Output 0 of F is a view and its base or another view"
+    ):
         y.grad_fn  # noqa: B018
-    a, b = make(lambda c, a: (a[:1], a[1:]), lambda c, *g: torch.cat(g)).apply(leaf() * 1)
+    a, _ = make(lambda c, a: (a[:1], a[1:]), lambda c, *g: torch.cat(g)).apply(leaf() * 1)
     with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
         a.mul_(2)
 
@@ -285,7 +288,9 @@ def test_a_saved_output_is_differentiable_and_version_checked():
     y = f.apply(x)
     with torch.no_grad():
         y.add_(1)
-    with pytest.raises(RuntimeError, match="output 0 of FBackward, is at version 1|modified by an inplace"):
+    with pytest.raises(
+        RuntimeError, match=r"output 0 of FBackward, is at version 1|modified by an inplace"
+    ):
         y.sum().backward()
 
 

@@ -137,7 +137,8 @@ t.sigmoid(x)                      # all
 t.erf(x)                          # ordered
 t.erfc(x)                         # ordered
 t.erfinv(unit)                    # f loose
-# PyTorch's trigamma is right to 1e-9 only in float64 (ours to 4 roundings): what needs it is not compared there
+# PyTorch's trigamma is right to 1e-9 only in float64 (ours to 4 roundings): what needs it is not
+# compared there
 t.lgamma(p)                       # f loose no2nd
 t.digamma(p)                      # f32 loose no2nd
 t.digamma(p)                      # f64 loose nograd

@@ -13,7 +13,7 @@ from . import (
     functional,
     grad_mode,
     graph,
-    levels,
+    levels,  # noqa: F401 - the core's callbacks for watched tensors
     profiler,
 )
 from . import gradcheck as _gradcheck
@@ -22,6 +22,8 @@ from .engine import backward, grad
 from .function import Function
 from .grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+)
+from .grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,

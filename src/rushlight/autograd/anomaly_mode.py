@@ -2,9 +2,10 @@
 
 While it is on, each node keeps the place where its call was written
 (`node.metadata["traceback_"]`), every gradient that a rule gives is looked at for NaN, and an error
-inside backward is preceded by a warning that shows the place. Beyond what PyTorch checks, `check_inf=True` looks for infinities too, and the results of
-the calls themselves are looked at: an error in backward also names the first operation of forward that made a
-bad value, with its line and what its arguments were. With `check_forward=True` that operation raises at once.
+inside backward is preceded by a warning that shows the place. Beyond what PyTorch checks,
+`check_inf=True` looks for infinities too, and the results of the calls themselves are looked at: an
+error in backward also names the first operation of forward that made a bad value, with its line and
+what its arguments were. With `check_forward=True` that operation raises at once.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = [
     "detect_anomaly",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "set_anomaly_enabled",
     "set_detect_anomaly",
 ]
 
@@ -62,6 +64,11 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode looks for NaN in gradients."""
     return _state.check_nan
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off."""
+    _state.set(mode, check_nan, False, None)
 
 
 class set_detect_anomaly:
@@ -256,9 +263,8 @@ def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: 
                     told.append(
                         f"{parameter}: shape {tuple(value.shape)}, from {low} to {high}{also}"
                     )
-        text = (
-            f"{_where(mask)}. Arguments: {'; '.join(told) or 'none'}. Called at:\n"
-            + "".join(_place()[-1:])
+        text = f"{_where(mask)}. Arguments: {'; '.join(told) or 'none'}. Called at:\n" + "".join(
+            _place()[-1:]
         )
         if _state.check_forward:
             raise RuntimeError(

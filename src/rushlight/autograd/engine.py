@@ -246,7 +246,9 @@ def grad(
             from ..ops import namespace
 
             zeros = namespace("torch")["zeros_like"]
-            if any(f is None and not isinstance(i, _Tensor) for f, i in zip(found, wanted, strict=True)):
+            if any(
+                f is None and not isinstance(i, _Tensor) for f, i in zip(found, wanted, strict=True)
+            ):
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
@@ -265,10 +267,9 @@ def grad(
 def _batched(
     roots: tuple[Any, ...], wanted: tuple[Any, ...], given: Any, retain: bool, create_graph: bool
 ) -> tuple[Any, ...]:
-    """One backward for each row of the batched gradients; results stacked."""
-    from ..ops import namespace
+    """One backward for all rows of the batched gradients, as a vmap of the rules."""
+    from . import levels
 
-    stack = namespace("torch")["stack"]
     batches = _tuple(given)
     for i, (root, g) in enumerate(zip(roots, batches, strict=True)):
         if g is not None and g.shape[1:] != root.shape:
@@ -281,11 +282,10 @@ def _batched(
                 "batched, consider using vmap."
             )
     n = next(g.shape[0] for g in batches if g is not None)
-    rows = []
-    for k in range(n):
-        gradients = tuple(None if g is None else g[k] for g in batches)
-        rows.append(_run(roots, gradients, retain or k + 1 < n, bool(create_graph), wanted))
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+    with levels.Level("batch", n) as level:
+        gradients = tuple(None if g is None else levels.batch(level, g) for g in batches)
+        found = levels.run_backward(roots, gradients, retain, bool(create_graph), wanted)
+        return tuple(None if f is None else levels.rows(f, level) for f in found)
 
 
-_Tensor.backward = tensor_backward
+_Tensor.backward = tensor_backward  # type: ignore[method-assign]

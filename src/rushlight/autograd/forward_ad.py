@@ -93,7 +93,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "enter_dual_level() first."
         )
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+        raise ValueError(
+            f"Expected primal to be floating point or complex, but got: {tensor.dtype}"
+        )
     if not (tangent.dtype.is_floating_point or tangent.dtype.is_complex):
         raise ValueError(
             f"Expected tangent to be floating point or complex, but got: {tangent.dtype}"
@@ -101,8 +103,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-            f"forward gradient is of size {list(tangent.shape)}."
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}."
         )
     if tensor.dtype is not tangent.dtype:
         raise RuntimeError(
@@ -113,8 +115,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     value, old = levels.parts_at(tensor, found)
     if old is not None:
         raise RuntimeError(
-            "set_tangent: it is not possible to set the tangent of a tensor that already has one at "
-            "the same level"
+            "set_tangent: it is not possible to set the tangent of a tensor that already has one "
+            "at the same level"
         )
     return levels.with_tangent(value, tangent, found)
 

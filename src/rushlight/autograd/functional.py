@@ -1,7 +1,8 @@
-"""Products with the Jacobian and the Hessian of a function of tensors, and those matrices themselves.
+"""Products with the Jacobian and the Hessian of a function of tensors,
+and those matrices themselves.
 
-`create_graph`: the results can be differentiated again. `strict`: a part that does not depend on its input is
-an error instead of zeros.
+`create_graph`: the results can be differentiated again. `strict`: a part that does not depend on
+its input is an error instead of zeros.
 """
 
 from __future__ import annotations
@@ -92,21 +93,24 @@ def _require_graph(outputs: _Tensors, strict: bool) -> None:
         for i, out in enumerate(outputs):
             if not out.requires_grad:
                 raise RuntimeError(
-                    f"Output {i} of the user-provided function does not require gradients. The outputs "
-                    "must be computed in a differentiable manner from the input when running in strict "
-                    "mode."
+                    f"Output {i} of the user-provided function does not require gradients. The "
+                    "outputs must be computed in a differentiable manner from the input when "
+                    "running in strict mode."
                 )
 
 
 _TWICE = (
-    "This is not allowed in strict mode. You should ensure that your function is twice differentiable "
-    "and that the jacobian depends on the inputs (this would be violated by a linear function for "
-    "example)."
+    "This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a "
+    "linear function for example)."
 )
 
 
-def _fill(grads: _Tensors, inputs: _Tensors, strict: bool, create_graph: bool, stage: str) -> _Tensors:
-    """Zeros where an input had no part; in strict mode an error, worded by the stage of the work."""
+def _fill(
+    grads: _Tensors, inputs: _Tensors, strict: bool, create_graph: bool, stage: str
+) -> _Tensors:
+    """Zeros where an input had no part; in strict mode an error,
+    worded by the stage of the work."""
     filled = []
     for i, (g, x) in enumerate(zip(grads, inputs, strict=True)):
         if g is None:
@@ -115,47 +119,61 @@ def _fill(grads: _Tensors, inputs: _Tensors, strict: bool, create_graph: bool, s
                     {
                         "back": "The output of the user-provided function is independent of input "
                         f"{i}. This is not allowed in strict mode.",
-                        "back_trick": f"The gradient with respect to the input is independent of entry {i}"
-                        " in the grad_outputs when using the double backward trick to compute forward "
-                        "mode gradients. This is not allowed in strict mode.",
-                        "double_back": "The jacobian of the user-provided function is independent of "
-                        f"input {i}. This is not allowed in strict mode.",
-                        "double_back_trick": "The hessian of the user-provided function is independent "
-                        f"of entry {i} in the grad_jacobian. {_TWICE}",
+                        "back_trick": "The gradient with respect to the input is independent of "
+                        f"entry {i} in the grad_outputs when using the double backward trick to "
+                        "compute forward mode gradients. This is not allowed in strict mode.",
+                        "double_back": "The jacobian of the user-provided function is independent "
+                        f"of input {i}. This is not allowed in strict mode.",
+                        "double_back_trick": "The hessian of the user-provided function is "
+                        f"independent of entry {i} in the grad_jacobian. {_TWICE}",
                     }[stage]
                 )
             g = _torch("zeros_like")(x)
         elif strict and create_graph and not g.requires_grad:
             if stage.startswith("double"):
                 raise RuntimeError(
-                    f"The hessian of the user-provided function is independent of input {i}. This is not "
-                    "allowed in strict mode when create_graph=True."
+                    f"The hessian of the user-provided function is independent of input {i}. This "
+                    "is not allowed in strict mode when create_graph=True."
                 )
             raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {i}. This is not "
-                "allowed in strict mode when create_graph=True."
+                f"The jacobian of the user-provided function is independent of input {i}. This is "
+                "not allowed in strict mode when create_graph=True."
             )
         filled.append(g)
     return tuple(filled)
 
 
 def _gradients(
-    outputs: _Tensors, inputs: _Tensors, grad_outputs: Any = None, create_graph: bool = False,
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: Any = None,
+    create_graph: bool = False,
     retain_graph: bool | None = None,
 ) -> _Tensors:
-    """autograd.grad for outputs some of which may have no graph; None where there is no gradient."""
+    """autograd.grad for outputs some of which may have no graph;
+    None where there is no gradient."""
     given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
-    pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
+    pairs = [
+        (o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad
+    ]
     if not pairs:
         return (None,) * len(inputs)
     return _grad(  # type: ignore[no-any-return]
-        tuple(o for o, _ in pairs), inputs, tuple(g for _, g in pairs), allow_unused=True,
-        create_graph=create_graph, retain_graph=retain_graph,
+        tuple(o for o, _ in pairs),
+        inputs,
+        tuple(g for _, g in pairs),
+        allow_unused=True,
+        create_graph=create_graph,
+        retain_graph=retain_graph,
     )
 
 
 def vjp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(func(inputs), v^T J): v has the shapes of the outputs; it may be left out for one number.
 
@@ -174,8 +192,8 @@ def vjp(
             _check_v(v, outputs, v_tuple)
         elif len(outputs) != 1 or outputs[0].numel() != 1:
             raise RuntimeError(
-                "The vector v can only be None if the user-provided function returns a single Tensor "
-                "with a single element."
+                "The vector v can only be None if the user-provided function returns a single "
+                "Tensor with a single element."
             )
     before = _core.set_grad_enabled(create_graph or _core.is_grad_enabled())
     try:
@@ -190,13 +208,17 @@ def vjp(
 
 
 _SINGLE_INPUT = (
-    "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
-    "single element."
+    "The vector v can only be None if the input to the user-provided function is a single Tensor "
+    "with a single element."
 )
 
 
 def jvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(func(inputs), J v): v has the shapes of the inputs. Computed by differentiating a vjp.
 
@@ -205,7 +227,7 @@ def jvp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     with _Grad():
-        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
+        _, inputs = _as_tuple(inputs, "inputs", "jvp")
         inputs = _prepare(inputs, create_graph, True)
         if v is not None:
             v_tuple, v = _as_tuple(v, "v", "jvp")
@@ -229,9 +251,9 @@ def jvp(
 
 def _check_strategy(strategy: str) -> None:
     assert strategy in ("forward-mode", "reverse-mode"), (
-        'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
-        'outputs than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use '
-        '"reverse-mode".'
+        'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function '
+        'has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
+        'prefer to use "reverse-mode".'
     )
 
 
@@ -243,9 +265,11 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of `func` at `inputs`: of shape (output shape, input shape), for each pair of them.
+    """The Jacobian of `func` at `inputs`: of shape (output shape, input shape),
+    for each pair of them.
 
-    vectorize: all rows in one batched backward. strategy: "forward-mode" computes columns instead of rows.
+    vectorize: all rows in one batched backward. strategy:
+    "forward-mode" computes columns instead of rows.
 
     >>> import rushlight as torch
     >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
@@ -274,8 +298,8 @@ def jacobian(
         return _columns(func, inputs)
     if vectorize and strict:
         raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
-            "together. Please either set `strict=False` or `vectorize=False`."
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
+            "supported together. Please either set `strict=False` or `vectorize=False`."
         )
     with _Grad():
         inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
@@ -300,11 +324,18 @@ def _rows(
             found: Any = (None,) * len(inputs)
         else:
             found = _grad(
-                (out,), inputs, (basis,), create_graph=create_graph, retain_graph=True,
-                allow_unused=True, is_grads_batched=True,
+                (out,),
+                inputs,
+                (basis,),
+                create_graph=create_graph,
+                retain_graph=True,
+                allow_unused=True,
+                is_grads_batched=True,
             )
         return tuple(
-            _torch("zeros")(*out.shape, *x.shape, dtype=x.dtype) if g is None else g.reshape(out.shape + x.shape)
+            _torch("zeros")(*out.shape, *x.shape, dtype=x.dtype)
+            if g is None
+            else g.reshape(out.shape + x.shape)
             for g, x in zip(found, inputs, strict=True)
         )
     rows: list[list[Any]] = [[] for _ in inputs]
@@ -322,8 +353,8 @@ def _rows(
             else:
                 if strict:
                     raise RuntimeError(
-                        f"Output {index} of the user-provided function is independent of input {i}. This "
-                        "is not allowed in strict mode."
+                        f"Output {index} of the user-provided function is independent of input "
+                        f"{i}. This is not allowed in strict mode."
                     )
                 row.append(zeros_like(x))
     return tuple(
@@ -339,6 +370,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     from . import forward_ad
 
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+    inputs = _prepare(inputs, False, True)
     columns: list[list[Any]] = []
     outputs: _Tensors = ()
     outputs_tuple = False
@@ -355,13 +387,11 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
                 outputs_tuple, duals_out = _as_tuple(func(*duals), _OUTPUTS, "jacobian")
                 pairs = [forward_ad.unpack_dual(o) for o in duals_out]
                 outputs = tuple(p.primal for p in pairs)
-                found.append(
-                    [
-                        _torch("zeros_like")(p.primal) if p.tangent is None else p.tangent
-                        for p in pairs
-                    ]
-                )
-        columns.append(found)  # type: ignore[arg-type]
+                slopes = [
+                    _torch("zeros_like")(p.primal) if p.tangent is None else p.tangent for p in pairs
+                ]
+                found.append([s.detach() for s in slopes])
+        columns.append(found)
     jacobians = tuple(
         tuple(
             _torch("stack")([c[o] for c in column], -1).reshape(out.shape + x.shape)
@@ -382,7 +412,8 @@ def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise RuntimeError(f"The function given to {name} should return a single Tensor")
         if values[0].numel() != 1:
             raise RuntimeError(
-                f"The Tensor returned by the function given to {name} should contain a single element"
+                f"The Tensor returned by the function given to {name} should contain "
+                "a single element"
             )
         return values[0].reshape(())
 
@@ -409,8 +440,6 @@ def hessian(
     single = _scalar(func, "hessian")
 
     def gradient(*given: Any) -> Any:
-        if outer_jacobian_strategy == "forward-mode":
-            given = tuple(t.requires_grad_(True) if t.is_leaf else t for t in given)
         jac = jacobian(single, given, create_graph=True)
         if strict:
             for i, g in enumerate(jac):
@@ -436,8 +465,12 @@ def hessian(
         return gradient(*given)
 
     result = jacobian(
-        checked if strict else gradient, inputs, create_graph=create_graph, strict=strict,
-        vectorize=vectorize, strategy=outer_jacobian_strategy,
+        checked if strict else gradient,
+        inputs,
+        create_graph=create_graph,
+        strict=strict,
+        vectorize=vectorize,
+        strategy=outer_jacobian_strategy,
     )
     return _like_given(result, (inputs_tuple, inputs_tuple))
 
@@ -468,14 +501,18 @@ def _hessian_product(
         for i, g in enumerate(found):
             if g is None or not g.requires_grad:
                 raise RuntimeError(
-                    "While computing the hessian, found that the jacobian of the user-provided function "
-                    f"with respect to input {i} is independent of the input. {_TWICE}"
+                    "While computing the hessian, found that the jacobian of the user-provided "
+                    f"function with respect to input {i} is independent of the input. {_TWICE}"
                 )
     return inputs_tuple, inputs, v, outputs, _fill(found, inputs, False, False, "back")
 
 
 def vhp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """(func(inputs), v^T H) of a function with one number as result."""
     with _Grad():
@@ -484,16 +521,24 @@ def vhp(
         )
         found = _gradients(jac, inputs, v, create_graph)
         result = _fill(found, inputs, strict, create_graph, "double_back")
-    return _finished(outputs[0], create_graph), _like_given(_finished(result, create_graph), inputs_tuple)
+    return _finished(outputs[0], create_graph), _like_given(
+        _finished(result, create_graph), inputs_tuple
+    )
 
 
 def hvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
-    """(func(inputs), H v) of a function with one number as result; as H is symmetric, computed as v^T H.
+    """(func(inputs), H v) of a function with one number as result; as H is symmetric,
+    computed as v^T H.
 
     >>> import rushlight as torch
-    >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), x, torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
     with _Grad():
@@ -502,4 +547,6 @@ def hvp(
         )
         found = _gradients(jac, inputs, v, create_graph)
         result = _fill(found, inputs, strict, create_graph, "double_back_trick")
-    return _finished(outputs[0], create_graph), _like_given(_finished(result, create_graph), inputs_tuple)
+    return _finished(outputs[0], create_graph), _like_given(
+        _finished(result, create_graph), inputs_tuple
+    )

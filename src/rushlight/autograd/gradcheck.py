@@ -1,8 +1,8 @@
 """gradcheck: compares the gradients that backward gives with finite differences.
 
-Jacobians here have one row per input element and one column per output element. Of complex outputs the
-imaginary and the real part are checked one after the other; for a complex input the numerical entry is
-d/dx + i d/dy, which is what the convention for gradients gives for a real output.
+Jacobians here have one row per input element and one column per output element. Of complex outputs
+the imaginary and the real part are checked one after the other; for a complex input the numerical
+entry is d/dx + i d/dy, which is what the convention for gradients gives for a real output.
 
 On a mismatch the error goes on after PyTorch's text: which element is worst, both its values, their
 ratio, and what such a ratio usually means.
@@ -103,23 +103,22 @@ def _numerical(
                 array[index] = original
                 with np.errstate(all="ignore"):
                     slopes = [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
-                row = slopes if row is None else [r + step * s for r, s in zip(row, slopes, strict=True)]
+                row = (
+                    slopes
+                    if row is None
+                    else [r + step * s for r, s in zip(row, slopes, strict=True)]
+                )
             assert row is not None
             rows.append(row)
         columns.append(rows)
     n_outputs = len(_values(function(*inputs)))
     return [
-        [
-            np.stack([row[o] for row in rows]) if rows else np.zeros((0, 0))
-            for rows in columns
-        ]
+        [np.stack([row[o] for row in rows]) if rows else np.zeros((0, 0)) for rows in columns]
         for o in range(n_outputs)
     ]
 
 
-def _analytical(
-    output: Any, wanted: list[Any], check_dtypes: bool = False
-) -> list[_Matrix]:
+def _analytical(output: Any, wanted: list[Any], check_dtypes: bool = False) -> list[_Matrix]:
     """One backward for each output element."""
     rows: list[list[_Matrix]] = [[] for _ in wanted]
     for k in range(output.numel()):
@@ -157,7 +156,7 @@ def _forward_mode(
                 direction = _torch("zeros_like")(x.detach())
                 direction._array[index] = step
                 with forward_ad.dual_level():
-                    dual = forward_ad.make_dual(x.detach(), direction)
+                    dual = forward_ad.make_dual(x, direction)
                     results = function(*[dual if t is x else t for t in inputs])
                     slopes = []
                     for r in results:
@@ -165,7 +164,11 @@ def _forward_mode(
                         value = pair.primal if pair.tangent is None else pair.tangent
                         flat = _values([value])[0]
                         slopes.append(np.zeros_like(flat) if pair.tangent is None else flat)
-                row = slopes if row is None else [a + step * b for a, b in zip(row, slopes, strict=True)]
+                row = (
+                    slopes
+                    if row is None
+                    else [a + step * b for a, b in zip(row, slopes, strict=True)]
+                )
             assert row is not None
             rows.append(row)
         columns.append(rows)
@@ -217,10 +220,13 @@ def _lesson(a: _Matrix, n: _Matrix, rtol: float, atol: float, x: Any) -> str:
         elif not steady and a.shape[0] == a.shape[1] and _close(a.T, n, rtol, atol):
             text += " The transposed Jacobian would fit: are two arguments or dimensions swapped?"
     if np.isnan(np.asarray(got)).any() or np.isnan(np.asarray(want)).any():
-        text += " There is a NaN: keep inputs away from points where the function has no derivative."
+        text += (
+            " There is a NaN: keep inputs away from points where the function has no derivative."
+        )
     if x.dtype.name not in ("float64", "complex128"):
         text += (
-            f" The input is {x.dtype}: finite differences need double precision, try .double() inputs."
+            f" The input is {x.dtype}: finite differences need double precision, "
+            "try .double() inputs."
         )
     return text + "\n"
 
@@ -232,7 +238,9 @@ def _shown(matrix: _Matrix) -> str:
 def _prefix(part: str | None, output_is_complex: bool, forward: bool) -> str:
     if part is None or not output_is_complex:
         return ""
-    return f"While considering the {part} part of complex {'inputs' if forward else 'outputs'} only, "
+    return (
+        f"While considering the {part} part of complex {'inputs' if forward else 'outputs'} only, "
+    )
 
 
 def _mismatch(
@@ -248,7 +256,9 @@ def _mismatch(
 class _Check:
     """One call of gradcheck: the function, its inputs and what was asked for."""
 
-    def __init__(self, function: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
         self.function, self.inputs = function, inputs
         self.wanted = _tensors(inputs, differentiable=True)
         self.__dict__.update(options)
@@ -304,25 +314,26 @@ class _Check:
     def check_inputs(self) -> None:
         if not self.wanted:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of them have "
-                "requires_grad=True."
+                "gradcheck expects at least one input tensor to require gradient, but none of them "
+                "have requires_grad=True."
             )
         for i, x in enumerate(self.inputs):
             if not isinstance(x, _Tensor) or not x.requires_grad:
                 continue
             if x.dtype.name not in ("float64", "complex128"):
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or "
-                    "complex. This check will likely fail if all the inputs are not of double precision "
-                    "floating point or complex. ",
+                    f"Input #{i} requires gradient and is not a double precision floating point "
+                    "or complex. This check will likely fail if all the inputs are not of double "
+                    "precision floating point or complex. ",
                     UserWarning,
                     stacklevel=5,
                 )
             if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x.shape, strict=True)):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that "
-                    "are non-overlapping to be able to compute the numerical gradients correctly. You "
-                    "should call .contiguous on the input before passing it to gradcheck."
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports "
+                    "inputs that are non-overlapping to be able to compute the numerical gradients "
+                    "correctly. You should call .contiguous on the input before passing "
+                    "it to gradcheck."
                 )
         for x in self.wanted:
             if x.is_leaf:
@@ -335,12 +346,16 @@ class _Check:
         again = _analytical(output, self.wanted)
         for a, b in zip(first, again, strict=True):
             with np.errstate(all="ignore"):
-                if a.size and not np.array_equal(a, b, equal_nan=True) and np.abs(a - b).max() > self.nondet_tol:
+                if (
+                    a.size
+                    and not np.array_equal(a, b, equal_nan=True)
+                    and np.abs(a - b).max() > self.nondet_tol
+                ):
                     raise GradcheckError(
-                        "Backward is not reentrant, i.e., running backward with same input and grad_output "
-                        "multiple times gives different values, although analytical gradient matches "
-                        f"numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}."
-                        + _NOT_REENTRANT
+                        "Backward is not reentrant, i.e., running backward with same input and "
+                        "grad_output multiple times gives different values, although analytical "
+                        "gradient matches numerical gradient.The tolerance for "
+                        f"nondeterminism was {self.nondet_tol}." + _NOT_REENTRANT
                     )
         return first
 
@@ -352,7 +367,12 @@ class _Check:
             for i, (a, n) in enumerate(zip(self.jacobians(output), numerical[o], strict=True)):
                 if not _close(a, n, self.rtol, self.atol):
                     raise _mismatch(
-                        _shown(a), _shown(n), o, i, _prefix(part, is_complex[o], False), False,
+                        _shown(a),
+                        _shown(n),
+                        o,
+                        i,
+                        _prefix(part, is_complex[o], False),
+                        False,
                         _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
                     )
 
@@ -386,23 +406,38 @@ class _Check:
                     np.abs(found[0] - found[1]).max() > self.nondet_tol
                 ):
                     self.jacobians(output)
-                numerical = sum((v * s[o]).sum() * step for s, step in zip(slopes, steps, strict=True))
+                numerical = sum(
+                    (v * s[o]).sum() * step for s, step in zip(slopes, steps, strict=True)
+                )
                 analytical = (found[0] * u).sum()
                 if not _close(np.asarray(analytical), np.asarray(numerical), self.rtol, self.atol):
                     self.explain_fast(part, is_complex, o, i, analytical, numerical)
 
     def explain_fast(
-        self, part: str | None, is_complex: list[bool], o: int, i: int, analytical: Any, numerical: Any
+        self,
+        part: str | None,
+        is_complex: list[bool],
+        o: int,
+        i: int,
+        analytical: Any,
+        numerical: Any,
     ) -> None:
         function = self.results(part)
         n = _numerical(function, self.inputs, self.wanted, self.eps)[o][i]
         a = _analytical(function(*self.inputs)[o], self.wanted)[i]
         worst = np.abs(n - a).max() if n.size else 0.0
         raise _mismatch(
-            analytical, numerical, o, i, _prefix(part, is_complex[o], False), False,
+            analytical,
+            numerical,
+            o,
+            i,
+            _prefix(part, is_complex[o], False),
+            False,
             "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
-            "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
-            "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
+            "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more "
+            "background \n"
+            "about fast mode. Below, we recompute numerical and analytical jacobians in slow "
+            "mode:\n\n"
             f"Numerical:\n {_shown(n)}\nAnalytical:\n{_shown(a)}\n\n"
             f"The max per-element difference (slow mode) is: {worst}.\n"
             + _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
@@ -416,7 +451,12 @@ class _Check:
             for i, (a, n) in enumerate(zip(row_a, row_n, strict=True)):
                 if not _close(a, n, self.rtol, self.atol):
                     raise _mismatch(
-                        _shown(a), _shown(n), o, i, _prefix(part, is_complex[o], True), True,
+                        _shown(a),
+                        _shown(n),
+                        o,
+                        i,
+                        _prefix(part, is_complex[o], True),
+                        True,
                         _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
                     )
 
@@ -426,7 +466,9 @@ class _Check:
         for o, output in enumerate(_outputs(self.function(*self.inputs))):
             seed = random.rand(2, *output.shape).astype(output._array.dtype)
             options = {"retain_graph": True, "allow_unused": True}
-            both = _grad((output,), tuple(self.wanted), (_core.wrap(seed),), is_grads_batched=True, **options)
+            both = _grad(
+                (output,), tuple(self.wanted), (_core.wrap(seed),), is_grads_batched=True, **options
+            )
             for k in range(2):
                 one = _grad(
                     (output,), tuple(self.wanted), (_core.wrap(np.array(seed[k])),), **options
@@ -434,8 +476,8 @@ class _Check:
                 for i, (b, g) in enumerate(zip(both, one, strict=True)):
                     if g is not None and not _close(b._array[k], g._array, self.rtol, self.atol):
                         raise GradcheckError(
-                            "Gradcheck failed while testing batched gradient computation. For output "
-                            f"{o} and input {i}: batched {b[k]}, one by one {g}."
+                            "Gradcheck failed while testing batched gradient computation. For "
+                            f"output {o} and input {i}: batched {b[k]}, one by one {g}."
                         )
 
     def zero_seed(self) -> None:
@@ -482,8 +524,8 @@ class _Check:
             for g in found:
                 if g is not None and not bool((g._array == 0).all()):
                     raise GradcheckError(
-                        "Expected all input grads to be undefined or zero when all output grads are "
-                        f"undefined or zero. {_SEE}"
+                        "Expected all input grads to be undefined or zero when all output grads "
+                        f"are undefined or zero. {_SEE}"
                     )
 
 
@@ -507,8 +549,9 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of `func` at `inputs` (double precision) with finite differences.
 
-    True when they agree; else GradcheckError, or False with raise_exception=False. fast_mode compares one
-    random direction instead of every element. check_forward_ad checks forward mode as well.
+    True when they agree; else GradcheckError, or False with raise_exception=False. fast_mode
+    compares one random direction instead of every element. check_forward_ad checks forward mode as
+    well.
 
     >>> import rushlight as torch
     >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
@@ -559,7 +602,8 @@ def gradgradcheck(
     """Check the second derivatives: `gradcheck` of the function that computes the gradients.
 
     >>> import rushlight as torch
-    >>> torch.autograd.gradgradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.sin, x)
     True
     """
     assert check_fwd_over_rev or check_rev_over_rev, (
@@ -588,15 +632,27 @@ def gradgradcheck(
     def gradients(*args: Any) -> tuple[Any, ...]:
         given, seeds = args[: len(args) - n], args[len(args) - n :]
         found = _grad(
-            _outputs(func(*given)), tuple(_tensors(given, differentiable=True)), seeds,
-            create_graph=True, allow_unused=True,
+            _outputs(func(*given)),
+            tuple(_tensors(given, differentiable=True)),
+            seeds,
+            create_graph=True,
+            allow_unused=True,
         )
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
-        gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-        fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+        gradients,
+        inputs + grad_outputs,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         masked=masked,
     )

@@ -272,9 +272,9 @@ Node.register_hook = _register_hook
 Node.register_prehook = _register_prehook
 Node._input_metadata = property(_input_metadata)
 _core.register(callbacks={"call_node": _call_node, "move_retained": _move_retained})
-_Tensor.register_hook = register_tensor_hook
-_Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
-_Tensor.retain_grad = retain_grad
+for _method in (register_post_accumulate_grad_hook, retain_grad):
+    setattr(_Tensor, _method.__name__, _method)
+setattr(_Tensor, "register_hook", register_tensor_hook)  # noqa: B010
 
 
 class _ManyHandles:

@@ -198,6 +198,22 @@ def _watched_bool(t: Any) -> bool:
     return bool(w.value)
 
 
+def _watched_memory(t: Any) -> Any:
+    """The tensor whose memory may be read in the place of a watched one."""
+    w = t._watched
+    if isinstance(w, Batch) and w.level.active:
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage. Under vmap a tensor "
+            "stands for all elements of a batch."
+        )
+    return w.value
+
+
+def _watched_requires_grad(t: Any, on: bool) -> None:
+    """The variable is the value within."""
+    t._watched.value.requires_grad_(on)
+
+
 def _watched_detach(t: Any) -> Any:
     w = t._watched
     if isinstance(w, Batch):
@@ -249,6 +265,12 @@ def batched_at(t: Any, level: Level) -> Any:
     if tangent is None:
         tangent = w.tangent.expand(level.size, *w.tangent.shape)
     return dual(w.level, value, tangent)
+
+
+def rows(t: Any, level: Level) -> Any:
+    """`batched_at`, expanded where a tensor has no batch: all elements are the same."""
+    value = batched_at(t, level)
+    return t.expand(level.size, *t.shape) if value is None else value
 
 
 def with_batch(t: Any, level: Level) -> Any:
@@ -331,7 +353,8 @@ def _batches(t: Any) -> list[Level]:
 
 
 def _batched_throughout(t: Any, level: Level) -> Any:
-    """The tensor with the batch of a level in every part: a dual may have it in its tangent only."""
+    """The tensor with the batch of a level in every part:
+    a dual may have it in its tangent only."""
     w = t._watched
     if w is not None and w.level is level:
         return t
@@ -474,6 +497,8 @@ _core.register(
         "watched_call": _watched_call,
         "watched_in_place": _watched_in_place,
         "watched_item": _watched_item,
+        "watched_memory": _watched_memory,
+        "watched_requires_grad": _watched_requires_grad,
         "watched_bool": _watched_bool,
         "watched_detach": _watched_detach,
         "watched_backward": run_backward,

@@ -1,4 +1,5 @@
-"""torch.backends.mkldnn: its switches, kept and without effect; the kernels here are rushlight's own."""
+"""torch.backends.mkldnn: its switches, kept and without effect;
+the kernels here are rushlight's own."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import base as _base
-from . import (
+from .. import base as _base  # noqa: F401 - the functions that the rules below look up
+from . import (  # noqa: F401 - importing them enters their rules
     _batching,
     _batching_rules,
     _composites,
@@ -30,7 +30,6 @@ from .transforms import (
 
 __all__ = [
     "functional_call",
-    "stack_module_state",
     "grad",
     "grad_and_value",
     "hessian",
@@ -38,6 +37,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "stack_module_state",
     "unbatched_ops",
     "vjp",
     "vmap",

@@ -1,4 +1,5 @@
-"""vmap: what an op does when dimension 0 of some arguments is a batch that the program does not see.
+"""vmap: what an op does when dimension 0 of some arguments is a batch that the
+program does not see.
 
 A rule gets the op, its arguments as the program gave them (watched ones included) and the level.
 Rules come in families, by what the op does with dimensions:
@@ -21,7 +22,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from ..autograd import levels
 from ..autograd.levels import Batch, Level, batch
 from ..ops._op import OPS, namespace
 
@@ -120,7 +120,8 @@ def pointwise(op: Any, slots: Any, level: Level) -> Any:
 
 
 def pointwise_results(op: Any, slots: Any, level: Level) -> Any:
-    """An op of one tensor that is pointwise though it is not said to be; it may have several results."""
+    """An op of one tensor that is pointwise though it is not said to be;
+    it may have several results."""
     values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
     return wrap(_call(op, values), level)
 
@@ -232,7 +233,9 @@ def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
     return type(out)(tuple(o.reshape(shape) for o in out))
 
 
-for _name in "argmax argmin kthvalue mode _max_dim _min_dim _median_dim _nanmedian_dim aminmax".split():
+for (
+    _name
+) in "argmax argmin kthvalue mode _max_dim _min_dim _median_dim _nanmedian_dim aminmax".split():
     RULES[_name] = _one_dim()
 RULES["prod"] = RULES["_prod_dim"] = _one_dim("_prod_dim")
 
@@ -291,7 +294,8 @@ def _along(*, keeps_number: bool = True) -> Rule:
 _ALONG = """
     softmax log_softmax _softmax_as _log_softmax_as glu cumsum cumprod cummax cummin logcumsumexp
     _sort _stable_sort topk gather _scatter _scatter_zero _scatter_value scatter_add scatter_reduce
-    flip rot90 select_scatter slice_scatter diagonal_scatter transpose _slice _split split_with_sizes unfold
+    flip rot90 select_scatter slice_scatter diagonal_scatter transpose _slice _split
+    split_with_sizes unfold
     _transpose_in_place _squeeze_dims _squeeze_dim _squeeze_dim_in_place _squeeze_dims_in_place
 """
 _ALONG_SHAPED = "_gather_backward _slice_backward _select_backward _unfold_backward"
@@ -376,8 +380,8 @@ def _permute(op: Any, slots: Any, level: Level) -> Any:
     if len(dims) != x.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            f"length of the desired ordering of dimensions i.e. input.dim() = {x.ndim} is not equal "
-            f"to len(dims) = {len(dims)}"
+            f"length of the desired ordering of dimensions i.e. input.dim() = {x.ndim} is not "
+            f"equal to len(dims) = {len(dims)}"
         )
     return wrap(_call(op, [inner(x, level), (0, *(_shifted_dim(d, x.ndim) for d in dims))]), level)
 
@@ -555,8 +559,8 @@ def looped(op: Any, slots: Any, level: Level) -> Any:
     if name not in _warned:
         _warned.add(name)
         warnings.warn(
-            f"There is a performance drop because we have not yet implemented the batching rule for "
-            f"{name}: it runs once for each element of the batch.",
+            "There is a performance drop because we have not yet implemented the batching rule "
+            f"for {name}: it runs once for each element of the batch.",
             UserWarning,
             stacklevel=4,
         )
@@ -587,9 +591,9 @@ def looped(op: Any, slots: Any, level: Level) -> Any:
 def _stacked(name: str, rows: list[Any]) -> Any:
     if any(r.shape != rows[0].shape for r in rows):
         raise RuntimeError(
-            f"vmap: It looks like you're calling {name}, whose result's shape depends on the values: "
-            "the elements of the batch have results of different shapes, "
-            f"{[list(r.shape) for r in rows[:2]]} among them."
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted "
+            f"to vmap over aten::{name}. The elements of the batch have results of different "
+            f"shapes, {[list(r.shape) for r in rows[:2]]} among them."
         )
     return _T["stack"](rows)
 
@@ -616,11 +620,11 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
     value = inner(self, level)
     if value is None:
         raise RuntimeError(
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
-            "`other` in extra_args that has more elements than `self`. This happened due to `other` "
-            "being vmapped over but `self` not being vmapped over in a vmap. Please try to use "
-            "out-of-place operators instead of inplace arithmetic. If said operator is being called "
-            "inside the PyTorch framework, please file a bug report instead."
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "
+            "Tensor `other` in extra_args that has more elements than `self`. This happened due to "
+            "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
+            "use out-of-place operators instead of inplace arithmetic. If said operator is being "
+            "called inside the PyTorch framework, please file a bug report instead."
         )
     result = _call(op.base, slots)
     w = result._watched

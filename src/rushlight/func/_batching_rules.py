@@ -1,8 +1,8 @@
 """vmap: rules of single ops and small families; see `_batching.py` for the general ones.
 
-Products are brought to one batched matmul, convolutions to one with more groups, losses to their values before
-the reduction. What is written with `x.sum()` and the like runs on the watched tensors, so that it means
-one element of the batch.
+Products are brought to one batched matmul, convolutions to one with more groups, losses to their
+values before the reduction. What is written with `x.sum()` and the like runs on the watched
+tensors, so that it means one element of the batch.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _NDIMS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
 
 def _check_product(name: str, a: Any, b: Any) -> None:
     """The op's own words where the shapes do not fit."""
-    if name in _NDIMS and (a.ndim, b.ndim) != _NDIMS[name] or (
+    if (name in _NDIMS and (a.ndim, b.ndim) != _NDIMS[name]) or (
         name == "dot" and a.shape != b.shape
     ):
         OPS[name].function(_plain_like(a), _plain_like(b))
@@ -247,12 +247,12 @@ def folded_first(op: Any, slots: Any, level: Level) -> Any:
 def _batch_norm(op: Any, slots: Any, level: Level) -> Any:
     x, weight, bias, mean, var, training, momentum, eps = slots
     size = level.size
-    stats = [None if s is None else inner(s, level) for s in (mean, var)]
+    stats: list[Any] = [None if s is None else inner(s, level) for s in (mean, var)]
     if training and mean is not None and stats[0] is None:
         raise RuntimeError(
             "vmap: Batch norm got a batched tensor as input while the running_mean or running_var, "
-            "which will be updated in place, were not batched.\nIf you are using a module and do not "
-            "need eval mode, please set `track_running_stats` to be False."
+            "which will be updated in place, were not batched.\nIf you are using a module and do "
+            "not need eval mode, please set `track_running_stats` to be False."
         )
     if mean is not None:
         stats = [spread(s, level).reshape(-1) for s in (mean, var)]
@@ -261,7 +261,7 @@ def _batch_norm(op: Any, slots: Any, level: Level) -> Any:
     single = isinstance(found, _Tensor)
     if training and mean is not None:
         for s, new in zip((mean, var), stats, strict=True):
-            value = inner(s, level)
+            value: Any = inner(s, level)
             if new.data_ptr() != value.data_ptr():
                 value.copy_(new.reshape(value.shape))
     out = batch(level, _unfold(found if single else found[0], 1, size))
@@ -340,7 +340,7 @@ def _index_along(index: Any, x: Any, dim: int) -> Any:
     index = index.reshape(-1)
     n = index.shape[0]
     row = index.reshape((1,) * dim + (n,) + (1,) * (x.ndim - dim - 1))
-    return row.expand(x.shape[:dim] + (n,) + x.shape[dim + 1 :])
+    return row.expand((*x.shape[:dim], n, *x.shape[dim + 1 :]))
 
 
 @rule("index_add", "index_copy", "_fill_tensor", "_fill_number")
@@ -352,7 +352,9 @@ def _index_write(op: Any, slots: Any, level: Level) -> Any:
         values[0], values[1] = spread(x, level), normal(dim, x.ndim) + 1
         if name == "_fill_tensor":
             if inner(slots[3], level) is not None:
-                return x.index_copy(dim, index, slots[3].expand(*_replace(x.shape, dim, len(index))))
+                return x.index_copy(
+                    dim, index, slots[3].expand(*_replace(x.shape, dim, len(index)))
+                )
         elif isinstance(slots[3], _Tensor):
             values[3] = spread(slots[3], level)
         return batch(level, _call(op, values))
@@ -491,7 +493,9 @@ def _written_over(op: Any, slots: Any, level: Level) -> Any:
     v = inner(value, level)
     if v is None:
         return batch(level, _call(op, [spread(x, level), *slots[1:]]))
-    return batch(level, _padded(v, value.ndim, x.ndim).to(x.dtype).expand(level.size, *x.shape).clone())
+    return batch(
+        level, _padded(v, value.ndim, x.ndim).to(x.dtype).expand(level.size, *x.shape).clone()
+    )
 
 
 @rule("_diagonal_copy")
@@ -535,3 +539,11 @@ def _nll_transpose(op: Any, slots: Any, level: Level) -> Any:
         return looped(op, slots, level)
     one = _T["ones"]((), dtype=g.dtype)
     return _call(op, [one, target, weight, ignored, reduction, shape]) * g
+
+
+@rule("masked_fill")
+def _masked_fill(op: Any, slots: Any, level: Level) -> Any:
+    x, mask, value = slots
+    if isinstance(value, _Tensor) and inner(value, level) is not None and not value.ndim:
+        return _T["where"](mask, value.to(x.dtype), x)
+    return pointwise(op, slots, level)

@@ -1,7 +1,7 @@
 """vmap: composites that are more than ops on their tensors.
 
-A few read values of their arguments: they run once for each element. Those that make new tensors like
-another one make one for each element, so that it can be written to.
+A few read values of their arguments: they run once for each element. Those that make new tensors
+like another one make one for each element, so that it can be written to.
 """
 
 from __future__ import annotations
@@ -83,6 +83,23 @@ def _new(function: Any) -> Any:
     return make
 
 
+def _refusing(text: str) -> Any:
+    """For functions whose result is a Python value of its own: there is none for a batch."""
+
+    def changed(function: Any) -> Any:
+        @functools.wraps(function)
+        def refuse(*args: Any, **kwargs: Any) -> Any:
+            if levels.running("batch") and any(
+                isinstance(a, _Tensor) and _level((a,)) is not None for a in tree_flatten(args)[0]
+            ):
+                raise RuntimeError(text)
+            return function(*args, **kwargs)
+
+        return refuse
+
+    return changed
+
+
 def _replace(name: str, changed: Any = _by_element) -> None:
     entry = OPS.get(name)
     if entry is None or entry.kind != "composite":
@@ -103,3 +120,22 @@ for _name in "zeros_like ones_like empty_like full_like".split():
     _replace(_name, _like)
 for _name in "new_zeros new_ones new_empty new_full".split():
     setattr(_Tensor, _name, _new(getattr(_Tensor, _name)))
+_replace(
+    "allclose",
+    _refusing(
+        "vmap over torch.allclose isn't supported yet. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    ),
+)
+_replace(
+    "equal",
+    _refusing("Batching rule not implemented for aten::equal. We could not generate a fallback."),
+)
+_replace("is_nonzero", _refusing(levels._FLOW))
+_replace("tensor", _refusing(levels._ITEM))
+for _name, _text in {
+    "tolist": "Cannot access data pointer of Tensor that doesn't have storage",
+    "__format__": levels._ITEM,
+    "__deepcopy__": "Cannot access storage of BatchedTensorImpl",
+}.items():
+    setattr(_Tensor, _name, _refusing(_text)(getattr(_Tensor, _name)))

@@ -1,4 +1,5 @@
-"""Custom Functions whose inputs are watched: their `jvp` and `vmap`, or what follows from forward and backward."""
+"""Custom Functions whose inputs are watched: their `jvp` and `vmap`,
+or what follows from forward and backward."""
 
 from __future__ import annotations
 
@@ -65,9 +66,7 @@ class _Mapped(Function):
 
     @staticmethod
     def forward(ctx: Any, cls: Any, level: Level, batched: Any, *args: Any) -> Any:
-        inside = [
-            levels.batch(level, a) if b else a for a, b in zip(args, batched, strict=True)
-        ]
+        inside = [levels.batch(level, a) if b else a for a, b in zip(args, batched, strict=True)]
         context = _Context(ctx.needs_input_grad[3:])
         output = _run_forward(cls, context, inside)
         ctx.call = (cls, level, batched, context, tuple(getattr(a, "shape", None) for a in inside))
@@ -84,7 +83,7 @@ class _Mapped(Function):
             given = [None if g is None else levels.batch(level, g) for g in grads]
             found = _backward_of(cls)(context, *given)
             found = found if isinstance(found, tuple) else (found,)
-            results = []
+            results: list[Any] = []
             for g, b, shape in zip(found, batched, shapes, strict=False):
                 if g is None or shape is None:
                     results.append(None)

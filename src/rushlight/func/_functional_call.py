@@ -1,4 +1,5 @@
-"""Modules as functions: calls with other parameters, and the parameters of several modules stacked."""
+"""Modules as functions: calls with other parameters,
+and the parameters of several modules stacked."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ def functional_call(
 ) -> Any:
     """Call a module with other tensors in the place of the parameters and buffers of these names.
 
-    parameter_and_buffer_dicts: a dictionary, or several that have no name in common. tie_weights: a tensor that
-    the module has under several names is replaced under all of them. strict: every name must be
-    given, and no other.
+    parameter_and_buffer_dicts: a dictionary, or several that have no name in common. tie_weights: a
+    tensor that the module has under several names is replaced under all of them. strict: every name
+    must be given, and no other.
     """
     if isinstance(parameter_and_buffer_dicts, dict):
         given = parameter_and_buffer_dicts
@@ -41,7 +42,8 @@ def functional_call(
         repeated = [n for n in dict.fromkeys(names) if names.count(n) > 1]
         if repeated:
             raise ValueError(
-                f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                f"{repeated} appeared in multiple dictionaries; behavior of functional "
+                "call is ambiguous"
             )
         given = {n: v for d in parameter_and_buffer_dicts for n, v in d.items()}
     else:
@@ -80,7 +82,10 @@ def _replaced(module: Any, given: dict[str, Any], tie: bool, strict: bool) -> It
             if missing:
                 parts.append(f"Missing key(s): {', '.join(missing)}.")
             raise RuntimeError(
-                "Error(s) in reparametrizing for " + type(module).__name__ + ":\n\t" + "\n\t".join(parts)
+                "Error(s) in reparametrizing for "
+                + type(module).__name__
+                + ":\n\t"
+                + "\n\t".join(parts)
             )
     new = {n: v for n, v in given.items() if n in places}
     if tie:
@@ -88,7 +93,8 @@ def _replaced(module: Any, given: dict[str, Any], tie: bool, strict: bool) -> It
     for name in unexpected:
         owner, _, key = name.rpartition(".")
         raise AttributeError(
-            f"{type(module).__name__} has no attribute `{key}`" + (f" in `{owner}`" if owner else "")
+            f"{type(module).__name__} has no attribute `{key}`"
+            + (f" in `{owner}`" if owner else "")
         )
     before = {n: places[n][0][places[n][1]] for n in new}
     try:
@@ -155,9 +161,7 @@ def _stacked(tensors: list[Any], name: str) -> Any:
     stack = namespace("torch")["stack"]
     wanted = tensors[0].requires_grad
     if any(t.requires_grad != wanted for t in tensors):
-        raise RuntimeError(
-            f"Expected {name} from each model to have the same .requires_grad"
-        )
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     if not wanted:
         return stack(tensors)
     return stack([t.detach() for t in tensors]).requires_grad_()

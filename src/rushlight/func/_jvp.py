@@ -459,7 +459,8 @@ def _logcumsumexp(op: Any, values: list[Any], tangents: dict[int, Any], out: Any
 def _strided_view(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     value, t = values[0], tangents[0]
     if t._array.strides != value._array.strides:
-        # Strides are those of the value's storage: a tangent laid out otherwise is copied into them.
+        # Strides are those of the value's storage: a tangent laid out otherwise is copied into
+        # them.
         laid_out = _T["empty_strided"](tuple(value.shape), value.stride(), dtype=t.dtype)
         t = laid_out.zero_().copy_(t)
     offset = values[3]

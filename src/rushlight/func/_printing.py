@@ -1,4 +1,5 @@
-"""How watched tensors print: as PyTorch's BatchedTensor, GradTrackingTensor, and with their tangent."""
+"""How watched tensors print: as PyTorch's BatchedTensor, GradTrackingTensor,
+and with their tangent."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _core
 from ..autograd import levels
-from ..autograd.levels import Level, batch
+from ..autograd.levels import Dual, Level, batch
 from ..ops import _op
 from ..ops._op import namespace
 
@@ -19,13 +19,18 @@ _ERROR = (
     "'different' randomness flags on vmap or perform the randomness operation out of vmap"
 )
 _UNBATCHED = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like "
-    "same randomness. If this is necessary for your usage, please file an issue with functorch."
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
+    "like same randomness. If this is necessary for your usage, please file an "
+    "issue with functorch."
 )
 
 
 def _mapped_draw(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function that draws random numbers, as the running vmaps want it."""
+    if function.__name__ == "_fill" and isinstance(w := args[0]._watched, Dual):
+        _mapped_draw(function, (w.value, *args[1:]), kwargs)
+        w.tangent.zero_()
+        return args[0]
     running = levels.running("batch")
     if not running:
         return function(*args, **kwargs)

@@ -1,7 +1,7 @@
 """vmap: `x[key]` and `x[key] = value` where an index tensor has a batch of its own.
 
-Such an index means one thing for each element: the batch of x is indexed along with it, by an arange.
-Everything else goes through `ops/indexing.py`, whose steps are ops.
+Such an index means one thing for each element: the batch of x is indexed along with it, by an
+arange. Everything else goes through `ops/indexing.py`, whose steps are ops.
 """
 
 from __future__ import annotations
@@ -58,16 +58,18 @@ def _lined_up(x: Any, key: Any, level: Level) -> tuple[Any, tuple[Any, ...], int
     if Ellipsis in [i for i in items if not isinstance(i, _Tensor)]:
         at = next(k for k, i in enumerate(items) if i is Ellipsis)
         items[at : at + 1] = [slice(None)] * (x.ndim - given)
-    simple = tuple(
-        slice(None) if isinstance(i, (_Tensor, list)) else i for i in items
-    )
+    simple = tuple(slice(None) if isinstance(i, (_Tensor, list)) else i for i in items)
     view = indexing.get_item(x, simple)
     dims, tensors, dim = [], [], 0
     for i in items:
         if isinstance(i, (_Tensor, list)):
             t = i if isinstance(i, _Tensor) else _T["tensor"](i)
             if t.dtype.name == "bool":
-                raise RuntimeError(levels._FLOW)
+                raise RuntimeError(
+                    "vmap: We do not support batching operators that can support dynamic shape. "
+                    "Attempting to batch over indexing with a boolean mask. "
+                    "Use torch.where instead."
+                )
             dims.append(dim)
             tensors.append(t)
         if not isinstance(i, int) or isinstance(i, bool):
@@ -101,8 +103,8 @@ def _set(x: Any, key: Any, value: Any) -> None:
         raise RuntimeError(
             "vmap: index_put_(self, *extra_args) is not possible because there exists a Tensor "
             "`indices` in extra_args that has more elements than `self`. This happened due to "
-            "`indices` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
-            "use out-of-place operators instead of index_put_. If said operator is being called "
+            "`indices` being vmapped over but `self` not being vmapped over in a vmap. Please try "
+            "to use out-of-place operators instead of index_put_. If said operator is being called "
             "inside the PyTorch framework, please file a bug report instead."
         )
     if isinstance(value, _Tensor):

@@ -61,9 +61,7 @@ class _Variables:
         self.leaves: list[Any] = []
         for x in leaves:
             if not _is_tensor(x):
-                raise ValueError(
-                    f"Thing passed to transform API must be Tensor, got {type(x)}"
-                )
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
             if x.dtype.category < 2:
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
             self.leaves.append(levels.variable(x))
@@ -223,7 +221,8 @@ def _tensors_of(output: Any, what: str) -> tuple[list[Any], TreeSpec]:
     for x in leaves:
         if not _is_tensor(x):
             raise RuntimeError(
-                f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(x)}"
+                f"{what}: expected f(*primals) to return only tensors, got "
+                f"unsupported type {type(x)}"
             )
     return leaves, spec
 
@@ -251,6 +250,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             )
         further = mode and variables.reach_further(outs)
         result = _cut(output, variables, mode)
+
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
@@ -440,8 +440,8 @@ def _flat_in_dims(
     if dims is None:
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
-            f"structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has "
-            f"structure {spec}."
+            f"structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs "
+            f"has structure {spec}."
         )
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim="
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):

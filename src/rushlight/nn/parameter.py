@@ -31,7 +31,7 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = rl.empty(0)
-        kind = type(data)
+        kind: Any = type(data)
         if kind is rl.Tensor or kind is Parameter:
             return rl.Tensor._make_subclass(cls, data, requires_grad)  # type: ignore[no-any-return]
         wrapped: Any = data.detach().requires_grad_(requires_grad)

@@ -1,9 +1,9 @@
 """What a program is told when a call fails because of its arguments: torch's words.
 
-`explain` runs after a call has raised, so a call that works pays nothing for it. It goes through the
-arguments as the program gave them, by the function's signature (or, where torch has several for one
-name, by the list in `_overloads.py`), and words the first that does not fit. Where all of them fit,
-the error that was raised stands.
+`explain` runs after a call has raised, so a call that works pays nothing for it. It goes through
+the arguments as the program gave them, by the function's signature (or, where torch has several for
+one name, by the list in `_overloads.py`), and words the first that does not fit. Where all of them
+fit, the error that was raised stands.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ _SEVERAL_DIMS = frozenset(
     "count_nonzero flip roll squeeze vector_norm matrix_norm".split()
 )
 # torch takes a number for `other` of these, though their signature says Tensor.
-_NUMBERS_TOO = frozenset("add sub subtract mul multiply div divide true_divide floor_divide".split())
+_NUMBERS_TOO = frozenset(
+    "add sub subtract mul multiply div divide true_divide floor_divide".split()
+)
 # Several ints, never one alone (a method takes them one by one).
 _ALL_INTS = frozenset("size sizes shape dims repeats".split())
 # Functions whose Python signature is not the one that programs know.
@@ -166,7 +168,11 @@ def _of_function(function: Any) -> _Signature:
 def _type_name(value: Any) -> str:
     cls = type(value)
     built_in = not cls.__flags__ & 1 << 9  # such types say where they come from: numpy.ndarray
-    return f"{cls.__module__}.{cls.__name__}" if built_in and cls.__module__ != "builtins" else cls.__name__
+    return (
+        f"{cls.__module__}.{cls.__name__}"
+        if built_in and cls.__module__ != "builtins"
+        else cls.__name__
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -188,7 +194,9 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
     if value is None:
         return p.optional or kind == ""
     if kind in ("T", "O"):
-        return isinstance(value, _core.Tensor) or ((kind == "O" or number_too) and _is_number(value))
+        return isinstance(value, _core.Tensor) or (
+            (kind == "O" or number_too) and _is_number(value)
+        )
     if kind == "L":
         return isinstance(value, (tuple, list))
     if kind in ("N", "f"):
@@ -215,16 +223,15 @@ def _misfit(
     params = signature.params
     most = signature.positional
     variable = next((i for i, p in enumerate(params) if p.variable), None)
-    if most == 1 and params[0].type == "I" and args and not isinstance(args[0], (tuple, list)):
-        if all(_is_int(a) for a in args):
-            args = (args,)  # x.view(2, 3)
-    if variable is None and len(args) > most:
-        if not (most == 1 and params[0].type == "I"):
-            plural = "" if most == 1 else "s"
-            return f"{name}() takes {most} positional argument{plural} but {len(args)} were given"
+    sizes = most == 1 and params[0].type == "I"
+    if sizes and args and not isinstance(args[0], (tuple, list)) and all(map(_is_int, args)):
+        args = (args,)  # x.view(2, 3)
+    if variable is None and len(args) > most and not sizes:
+        plural = "" if most == 1 else "s"
+        return f"{name}() takes {most} positional argument{plural} but {len(args)} were given"
     given = {_ALIASES.get(k, k): v for k, v in kwargs.items()}
     names = {p.name for p in params}
-    missing = []
+    missing: list[str] = []
     for i, p in enumerate(params):
         where = f" (position {i + 1})"
         if p.variable:
@@ -276,7 +283,10 @@ def _got(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 def _combination(
     name: str, signatures: list[_Signature], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> str:
-    text = f"{name}() received an invalid combination of arguments - got {_got(args, kwargs)}, but expected "
+    text = (
+        f"{name}() received an invalid combination of arguments - got "
+        f"{_got(args, kwargs)}, but expected "
+    )
     if len(signatures) == 1:
         return text + str(signatures[0])
     return text + "one of:" + "".join(f"\n * {s}" for s in signatures)
@@ -298,7 +308,7 @@ def explain(
         if not isinstance(args[0], _core.Tensor):
             return None  # Tensor.add(3, 4): what it says as a function will do
         args = args[1:]
-    if "failed to unpack" in error:
+    if "failed to unpack" in error or "modified inplace" in error:
         return None
     text = _explained(name, where, function, method, args, kwargs)
     if text is None:
@@ -344,11 +354,14 @@ def _explained(
     return _combination(name, signatures, args, kwargs)
 
 
-_SAYS_WHO = re.compile(r"_?(\w+?)(?:_numbers?|_tensor|_portable)?\(\): argument '(\w+)'( \(position (\d+)\))?")
+_SAYS_WHO = re.compile(
+    r"_?(\w+?)(?:_numbers?|_tensor|_portable)?\(\): argument '(\w+)'( \(position (\d+)\))?"
+)
 
 
 def _renamed(name: str, method: bool, error: str) -> str | None:
-    """The error with the public name and the position as the program counts, where a private variant raised it."""
+    """The error with the public name and the position as the program counts,
+    where a private variant raised it."""
     match = _SAYS_WHO.match(error)
     if match is None or not (error.startswith("_") or match[1] == name.rstrip("_")):
         return None

@@ -35,10 +35,17 @@ _ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
 _MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
 _NO_DEFAULT = object()
 
-# What a plain parameter takes, numbered as Param::Check in native/core/core.h: marked in the signature, or known by
-# the parameter's name.
+# What a plain parameter takes, numbered as Param::Check in native/core/core.h: marked in the
+# signature, or known by the parameter's name.
 INT, INTS, BOOL, TYPE, SCALAR, TEXT = range(1, 7)
-_CHECK_MARKS = {"int": INT, "ints": INTS, "bool": BOOL, "dtype": TYPE, "number": SCALAR, "str": TEXT}
+_CHECK_MARKS = {
+    "int": INT,
+    "ints": INTS,
+    "bool": BOOL,
+    "dtype": TYPE,
+    "number": SCALAR,
+    "str": TEXT,
+}
 CHECKS = {
     **dict.fromkeys("dim0 dim1 start_dim end_dim k diagonal num_samples chunks".split(), INT),
     **dict.fromkeys("dim dims".split(), INTS),
@@ -103,7 +110,8 @@ def namespace(name: str) -> dict[str, Any]:
     return _NAMESPACES[name]
 
 
-# What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by the room `func`.
+# What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by
+# the room `func`.
 mapped_draw: Any = None
 
 
@@ -381,7 +389,9 @@ def enter(
     OPS[name] = entry
     if not name.startswith("_"):
         plain = entry.kind == "composite" and entry.namespace != "nn"
-        _NAMESPACES[entry.namespace][name] = _core.make_public(function, False) if plain else function
+        _NAMESPACES[entry.namespace][name] = (
+            _core.make_public(function, False) if plain else function
+        )
     if method:
         setattr(_core.Tensor, name, _core.make_public(function, True))
         entry.forms.add("method")

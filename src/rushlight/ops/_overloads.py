@@ -1,10 +1,11 @@
 """The functions that have several signatures in torch, for the wording of errors (`_arguments.py`).
 
-One line a name: signatures apart by `|`, a parameter as `type name`, with `=` when it may be left out.
-Types: T tensor, L tensors, N number, i int, I ints, f float, b bool, s str, d dtype, g generator,
-l layout, v device, m memory format. `...` are the keywords of every function that makes a tensor.
-In-place forms are not listed: they follow from the name without `_`. Where one signature stands alone, torch has others that it does
-not show, and words a wrong number of arguments as if there were several.
+One line a name: signatures apart by `|`, a parameter as `type name`, with `=` when it may be left
+out. Types: T tensor, L tensors, N number, i int, I ints, f float, b bool, s str, d dtype, g
+generator, l layout, v device, m memory format. `...` are the keywords of every function that makes
+a tensor. In-place forms are not listed: they follow from the name without `_`. Where one signature
+stands alone, torch has others that it does not show, and words a wrong number of arguments as if
+there were several.
 """
 
 OVERLOADS = """

@@ -71,7 +71,7 @@ class Symbol:
 
     def __getattr__(self, name: str) -> Any:
         # Methods of tensors: x.exp(), x.sign(), ...
-        method = getattr(_core.Tensor, name, None)
+        method: Any = getattr(_core.Tensor, name, None)
         if type(method) not in (_core.Op, _core.Public):
             raise Untraceable(f"attribute '{name}' of a value")
         return lambda *args: method(self, *args)

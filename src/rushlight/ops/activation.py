@@ -134,13 +134,15 @@ def relu6(input: Any, inplace: bool = False) -> Any:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+def _threshold(a: Any, threshold: Any, value: Any, inplace: bool) -> Any:
+    return np.where(a <= threshold, value, a).astype(a.dtype)
+
+
 threshold: Any = _activation(
     "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
-    portable=lambda a, threshold, value, inplace: np.where(a <= threshold, value, a).astype(
-        a.dtype
-    ),
+    portable=_threshold,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
     samples=lambda make: [(make(2, 3), 0.3, -1.5), (make(), 0.0, 2.0)],

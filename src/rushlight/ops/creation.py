@@ -186,7 +186,9 @@ def _ragged(data: Any) -> str:
         for size, x in zip(sizes, level, strict=True):
             if size != sizes[0]:
                 if sizes[0] < 0:
-                    raise TypeError(f"'{type(x).__name__}' object cannot be interpreted as an integer")
+                    raise TypeError(
+                        f"'{type(x).__name__}' object cannot be interpreted as an integer"
+                    )
                 if size < 0:
                     raise TypeError("not a sequence")
                 return f"expected sequence of length {sizes[0]} at dim {depth + 1} (got {size})"
@@ -601,7 +603,7 @@ def _new_tensor(
     return _wrap(array_of(data, dtype or self.dtype), requires_grad)
 
 
-Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor
+Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[method-assign]
 
 
 from ._op import namespace as _namespace  # noqa: E402

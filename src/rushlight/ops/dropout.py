@@ -12,22 +12,18 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..generator import default_generator
 from ._arrays import refuse
 from ._kinds import composite
 from ._op import draws, namespace
 
 _kernels = _core.kernels
 _wrap = _core.wrap
-_state: Any = None
+_state = default_generator._state
 
 
 def _keep(a: Any, p: float) -> Any:
     """An array laid out as a: 1 with probability 1 - p, else 0."""
-    global _state
-    if _state is None:
-        from ..random import default_generator
-
-        _state = default_generator._state
     mask = np.empty_like(a)
     # Drawn in the order of memory, whatever the strides.
     flat = mask if mask.flags.c_contiguous else mask.ravel(order="K")

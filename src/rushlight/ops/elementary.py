@@ -228,6 +228,7 @@ _abs_in_place = _core.Tensor.abs_
 def abs_(self: Any) -> Any:
     """In-place version of `abs`."""
     if isinstance(self, _core.Tensor) and self.dtype.is_complex:
+        _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return _abs_in_place(self)
 

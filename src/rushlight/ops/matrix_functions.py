@@ -169,7 +169,7 @@ def _check_square(name: str, A: Any) -> None:
 
 
 _torch["matrix_power"] = matrix_power
-_core.Tensor.matrix_power = matrix_power
+_core.Tensor.matrix_power = matrix_power  # type: ignore[method-assign, assignment]
 
 _PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
@@ -225,7 +225,7 @@ matrix_exp = general(
     doc="The exponential of square matrices.",
 )
 _torch["matrix_exp"] = matrix_exp
-_core.Tensor.matrix_exp = matrix_exp
+_core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]
 
 # ---- the rest
 

@@ -272,7 +272,8 @@ masked_fill = pointwise(
     refuses=_MASK,
     zero_dim=(
         "value",
-        "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+        "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
+        "with %d dimension(s).",
     ),
     node="MaskedFillBackward1",
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
@@ -359,10 +360,10 @@ def _filled(input: Any, value: Any) -> Any:
 
 def _write_number(a: Any, value: Any) -> Any:
     # The everyday case; what may not fit the type is looked at by `_filled`.
-    if a.dtype.kind == "f" and a.dtype.itemsize > 2 and type(value) in (float, int):
-        if -1e38 < value < 1e38:
-            a.fill(value)
-            return None
+    wide = a.dtype.kind == "f" and a.dtype.itemsize > 2
+    if wide and type(value) in (float, int) and -1e38 < value < 1e38:
+        a.fill(value)
+        return None
     return NotImplemented
 
 

@@ -141,7 +141,7 @@ inv = general(
     doc="The inverse of square matrices.",
 )
 _torch["inverse"] = inv
-_core.Tensor.inverse = inv
+_core.Tensor.inverse = inv  # type: ignore[method-assign]
 
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
@@ -362,7 +362,7 @@ det = general(
     doc="The determinants of square matrices.",
 )
 _torch["det"] = det
-_core.Tensor.det = det
+_core.Tensor.det = det  # type: ignore[method-assign]
 
 
 @_quiet
@@ -399,7 +399,7 @@ def _slogdet_op(name: str) -> Any:
 
 
 _linalg["slogdet"] = _slogdet_op("linalg_slogdet")
-_torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")
+_torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")  # type: ignore[method-assign]
 
 
 @composite
@@ -491,7 +491,8 @@ def _torch_cholesky(input: Any, upper: bool = False) -> Any:
     return _old_cholesky(input, upper)
 
 
-_torch["cholesky"] = _core.Tensor.cholesky = _torch_cholesky
+_torch["cholesky"] = _torch_cholesky
+_core.Tensor.cholesky = _torch_cholesky  # type: ignore[method-assign, assignment]
 
 
 def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:

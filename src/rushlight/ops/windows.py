@@ -21,11 +21,11 @@ def _cosines(
         if keyword not in ("layout", "pin_memory"):
             raise TypeError(f"{name}() got an unexpected keyword argument '{keyword}'")
     if dtype is not None and not dtype.is_floating_point:
-        raise RuntimeError(
-            f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype"
-        )
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype")
     if window_length < 0:
-        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+        raise RuntimeError(
+            f"{name} requires non-negative window_length, got window_length={window_length}"
+        )
     numpy_dtype = numpy_of(dtype, name)
     if window_length == 1:
         array = np.ones(1, numpy_dtype)
@@ -56,7 +56,8 @@ def hamming_window(
 
 @composite(method=False, samples=lambda make: [(make(4),), (make(3), 2, True)])
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The matrix of powers of x: its columns x ** (N - 1) down to x ** 0, or the other way round."""
+    """The matrix of powers of x: its columns x ** (N - 1) down to x ** 0,
+    or the other way round."""
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     powers = namespace("linalg")["vander"](x, N=x.shape[0] if N is None else N)

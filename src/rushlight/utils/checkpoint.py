@@ -1,10 +1,11 @@
 """Checkpointing: trade time for memory by computing a region again during backward.
 
-`checkpoint(fn, *args, use_reentrant=False)` runs `fn` under saved-tensor hooks that keep a `_Holder` instead
-of each tensor. The first holder that backward unpacks runs `fn` again (its `_Frame` says how) under hooks that
-fill the holders, and stops as soon as all are filled. The region's own inputs are kept by a node that saves
-them, so that an outer checkpoint computes those again too: nested regions work to any depth.
-`use_reentrant=True` is the older way: one custom Function that runs a backward of its own.
+`checkpoint(fn, *args, use_reentrant=False)` runs `fn` under saved-tensor hooks that keep a
+`_Holder` instead of each tensor. The first holder that backward unpacks runs `fn` again (its
+`_Frame` says how) under hooks that fill the holders, and stops as soon as all are filled. The
+region's own inputs are kept by a node that saves them, so that an outer checkpoint computes those
+again too: nested regions work to any depth. `use_reentrant=True` is the older way: one custom
+Function that runs a backward of its own.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ Tip: To see a more detailed error message, either pass `debug=True` to
 `torch.utils.checkpoint.checkpoint(...)` or wrap the code block
 with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to
 enable checkpoint-debug mode globally.
-The region must do the same each time it runs: no counters, no `if` on changing state, and random numbers only
-from this library's generator (preserve_rng_state=True).
+The region must do the same each time it runs: no counters, no `if` on changing state, and random
+numbers only from this library's generator (preserve_rng_state=True).
 """
 
 
@@ -102,7 +103,8 @@ def _preserved(state: Any) -> contextlib.AbstractContextManager[None]:
 
 
 class _Holder:
-    """Stands for a saved tensor; `values` has the tensor for each backward that computed it again."""
+    """Stands for a saved tensor; `values` has the tensor for each backward that
+    computed it again."""
 
     __slots__ = ("__weakref__", "values")
 
@@ -157,7 +159,9 @@ class GraphExecGroup:
 class _Frame:
     """One checkpointed call: its holders in order, and how to run it again."""
 
-    def __init__(self, again: Callable[..., Any], early_stop: bool, check: str, debug: bool) -> None:
+    def __init__(
+        self, again: Callable[..., Any], early_stop: bool, check: str, debug: bool
+    ) -> None:
         self.again, self.early_stop, self.debug = again, early_stop, debug
         self.describe = _CHECKS[check]
         self.inputs: Any = None  # the output of _SaveInputs
@@ -202,15 +206,15 @@ class _Frame:
         if value is None:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
-                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so "
-                "only once. Otherwise please open an issue with details on your use case."
+                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
+                "so only once. Otherwise please open an issue with details on your use case."
             )
         if isinstance(key, str):
             del self.done[key], self.recomputed[key]
             for reference in self.holders:
-                other = reference()
-                if other is not None:
-                    other.values.pop(key, None)
+                held = reference()
+                if held is not None:
+                    held.values.pop(key, None)
         elif group is None:
             # A built-in node may ask for a value once for each of its gradients: it is let go
             # when the next node asks. A custom Function has one chance, as in PyTorch.
@@ -239,8 +243,8 @@ class _Frame:
         index = self.done[key]
         if index >= len(self.holders):
             self.fail(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
-                "the original forward pass."
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than "
+                "during the original forward pass."
             )
         self.done[key] = index + 1
         x = x.detach() if x.requires_grad else x
@@ -257,8 +261,8 @@ class _Frame:
     def compare(self, key: Any) -> None:
         if self.done[key] != len(self.holders):
             self.fail(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original "
-                "forward and recomputation.\n"
+                "torch.utils.checkpoint: A different number of tensors was saved during the "
+                "original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.holders)}\n"
                 f"Number of tensors saved during recomputation: {self.done[key]}."
             )
@@ -268,8 +272,8 @@ class _Frame:
                 wrong += f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n"
         if wrong:
             self.fail(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different "
-                f"metadata than during the forward pass.\n{wrong}."
+                "torch.utils.checkpoint: Recomputed values for the following tensors have "
+                f"different metadata than during the forward pass.\n{wrong}."
             )
 
     def fail(self, text: str) -> None:
@@ -345,7 +349,9 @@ def check_backward_validity(inputs: Any) -> None:
     """Warn when no input wants a gradient."""
     if not any(t.requires_grad for t in inputs if isinstance(t, _Tensor)):
         warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+            "None of the inputs have requires_grad=True. Gradients will be None",
+            UserWarning,
+            stacklevel=2,
         )
 
 
@@ -353,7 +359,8 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
     """Copies of tensors without history that want a gradient where the originals do."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(
-            "Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__
+            "Only tuple of tensors is supported. Got Unsupported input type: ",
+            type(inputs).__name__,
         )
     made = []
     for value in inputs:
@@ -367,7 +374,8 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
 
 
 class CheckpointFunction(autograd.Function):
-    """The node of a reentrant checkpoint: its backward runs the region again, and a backward of it."""
+    """The node of a reentrant checkpoint: its backward runs the region again,
+    and a backward of it."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
@@ -383,9 +391,10 @@ class CheckpointFunction(autograd.Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if _core.restricted():
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing "
-                "an `inputs` parameter to .backward(). To resolve this error, you can either set "
-                "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                "passing an `inputs` parameter to .backward(). To resolve this error, you can "
+                "either set use_reentrant=False, or call .backward() without passing "
+                "the `inputs` argument."
             )
         given = list(ctx.constants)
         for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
@@ -426,12 +435,14 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Run `function(*args, **kwargs)` without keeping what it saves for backward: it is run again then.
+    """Run `function(*args, **kwargs)` without keeping what it saves for backward:
+    it is run again then.
 
-    use_reentrant=False is recommended: it takes keyword arguments, works with `autograd.grad`, nested and
-    for higher derivatives. preserve_rng_state (default True): the second run draws the same random numbers.
-    context_fn gives two context managers, for the first and the second run. determinism_check: compare
-    shapes and types of what is computed again ("default") or not ("none").
+    use_reentrant=False is recommended: it takes keyword arguments, works with `autograd.grad`,
+    nested and for higher derivatives. preserve_rng_state (default True): the second run draws the
+    same random numbers. context_fn gives two context managers, for the first and the second run.
+    determinism_check: compare shapes and types of what is computed again ("default") or not
+    ("none").
 
     >>> import rushlight as torch
     >>> from rushlight.utils.checkpoint import checkpoint
@@ -442,10 +453,10 @@ def checkpoint(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting "
-            "in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception. "
-            "use_reentrant=False is recommended, but if you need to preserve the current default "
-            "behavior, you can pass use_reentrant=True.",
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
+            "exception. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True.",
             UserWarning,
             stacklevel=2,
         )
@@ -458,7 +469,9 @@ def checkpoint(
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     if context_fn is not noop_context_fn or debug:
-        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        raise ValueError(
+            "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+        )
     return CheckpointFunction.apply(function, preserve, *args)
 
 
@@ -471,10 +484,10 @@ def checkpoint_sequential(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
-            "explicitly. In version 2.9 we will raise an exception if use_reentrant is not passed. "
-            "use_reentrant=False is recommended, but if you need to preserve the current default "
-            "behavior, you can pass use_reentrant=True.",
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
+            "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
+            "passed. use_reentrant=False is recommended, but if you need to preserve the current "
+            "default behavior, you can pass use_reentrant=True.",
             UserWarning,
             stacklevel=2,
         )

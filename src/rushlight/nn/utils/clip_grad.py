@@ -48,7 +48,8 @@ def get_total_norm(
             "this error and scale the gradients by the non-finite norm anyway, "
             "set `error_if_nonfinite=False`"
         )
-    return total
+    norm: Tensor = total
+    return norm
 
 
 def clip_grads_with_norm_(

@@ -1,0 +1,99 @@
+"""Generators of random numbers: the Mersenne Twister whose streams are PyTorch's."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _core, dtypes
+from .device import cpu
+from .errors import not_implemented_for
+
+__all__ = ["Generator", "default_generator", "draw", "state_of"]
+
+_kernels = _core.kernels
+_wrap = _core.wrap
+
+
+class Generator:
+    """A Mersenne Twister whose numbers are PyTorch's for the same seed.
+
+    >>> import rushlight as torch
+    >>> torch.rand(1, generator=torch.Generator().manual_seed(0))
+    tensor([0.4963])
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = cpu
+        self._state = _kernels.random_new()
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the sequence of `seed`; returns the generator."""
+        number = int(seed)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(
+                f"Overflow when unpacking long long: the seed {number} needs more than 64 bits"
+            )
+        _kernels.random_seed(self._state, number)
+        return self
+
+    def seed(self) -> int:
+        """Start a sequence that the system's entropy chooses; returns its seed."""
+        value = int.from_bytes(os.urandom(8), "little") >> 11
+        self.manual_seed(value)
+        return value
+
+    def initial_seed(self) -> int:
+        """The seed that the sequence was started with."""
+        return _kernels.random_initial_seed(self._state)  # type: ignore[no-any-return]
+
+    def get_state(self) -> Any:
+        """The state as a uint8 tensor of 5056 bytes."""
+        return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> None:
+        """Go on from a state that `get_state` gave."""
+        _kernels.random_set_state(self._state, new_state._array.tobytes())
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state."""
+        copy = Generator()
+        copy.set_state(self.get_state())
+        return copy
+
+    def __reduce__(self) -> Any:
+        return _restore_generator, (self.get_state(),)
+
+
+def _restore_generator(state: Any) -> Generator:
+    generator = Generator()
+    generator.set_state(state)
+    return generator
+
+
+default_generator = Generator()
+
+
+def state_of(generator: Any) -> Any:
+    """The core's generator behind an optional `generator=` argument."""
+    if generator is None:
+        return default_generator._state
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"argument 'generator' must be torch._C.Generator, not {type(generator).__name__}"
+        )
+    return generator._state
+
+
+def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
+    """Fill an array; element types without a sampler of their own draw as float32
+    and are rounded."""
+    sampler = getattr(_kernels, kernel)
+    if sampler(state_of(generator), array, *args) is NotImplemented:
+        wide = np.empty(array.shape, np.float32)
+        if sampler(state_of(generator), wide, *args) is NotImplemented:
+            not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
+        np.copyto(array, wide, casting="unsafe")
+    return array

@@ -1,0 +1,164 @@
+"""gradcheck and gradgradcheck: what passes, what is found, what the report says."""
+
+import pytest
+
+from _subject import NAME, torch
+
+ours = pytest.mark.skipif(NAME == "torch", reason="beyond what PyTorch does")
+check, check_twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+
+
+def leaf(*shape, dtype=torch.float64):
+    torch.manual_seed(3)
+    return torch.rand(*(shape or (3,)), dtype=dtype).requires_grad_()
+
+
+def wrong(scale, forward=lambda x: x * 2):
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * scale
+
+    return F.apply
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.sin,
+        lambda x: x,
+        lambda x: (x * x, x.sum()),
+        lambda x: x.t(),
+        lambda x: x @ x.t(),
+        lambda x: (x.detach() * 1).sum() * 0 + x.sum(),
+    ],
+)
+def test_right_gradients_pass(function, fast):
+    assert check(function, (leaf(2, 3),), fast_mode=fast)
+
+
+def test_several_inputs_and_plain_arguments():
+    a, b = leaf(2, 3), leaf(3, 2)
+    assert check(lambda x, k, y: (x * k) @ y, (a, 3.0, b))
+    assert a.grad is None
+
+
+@ours
+def test_lists_of_tensors_and_results_that_are_no_tensors():
+    assert check(torch.cat, ([leaf(2), leaf(3)],))
+    assert check(lambda x: (x.exp(), 3), (leaf(2),))
+
+
+def test_noncontiguous_inputs():
+    x = torch.rand(3, 2, dtype=torch.float64).t().requires_grad_()
+    assert check(lambda t: (t * t).sum(0), (x,))
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_wrong_gradients_are_found(fast):
+    assert not check(wrong(3), (leaf(),), raise_exception=False, fast_mode=fast)
+    with pytest.raises(
+        RuntimeError, match=r"^Jacobian mismatch for output 0 with respect to input 0"
+    ):
+        check(wrong(3), (leaf(),), fast_mode=fast)
+
+
+def test_complex():
+    z = leaf(2, dtype=torch.complex128)
+    assert check(lambda t: t * t, (z,))
+    assert check(lambda t: t.abs(), (z,))
+    assert check(lambda t: (t * t).real, (z,))
+    with pytest.raises(
+        RuntimeError, match=r"^While considering the imaginary part of complex outputs only"
+    ):
+        check(lambda t: t.detach() * t, (z,))
+
+
+def test_double_precision_is_asked_for():
+    with pytest.warns(
+        UserWarning, match=r"^Input #0 requires gradient and is not a double precision"
+    ):
+        check(torch.sin, (leaf(dtype=torch.float32),), eps=1e-2, atol=1e-2)
+
+
+def test_second_derivatives():
+    assert check_twice(torch.sin, (leaf(),))
+    assert check_twice(lambda x: x * 2, (leaf(),))
+    assert check_twice(lambda x, y: x * y.exp(), (leaf(), leaf()))
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0].detach() ** 2
+
+    assert check(Cube.apply, (leaf(),))
+    assert not check_twice(Cube.apply, (leaf(),), raise_exception=False)
+
+
+def test_given_second_gradients():
+    g = leaf(3)
+    assert check_twice(torch.sin, (leaf(),), (g,))
+
+
+def test_batched_gradients():
+    assert check(lambda x: x.sin() * x.sum(), (leaf(),), check_batched_grad=True)
+
+
+def test_undefined_gradients():
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            if g is None or h is None:
+                raise RuntimeError("cannot")
+            return g * 2 + h * 3
+
+    with pytest.raises(
+        RuntimeError, match=r"cannot|Expected backward function to handle undefined output grads"
+    ):
+        check(F.apply, (leaf(),))
+    x = leaf()
+    both = F.apply(x)
+    torch.autograd.grad((both[0] + both[1]).sum(), x)
+
+
+def test_arguments_that_exclude_each_other():
+    with pytest.raises(AssertionError, match="Expected at least one of check_forward_ad or"):
+        check(torch.sin, (leaf(),), check_backward_ad=False)
+
+
+def test_forward_mode():
+    assert check(lambda x: x.sin() * x, (leaf(),), check_forward_ad=True)
+    assert check_twice(torch.sin, (leaf(),), check_fwd_over_rev=True)
+
+
+@ours
+@pytest.mark.parametrize(
+    "scale, lesson",
+    [
+        (4, "a factor of 2 too much"),
+        (1, "a factor of 2 is missing"),
+        (-2, "the sign is wrong"),
+        (0, "is a term missing, or a tensor detached?"),
+    ],
+)
+def test_the_report_teaches(scale, lesson):
+    with pytest.raises(RuntimeError) as error:
+        check(wrong(scale), (leaf(),))
+    text = str(error.value)
+    assert "3 of 9 elements differ. The worst: input element" in text and "ratio" in text
+    assert lesson in text
