@@ -508,7 +508,7 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
   Py_ssize_t d;
   if (normalize_dim(dim, ndim, &d) < 0) return nullptr;
   if (ndim == 0) {
-    PyErr_SetString(PyExc_IndexError, "dimension specified as 0 but tensor has no dimensions");
+    PyErr_SetString(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions");
     return nullptr;
   }
   return PyLong_FromSsize_t(values[d]);

@@ -388,7 +388,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
                 pairs = [forward_ad.unpack_dual(o) for o in duals_out]
                 outputs = tuple(p.primal for p in pairs)
                 slopes = [
-                    _torch("zeros_like")(p.primal) if p.tangent is None else p.tangent for p in pairs
+                    _torch("zeros_like")(o) if t is None else t for o, t in (p[:2] for p in pairs)
                 ]
                 found.append([s.detach() for s in slopes])
         columns.append(found)

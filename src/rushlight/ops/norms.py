@@ -107,12 +107,12 @@ def _over(g: Any, out: Any) -> Any:
 def _vector_norm_vjp(
     g: Any, input: Any, out: Any, ord: Any, dim: Any, keepdim: bool, input_shape: Any
 ) -> Any:
+    if ord == 0:
+        return None  # a count: no input of it has a gradient
     dims = _dims(dim, len(input_shape))
     g, out = _kept(g, dims, keepdim, input_shape), _kept(out, dims, keepdim, input_shape)
     if input.dtype is not out.dtype and not input.dtype.is_complex:
         input = input.to(out.dtype)
-    if ord == 0:
-        return input * 0
     if ord == 1:
         return input.sgn() * g
     if ord == 2:
@@ -291,7 +291,7 @@ def _dist(a: Array, b: Array, p: float) -> Any:
 def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) -> Any:
     d = input - other
     grad = _vector_norm_vjp(g, d, out, p, None, False, d.shape)
-    return (grad if needs[0] else None), (-grad if needs[1] else None)
+    return (grad if needs[0] else None), (-grad if needs[1] and grad is not None else None)
 
 
 dist: Any = general(

@@ -301,6 +301,7 @@ bincount: Any = general(
     "bincount(input, weights: Tensor = None, minlength=0)",
     _bincount,
     vjp={"weights": _no_gradient},
+    node="NotImplemented",
     out=False,
     samples=lambda make: [
         (make(6, kind="int"),),

@@ -126,7 +126,7 @@ def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
     if named is not None:
         return named
     if len(given) == 1:
-        return given[0]
+        return given if type(given[0]) is int else given[0]
     if not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "shape"')
     return given
