@@ -4,6 +4,7 @@ from . import backends as backends
 from . import base as base
 from . import cuda as cuda
 from . import func as func
+from . import generator as generator
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim

@@ -629,9 +629,7 @@ class TensorMethods:
     def exp_(self) -> Tensor:
         """e ** input."""
 
-    def expand(
-        self, *size: _Ints, implicit: _bool = False, out: Tensor | None = None
-    ) -> Tensor: ...
+    def expand(self, *size: _Ints, implicit: _bool = False) -> Tensor: ...
     def expand_as(self, other: Tensor | _Number) -> Tensor:
         """`expand` to the shape of another tensor."""
 
@@ -1302,7 +1300,7 @@ class TensorMethods:
     def outer(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of the elements of two vectors."""
 
-    def permute(self, *dims: _Ints, out: Tensor | None = None) -> Tensor:
+    def permute(self, *dims: _Ints) -> Tensor:
         """The dimensions in the order given."""
 
     def pin_memory(self) -> Tensor:
@@ -1408,7 +1406,7 @@ class TensorMethods:
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """input with the p-norm of each slice along dim brought down to maxnorm."""
 
-    def repeat(self, *repeats: _Ints, out: Tensor | None = None) -> Tensor:
+    def repeat(self, *repeats: _Ints) -> Tensor:
         """Copies side by side, so many along each dimension."""
 
     def repeat_interleave(

@@ -1680,7 +1680,7 @@ def pairwise_distance(
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
     """The distances of all pairs of rows."""
 
-def permute(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
+def permute(input: Tensor, *dims: _Ints) -> Tensor:
     """The dimensions in the order given."""
 
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:

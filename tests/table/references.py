@@ -247,6 +247,11 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "complex": lambda a, b: a + 1j * b,
     "polar": lambda a, b: a * np.exp(1j * b),
     "signbit": np.signbit,
+    "cholesky_solve": lambda b, factor, upper=False: np.linalg.solve(
+        factor.T.conj() @ factor if upper else factor @ factor.T.conj(), b
+    ),
+    "dist": lambda a, b, p=2: np.linalg.norm((a - b).ravel(), p),
+    "vander": lambda x, N=None, increasing=False: np.vander(x, N, increasing=increasing),
     **ARRAYS,
     **NN,
 }

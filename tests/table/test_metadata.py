@@ -61,7 +61,8 @@ def test_is_found_under_its_name(name: str) -> None:
         assert callable(getattr(torch.Tensor, name))
     if "in_place" in entry.forms:
         form = getattr(torch.Tensor, name + "_")
-        assert form.base is entry.function and form.__doc__
+        # A function of its own where the in-place form refuses more than the op does (abs_).
+        assert form.__doc__ and getattr(form, "base", entry.function) is entry.function
 
 
 def recorded(call: Call) -> list[torch.Tensor]:

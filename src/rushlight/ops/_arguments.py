@@ -292,6 +292,10 @@ def _combination(
     return text + "one of:" + "".join(f"\n * {s}" for s in signatures)
 
 
+# Methods whose sizes or dimensions may stand as arguments of their own.
+_SIZES_LAST = frozenset("view reshape permute expand repeat tile flip resize_ unflatten".split())
+
+
 def explain(
     function: Any, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any], error: str
 ) -> str | None:
@@ -310,6 +314,11 @@ def explain(
         args = args[1:]
     if "failed to unpack" in error or "modified inplace" in error:
         return None
+    if name in _SIZES_LAST:
+        first = 0 if method else 1
+        sizes = args[first:]
+        if len(sizes) > 1 and all(type(n) is int for n in sizes):
+            args = (*args[:first], sizes)  # x.view(2, 3) is x.view((2, 3))
     text = _explained(name, where, function, method, args, kwargs)
     if text is None:
         return _renamed(public, method, error)

@@ -198,11 +198,10 @@ def matrix_norm(
             result = result.unsqueeze(d)
         return result
     summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
-    sums = _vector_norm_op(A, 1, summed, True)
-    result = sums.amax(kept, keepdim=True) if ord > 0 else sums.amin(kept, keepdim=True)
-    if keepdim:
-        return result
-    return result.squeeze(max(rows, columns)).squeeze(min(rows, columns))
+    sums = _vector_norm_op(A, 1, summed, keepdim)
+    if not keepdim and kept > summed:
+        kept -= 1
+    return sums.amax(kept, keepdim) if ord > 0 else sums.amin(kept, keepdim)
 
 
 @composite(method=False)
@@ -356,6 +355,8 @@ def _cdist_vjp(g: Any, x1: Any, x2: Any, out: Any, p: float, needs: Any) -> Any:
     each = _vector_norm_vjp(
         g.unsqueeze(-1), difference, out.unsqueeze(-1), p, (-1,), True, difference.shape
     )
+    if each is None:
+        each = difference * 0
     return (each.sum(-2) if needs[0] else None), (-each.sum(-3) if needs[1] else None)
 
 

@@ -60,7 +60,12 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     or the other way round."""
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
+    half = x.dtype if x.dtype.is_floating_point and x.dtype.itemsize == 2 else None
+    if half is not None:
+        x = x.float()  # linalg.vander refuses halves, torch.vander does not
     powers = namespace("linalg")["vander"](x, N=x.shape[0] if N is None else N)
+    if half is not None:
+        powers = powers.to(half)
     if x.dtype is dtypes.bool:
         powers = powers.to(dtypes.int64)
     return powers if increasing else powers.flip(-1)
