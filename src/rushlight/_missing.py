@@ -19,12 +19,17 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from opcode import opmap
 from typing import Any
 
 from rushlight._version import __version__
 
-_IMPORT_FROM = opmap["IMPORT_FROM"]
+
+@cache
+def _import_from() -> int:
+    """The number of the instruction that `from torch import foo` runs for foo."""
+    from opcode import opmap  # a few milliseconds, which programs without a miss need not pay
+
+    return opmap["IMPORT_FROM"]
 
 
 @cache
@@ -77,7 +82,7 @@ def missing_name(module: str) -> Callable[[str], Any]:
         # `from torch import foo` would drop an AttributeError and word its own error: there, as
         # the caller's instruction shows, the ImportError is raised at once.
         caller = sys._getframe(1)
-        if caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
+        if caller.f_code.co_code[caller.f_lasti] == _import_from():
             text = f"cannot import name {name!r} from {said!r}{note}"
             raise ImportError(text, name=said)
         raise missing_attribute(f"module {said!r}", name, namespace)
