@@ -228,9 +228,9 @@ int change_requires_grad(Tensor* t, bool on, bool by_method) {
   }
   if (on && !is_differentiable(t->dtype)) {
     PyErr_Format(PyExc_RuntimeError,
-                 "only Tensors of floating point dtype can require gradients; this one is %s. Convert it first, for example "
+                 "only Tensors of floating point %sdtype can require gradients; this one is %s. Convert it first, for example "
                  "with .float()",
-                 c_name(t->dtype));
+                 by_method ? "" : "and complex ", c_name(t->dtype));
     return -1;
   }
   if (on && (t->flags & kInference) && !tls.inference) {
@@ -504,6 +504,11 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
     Ref size(shape_tuple(ndim, values));
     if (!size || as_size) return size.release();
     return PySequence_Tuple(size.get());
+  }
+  if (!PyIndex_Check(dim)) {
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", strchr(format, ':') + 1,
+                 Py_TYPE(dim)->tp_name);
+    return nullptr;
   }
   Py_ssize_t d;
   if (normalize_dim(dim, ndim, &d) < 0) return nullptr;

@@ -52,6 +52,8 @@ def tolist(self: Any) -> Any:
 
 
 def _complex(self: Any) -> complex:
+    if self.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return complex(self.item())
 
 

@@ -120,8 +120,8 @@ def test_install_as_torch_refuses_where_torch_is_imported_already(folder):
     "code, line",
     [
         (
-            "import torch; torch.get_num_interop_threads_per_moon",
-            "AttributeError: module 'torch' has no attribute 'get_num_interop_threads_per_moon'",
+            "import torch; torch.zzz_no_such_name",
+            "AttributeError: module 'torch' has no attribute 'zzz_no_such_name'",
         ),
         (
             "from torch import nobody_has_this",
