@@ -580,3 +580,14 @@ print(os.waitpid(pid, 0)[1])
 """
     )
     assert out.split() == ["0"]
+
+
+def test_a_tensor_where_a_program_reads_a_number():
+    # Its memory was read as if it had the shape of the other argument.
+    x = torch.ones(2, 3)
+    with pytest.raises(
+        TypeError, match=r"^celu\(\): argument 'alpha' \(position 2\) must be Number"
+    ):
+        torch.nn.functional.celu(x, torch.ones(3, 2))
+    with pytest.raises(TypeError):
+        torch.nn.functional.celu(x, torch.ones(1, 1, 1, 1))

@@ -557,7 +557,7 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
       return fail(PyExc_RuntimeError,
                   "split_size can only be 0 if dimension size is 0, but got dimension size of " + std::to_string(total));
     }
-    count = each ? std::max<npy_intp>((total + each - 1) / each, 1) : 1;
+    count = each && total ? (total - 1) / each + 1 : 1;
   } else {
     if (!PyTuple_Check(args[1]) && !PyList_Check(args[1])) {
       PyErr_Format(PyExc_TypeError, "split(): argument 'split_sizes' (position 1) must be tuple of ints, not %s",

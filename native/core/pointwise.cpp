@@ -437,6 +437,12 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   for (int i = 0; i < n; ++i) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n_operands++] = slots[i];
     else has_complex |= PyComplex_Check(slots[i]);
+    // A number that the program reads takes no part in broadcasting, so a tensor in its place must be a single element.
+    if (op->params[i].kind == Param::Number && is_tensor(slots[i]) && PyArray_NDIM(as_tensor(slots[i])->array) != 0) {
+      PyErr_Format(PyExc_TypeError, "%U(): argument '%U' (position %d) must be Number, not Tensor", op->name, op->params[i].name,
+                   i + 1);
+      return nullptr;
+    }
   }
   DType common = result_type_of(operands, n_operands);
   DType result = common;
