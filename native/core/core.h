@@ -39,7 +39,6 @@ enum TensorFlag : uint32_t {
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
   kOverridden = 1024,   // an instance of a subclass with __torch_function__
-  kNoGraph = 2048,      // history was cut on purpose; `cut` says where
   kWatched = kTangent | kTransformed | kOverridden,
 };
 
@@ -94,7 +93,6 @@ inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t);
 struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
-  bool forward_grad_enabled = true;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
   PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
   int64_t task = -1;                 // the running backward, or -1
@@ -169,7 +167,6 @@ struct Node {
   uint64_t seq;       // order of creation; UINT64_MAX for AccumulateGrad
   Kind kind;
   bool released;      // saved values were freed by a backward
-  bool owns_heap;     // edges, saved or metas do not fit inline
   uint16_t n_edges, n_saved, n_outputs;
   Edge* edges;
   Saved* saved;
