@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as pytorch
-import torch.autograd.forward_ad
-import torch.func
 
 import rushlight
+
+pytorch = pytest.importorskip("torch")
+pytest.importorskip("torch.func")
+pytest.importorskip("torch.autograd.forward_ad")
 
 # ruff: noqa: E501  a case a line
 
