@@ -147,3 +147,15 @@ def test_nothing_imports_pytorch(folder: str) -> None:
                 if '"torch"' in code or "import torch" in code or "<torch/" in code:
                     wrong.append(f"{path.relative_to(ROOT)}:{number}")
     assert not wrong, wrong
+
+
+def test_the_suite_is_collected_without_pytorch() -> None:
+    """A test file reaches for PyTorch with `pytest.importorskip`, or inside a function."""
+    bare = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.split(".")[0] == "torch" for name in names):
+                bare.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not bare
