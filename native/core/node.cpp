@@ -1,9 +1,9 @@
-// Node: one recorded call, the edges its gradients leave by, and the values its rule needs. Also AccumulateGrad, the node of a
-// leaf, and what a program sees of the graph (`next_functions`, `_saved_*`, `metadata`).
+// Node: one recorded call and the edges its gradients leave by; the values its rule needs are in saved.cpp. Also
+// AccumulateGrad, the node of a leaf, and what a program sees of the graph (`next_functions`, `metadata`).
 //
 // Note [Destruction]: dropping the last node of a chain drops the next, and so on for a million. `node_dealloc` therefore
 // queues nodes that die while another one is being taken apart, and takes them apart in a loop.
-#include "core/core.h"
+#include "core/saved.h"
 
 #include <structmember.h>
 
@@ -93,248 +93,6 @@ int set_output_meta(Node* node, int nr, const Tensor* t) {
   for (int i = 0; i < ndim; ++i) to[i] = dims[i];
   m.ndim = static_cast<int8_t>(ndim);
   return 0;
-}
-
-// ---------------------------------------------------------------- saved values
-
-namespace {
-
-// Note [Packed values]: under saved-tensor hooks a slot holds (packed object, unpack hook, node, output number, requires_grad):
-// what unpack needs to give the tensor its place in the graph back. `node` is the maker, or a leaf's AccumulateGrad; it is None
-// for a result of the node that saves, which must not refer to itself.
-int pack(Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
-  Edge e{nullptr, 0};
-  if (!is_output && gradient_edge(t, &e) < 0) return -1;
-  Ref node(as_object(e.node));
-  Py_INCREF(t->array);
-  Tensor* detached = wrap_array(t->array, t->dtype);
-  if (!detached) return -1;
-  Ref argument(as_object(detached));
-  VersionCounter* v = shared_version(t);
-  if (!v) return -1;
-  hold(v);
-  detached->version = v;
-  const uint32_t before = v->value;
-  Ref packed;
-  {
-    // Hooks that save while they pack would pack again: they run without hooks.
-    PyObject* outer = tls.saved_hooks;
-    tls.saved_hooks = nullptr;
-    packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
-    tls.saved_hooks = outer;
-  }
-  if (!packed) return -1;
-  if (v->value != before) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-                    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
-                    "need to perform in-place operations on the input to a pack hook.");
-    return -1;
-  }
-  slot->value = Py_BuildValue("(OOOII)", packed.get(), PyTuple_GET_ITEM(hooks, 1), e.node ? as_object(e.node) : Py_None,
-                              is_output ? slot->output_nr : e.nr, is_output ? 1u : 0u);
-  if (!slot->value) return -1;
-  slot->kind = Saved::Packed;
-  return 0;
-}
-
-PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
-  PyObject *packed, *hook, *maker;
-  unsigned nr, is_output;
-  if (!PyArg_ParseTuple(slot->value, "OOOII", &packed, &hook, &maker, &nr, &is_output)) return nullptr;
-  Ref value;
-  {
-    GradMode off(false);
-    value = Ref(PyObject_CallOneArg(hook, packed));
-  }
-  if (!value) return nullptr;
-  if (!is_tensor(value.get())) {
-    PyErr_Format(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
-                 Py_TYPE(value.get())->tp_name);
-    return nullptr;
-  }
-  Tensor* source = as_tensor(value.get());
-  Py_INCREF(source->array);
-  Tensor* t = wrap_array(source->array, source->dtype);
-  if (!t) return nullptr;
-  VersionCounter* v = shared_version(source);
-  if (!v) {
-    Py_DECREF(t);
-    return nullptr;
-  }
-  hold(v);
-  t->version = v;
-  Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
-  if (origin && origin->kind == Node::Accumulate && origin->variable == source) {
-    Py_DECREF(t);
-    return value.release();
-  }
-  Py_XINCREF(origin);
-  t->grad_fn = origin;
-  t->output_nr = nr;
-  return as_object(t);
-}
-
-}  // namespace
-
-int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
-  if (slot->kind != Saved::Input && slot->kind != Saved::Output) {
-    PyErr_SetString(PyExc_RuntimeError, slot->kind == Saved::Packed
-                                            ? "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
-                                              "only one pair of hooks is allowed at a time."
-                                            : "Calling register_hooks on a saved tensor with value None is forbidden");
-    return -1;
-  }
-  Ref value(unpack(node, slot, false));
-  if (!value) return -1;
-  Saved fresh{};
-  fresh.output_nr = slot->output_nr;
-  if (pack(&fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
-  Py_XDECREF(slot->value);
-  drop(slot->version);
-  *slot = fresh;
-  return 0;
-}
-
-int save_input(Saved* slot, PyObject* value) {
-  Py_INCREF(value);
-  slot->value = value;
-  if (is_tensor(value)) {
-    Tensor* t = as_tensor(value);
-    if ((t->flags & kInference) && grad_enabled() && !tls.inference) {
-      slot->kind = Saved::Object;
-      PyErr_SetString(PyExc_RuntimeError,
-                      "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-                      "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
-                      "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
-      return -1;
-    }
-    if (tls.saved_hooks) {
-      slot->value = nullptr;
-      Py_DECREF(value);
-      return pack(slot, t, tls.saved_hooks, false);
-    }
-    slot->kind = Saved::Input;
-    slot->expected = version_of(t);
-    slot->had_node = t->grad_fn != nullptr;
-  } else {
-    slot->kind = Saved::Object;
-  }
-  return 0;
-}
-
-int save_output(Saved* slot, Tensor* out, int nr) {
-  slot->output_nr = static_cast<uint8_t>(nr);
-  if (tls.saved_hooks) return pack(slot, out, tls.saved_hooks, true);
-  VersionCounter* v = shared_version(out);
-  if (!v) return -1;
-  hold(v);
-  slot->version = v;
-  slot->expected = v->value;
-  Py_INCREF(out->array);
-  slot->value = as_object(out->array);
-  slot->kind = Saved::Output;
-  return 0;
-}
-
-namespace {
-
-const char* kFreed =
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
-    "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.";
-
-std::string type_text(PyArrayObject* a, DType dtype) {
-  std::string text = std::string("[torch.") + scalar_name(dtype) + "Tensor [";
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (i) text += ", ";
-    text += std::to_string(PyArray_DIM(a, i));
-  }
-  return text + "]]";
-}
-
-// The node's name as torch's in-place error has it: without "Backward0".
-std::string short_name(const Node* n) {
-  std::string name = Py_TYPE(n)->tp_name;
-  const size_t dot = name.rfind('.');
-  if (dot != std::string::npos) name = name.substr(dot + 1);
-  const size_t at = name.rfind("Backward");
-  return at == std::string::npos ? name : name.substr(0, at);
-}
-
-void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t expected, const Node* made_by, uint32_t nr) {
-  std::string text = "one of the variables needed for gradient computation has been modified by an inplace operation: " +
-                     type_text(array, dtype);
-  if (made_by) text += ", which is output " + std::to_string(nr) + " of " + short_name(made_by) + ",";
-  text += " is at version " + std::to_string(now) + "; expected version " + std::to_string(expected) +
-          (observing & kAnomaly
-               ? " instead. Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
-                 "variable in question was changed in there or anywhere later. Good luck!"
-               : " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                 "torch.autograd.set_detect_anomaly(True, check_nan=False).");
-  PyErr_SetString(PyExc_RuntimeError, text.c_str());
-}
-
-}  // namespace
-
-PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
-  if (slot->kind == Saved::Object && slot->value) return Py_NewRef(slot->value);
-  if (node->released) {
-    PyErr_SetString(PyExc_RuntimeError, kFreed);
-    return nullptr;
-  }
-  switch (slot->kind) {
-    case Saved::Nothing:
-    case Saved::Object: return Py_NewRef(Py_None);
-    case Saved::Input: {
-      Tensor* t = as_tensor(slot->value);
-      const uint32_t now = version_of(t);
-      if (now != slot->expected) {
-        raise_modified(t->array, t->dtype, now, slot->expected, t->grad_fn, t->output_nr);
-        return nullptr;
-      }
-      if (slot->had_node && !t->grad_fn) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
-                        "This is not supported, please use out-of-place `.detach()` instead");
-        return nullptr;
-      }
-      return Py_NewRef(slot->value);
-    }
-    case Saved::Output: {
-      const uint32_t now = slot->version->value;
-      if (now != slot->expected) {
-        raise_modified(as_array(slot->value), dtype_of(as_array(slot->value)), now, slot->expected, node, slot->output_nr);
-        return nullptr;
-      }
-      Py_INCREF(slot->value);
-      Tensor* t = wrap_array(as_array(slot->value));
-      if (!t) return nullptr;
-      hold(slot->version);
-      t->version = slot->version;
-      if (for_graph) {
-        Py_INCREF(node);
-        t->grad_fn = node;
-        t->output_nr = slot->output_nr;
-      }
-      return as_object(t);
-    }
-    case Saved::Packed: return unpack_packed(node, slot, for_graph);
-  }
-  return nullptr;
-}
-
-void release_saved(Node* node) {
-  for (int i = 0; i < node->n_saved; ++i) {
-    Saved& s = node->saved[i];
-    // Numbers and shapes cost nothing to keep: a node that has only those can be run again.
-    if (s.kind == Saved::Nothing || s.kind == Saved::Object) continue;
-    node->released = true;
-    s.kind = Saved::Nothing;
-    Py_CLEAR(s.value);
-    drop(s.version);
-    s.version = nullptr;
-  }
 }
 
 // ---------------------------------------------------------------- life cycle
@@ -488,28 +246,17 @@ PyObject* node_set_sequence_nr(PyObject* self, PyObject* value) {
   Py_RETURN_NONE;
 }
 
-// The name torch gives a saved argument: `input` is `self` there and the result `result`.
-bool saved_name_matches(Op* op, const Op::Save& save, const char* wanted) {
-  if (save.source.kind == Source::Out) return !strcmp(wanted, "result");
-  const char* name = PyUnicode_AsUTF8(op->params[save.source.index].name);
-  if (save.source.kind == Source::ArgShape) return std::string(wanted) == std::string(name) + "_sym_sizes";
-  if (save.source.kind != Source::Arg) return false;
-  if (!strcmp(name, "input")) name = "self";
-  return !strcmp(wanted, name);
-}
-
 PyObject* node_getattro(PyObject* self, PyObject* name) {
   Node* n = reinterpret_cast<Node*>(self);
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return nullptr;
   if (n->op && !strncmp(text, "_saved_", 7)) {
-    for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
-      if (saved_name_matches(n->op, n->op->saves[i], text + 7)) return unpack(n, &n->saved[i], true);
-    }
+    const int i = saved_index(n, text + 7);
+    if (i >= 0) return unpack(n, &n->saved[i], true);
   }
   if (n->op && !strncmp(text, "_raw_saved_", 11)) {
-    for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
-      if (!saved_name_matches(n->op, n->op->saves[i], text + 11)) continue;
+    const int i = saved_index(n, text + 11);
+    if (i >= 0) {
       PyObject* f = callback("raw_saved");
       return f ? PyObject_CallFunction(f, "On", self, static_cast<Py_ssize_t>(i)) : nullptr;
     }
@@ -606,98 +353,6 @@ PyObject* node_attach(PyObject* self, PyObject* args) {
     t->flags &= ~kRequiresGrad;
     if (t->base) t->history_version = version_of(t);
   }
-  Py_RETURN_NONE;
-}
-
-// save(tensors, numbers): keeps values for a Function's backward. A number >= 0 says the tensor is that output of this node: it
-// is then kept without its history, which would be a cycle.
-PyObject* node_save(PyObject* self, PyObject* args) {
-  Node* n = reinterpret_cast<Node*>(self);
-  PyObject *tensors, *numbers;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &tensors, &PyTuple_Type, &numbers)) return nullptr;
-  const Py_ssize_t count = PyTuple_GET_SIZE(tensors);
-  if (n->n_saved || n->saved != n->saved_inline || count > UINT16_MAX || PyTuple_GET_SIZE(numbers) != count) {
-    PyErr_SetString(PyExc_RuntimeError, "the saved values of a node are set once");
-    return nullptr;
-  }
-  if (count > 3 && !(n->saved = static_cast<Saved*>(PyMem_Calloc(count, sizeof(Saved))))) {
-    n->saved = n->saved_inline;
-    return PyErr_NoMemory();
-  }
-  n->n_saved = static_cast<uint16_t>(count);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(tensors, i);
-    if (o == Py_None) continue;
-    const long nr = PyLong_AsLong(PyTuple_GET_ITEM(numbers, i));
-    if (nr == -1 && PyErr_Occurred()) return nullptr;
-    const bool output = nr >= 0 && is_tensor(o);
-    if ((output ? save_output(&n->saved[i], as_tensor(o), static_cast<int>(nr)) : save_input(&n->saved[i], o)) < 0) return nullptr;
-  }
-  Py_RETURN_NONE;
-}
-
-PyObject* node_unpack_saved(PyObject* self, PyObject*) {
-  Node* n = reinterpret_cast<Node*>(self);
-  Ref tuple(PyTuple_New(n->n_saved));
-  if (!tuple) return nullptr;
-  for (int i = 0; i < n->n_saved; ++i) {
-    PyObject* value = unpack(n, &n->saved[i], true);
-    if (!value) return nullptr;
-    PyTuple_SET_ITEM(tuple.get(), i, value);
-  }
-  return tuple.release();
-}
-
-// saved_index(name): which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
-PyObject* node_saved_index(PyObject* self, PyObject* name) {
-  Node* n = reinterpret_cast<Node*>(self);
-  const char* text = PyUnicode_AsUTF8(name);
-  if (!text) return nullptr;
-  if (n->op) {
-    for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
-      if (saved_name_matches(n->op, n->op->saves[i], text)) return PyLong_FromSize_t(i);
-    }
-  }
-  return PyLong_FromLong(-1);
-}
-
-bool saved_slot(Node* n, long i, Saved** slot) {
-  if (i < 0 || i >= n->n_saved) {
-    PyErr_SetString(PyExc_IndexError, "the node has no such saved value");
-    return false;
-  }
-  *slot = &n->saved[i];
-  return true;
-}
-
-PyObject* node_unpack_one(PyObject* self, PyObject* index) {
-  Node* n = reinterpret_cast<Node*>(self);
-  const long i = PyLong_AsLong(index);
-  Saved* slot;
-  if ((i == -1 && PyErr_Occurred()) || !saved_slot(n, i, &slot)) return nullptr;
-  return unpack(n, slot, true);
-}
-
-PyObject* node_pack_one(PyObject* self, PyObject* args) {
-  Node* n = reinterpret_cast<Node*>(self);
-  long i;
-  PyObject* hooks;
-  Saved* slot;
-  if (!PyArg_ParseTuple(args, "lO!", &i, &PyTuple_Type, &hooks) || !saved_slot(n, i, &slot)) return nullptr;
-  if (PyTuple_GET_SIZE(hooks) != 2) {
-    PyErr_SetString(PyExc_TypeError, "hooks are a (pack, unpack) pair");
-    return nullptr;
-  }
-  if (n->released) {
-    PyErr_SetString(PyExc_RuntimeError, kFreed);
-    return nullptr;
-  }
-  if (pack_saved(n, slot, hooks) < 0) return nullptr;
-  Py_RETURN_NONE;
-}
-
-PyObject* node_release(PyObject* self, PyObject*) {
-  release_saved(reinterpret_cast<Node*>(self));
   Py_RETURN_NONE;
 }
 
