@@ -1,9 +1,9 @@
-// The Tensor type: construction, life cycle, properties and the conversions a program meets on every line. Everything that is
-// an op (arithmetic, views, reductions) is attached from Python: the number slots here only find the Op and call it.
+// The Tensor type: construction, life cycle, and what a program asks of its storage. What it asks of its gradient is in
+// leaf.cpp, what it makes of its values in to_python.cpp. Everything that is an op (arithmetic, views, reductions) is
+// attached from Python; the slots of operators.cpp only find the Op and call it.
 #include <cstring>
-#include <string>
 
-#include "core/core.h"
+#include "core/tensor.h"
 
 #include <structmember.h>
 
@@ -195,169 +195,6 @@ int refuse_assignment(PyObject*, PyObject*, void* name) {
   return -1;
 }
 
-PyObject* get_grad_fn(PyObject* self, void*) {
-  Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
-  return Py_NewRef(node ? as_object(node) : Py_None);
-}
-
-PyObject* get_requires_grad(PyObject* self, void*) {
-  Tensor* t = as_tensor(self);
-  return PyBool_FromLong(requires_grad(t) && is_differentiable(t->dtype));
-}
-
-int change_requires_grad(Tensor* t, bool on, bool by_method) {
-  if (t->flags & (kTangent | kTransformed)) {
-    PyObject* f = callback("watched_requires_grad");
-    PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
-    Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
-    if (!done) return -1;
-  }
-  Node* node;
-  if (current_grad_fn(t, &node) < 0) return -1;
-  if (node) {
-    if (on && by_method) return 0;
-    if (on) {
-      PyErr_SetString(PyExc_RuntimeError, "you can only change requires_grad flags of leaf variables.");
-    } else {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                      "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
-    }
-    return -1;
-  }
-  if (on && !is_differentiable(t->dtype)) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "only Tensors of floating point %sdtype can require gradients; this one is %s. Convert it first, for example "
-                 "with .float()",
-                 by_method ? "" : "and complex ", c_name(t->dtype));
-    return -1;
-  }
-  if (on && (t->flags & kInference) && !tls.inference) {
-    PyErr_SetString(PyExc_RuntimeError, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-    return -1;
-  }
-  t->flags = on ? (t->flags | kRequiresGrad) : (t->flags & ~kRequiresGrad);
-  return 0;
-}
-
-int set_requires_grad(PyObject* self, PyObject* value, void*) {
-  if (!value) {
-    PyErr_SetString(PyExc_AttributeError, "attribute 'requires_grad' cannot be deleted");
-    return -1;
-  }
-  if (!PyBool_Check(value)) {
-    PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
-    return -1;
-  }
-  return change_requires_grad(as_tensor(self), value == Py_True, false);
-}
-
-PyObject* get_is_leaf(PyObject* self, void*) {
-  Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
-  return PyBool_FromLong(node == nullptr);
-}
-
-PyObject* get_grad(PyObject* self, void*) {
-  Tensor* t = as_tensor(self);
-  if (!t->grad && t->grad_fn && !(t->flags & kRetainsGrad)) {
-    if (PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                     "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                     "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-                     "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-                     1) < 0) {
-      return nullptr;
-    }
-  }
-  return Py_NewRef(t->grad ? t->grad : Py_None);
-}
-
-std::string dims_text(PyArrayObject* a) {
-  std::string text = "[";
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (i) text += ", ";
-    text += std::to_string(PyArray_DIM(a, i));
-  }
-  return text + "]";
-}
-
-int set_grad(PyObject* self, PyObject* value, void*) {
-  Tensor* t = as_tensor(self);
-  if (!value || value == Py_None) {
-    Py_CLEAR(t->grad);
-    return 0;
-  }
-  if (!is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
-                 Py_TYPE(value)->tp_name);
-    return -1;
-  }
-  if (value == self) {
-    PyErr_SetString(PyExc_RuntimeError, "can't assign Variable as its own grad");
-    return -1;
-  }
-  Tensor* g = as_tensor(value);
-  DType wanted = t->dtype;
-  if (t->grad_dtype && t->grad_dtype != Py_None) {
-    Ref code(PyObject_GetAttrString(t->grad_dtype, "code"));
-    if (!code) return -1;
-    wanted = static_cast<DType>(PyLong_AsLong(code.get()));
-  }
-  if (g->dtype != wanted && t->grad_dtype != Py_None) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
-                 "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
-                 "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
-                 "its gradient may break downstream systems that assume they match.",
-                 c_name(g->dtype), scalar_name(wanted));
-    return -1;
-  }
-  const int ndim = PyArray_NDIM(t->array);
-  if (PyArray_NDIM(g->array) != ndim ||
-      !PyArray_CompareLists(PyArray_DIMS(g->array), PyArray_DIMS(t->array), ndim)) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
-                 "tensor are the same size",
-                 dims_text(g->array).c_str(), dims_text(t->array).c_str());
-    return -1;
-  }
-  Py_INCREF(value);
-  Py_XSETREF(t->grad, value);
-  return 0;
-}
-
-PyObject* get_grad_dtype(PyObject* self, void*) {
-  Tensor* t = as_tensor(self);
-  if (t->grad_dtype) return Py_NewRef(t->grad_dtype);
-  return Py_XNewRef(dtype_object(t->dtype));
-}
-
-int set_grad_dtype(PyObject* self, PyObject* value, void*) {
-  Tensor* t = as_tensor(self);
-  if (t->grad_fn) {
-    PyErr_SetString(PyExc_RuntimeError, "grad_dtype can only be set on leaf tensors.");
-    return -1;
-  }
-  if (value && value != Py_None && t->grad) {
-    DType have = as_tensor(t->grad)->dtype;
-    if (dtype_object(have) != value) {
-      Ref code(PyObject_GetAttrString(value, "code"));
-      if (!code) return -1;
-      PyErr_Format(PyExc_RuntimeError,
-                   "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. Please clear the gradient "
-                   "(.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's "
-                   "dtype.",
-                   scalar_name(static_cast<DType>(PyLong_AsLong(code.get()))), c_name(have));
-      return -1;
-    }
-  }
-  Py_XINCREF(value);
-  Py_XSETREF(t->grad_dtype, value);
-  return 0;
-}
-
 Tensor* alias(Tensor* t, bool share_version) {
   VersionCounter* v = nullptr;
   if (share_version && !(v = shared_version(t))) return nullptr;
@@ -475,14 +312,6 @@ PyObject* method_detach(PyObject* self, PyObject*) {
   return as_object(alias(t, true));
 }
 
-PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"requires_grad", nullptr};
-  int on = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  if (change_requires_grad(as_tensor(self), on, true) < 0) return nullptr;
-  return Py_NewRef(self);
-}
-
 int normalize_dim(PyObject* object, int ndim, Py_ssize_t* dim) {
   const Py_ssize_t d = PyNumber_AsSsize_t(object, PyExc_IndexError);
   if (d == -1 && PyErr_Occurred()) return -1;
@@ -551,82 +380,6 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr
 PyObject* method_is_view(PyObject* self, PyObject*) { return PyBool_FromLong(as_tensor(self)->base != nullptr); }
 PyObject* method_is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(as_tensor(self)->flags & kInference); }
 
-PyObject* scalar_of(Tensor* t) {
-  PyArrayObject* a = t->array;
-  const npy_intp n = PyArray_SIZE(a);
-  if (n != 1) {
-    PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", n);
-    return nullptr;
-  }
-  if (PyArray_ISALIGNED(a)) {
-    const void* p = PyArray_DATA(a);
-    switch (t->dtype) {
-      case DType::F32: return PyFloat_FromDouble(*static_cast<const float*>(p));
-      case DType::F64: return PyFloat_FromDouble(*static_cast<const double*>(p));
-      case DType::I64: return PyLong_FromLongLong(*static_cast<const int64_t*>(p));
-      case DType::Bool: return PyBool_FromLong(*static_cast<const uint8_t*>(p) != 0);
-      default: break;
-    }
-  }
-  if (t->dtype == DType::BF16) {
-    uint16_t bits;
-    memcpy(&bits, PyArray_DATA(a), 2);
-    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-    float value;
-    memcpy(&value, &wide, 4);
-    return PyFloat_FromDouble(value);
-  }
-  return PyObject_CallMethod(as_object(a), "item", nullptr);
-}
-
-PyObject* method_item(PyObject* self, PyObject*) {
-  if (as_tensor(self)->flags & kWatched) {
-    PyObject* f = callback("watched_item");
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
-  return scalar_of(as_tensor(self));
-}
-
-PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"force", nullptr};
-  int force = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
-  Ref memory;
-  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
-    PyObject* f = callback("watched_memory");
-    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
-    if (!(self = memory.get())) return nullptr;
-  }
-  Tensor* t = as_tensor(self);
-  if (!force && requires_grad(t) && grad_enabled()) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-    return nullptr;
-  }
-  if (t->dtype == DType::BF16 && !force) {
-    PyErr_SetString(PyExc_TypeError, "Got unsupported ScalarType BFloat16");
-    return nullptr;
-  }
-  return Py_NewRef(as_object(t->array));
-}
-
-PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"dtype", "copy", nullptr};
-  PyObject* dtype = Py_None;
-  PyObject* copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy)) return nullptr;
-  Ref none(PyTuple_New(0));
-  if (!none) return nullptr;
-  Ref array(method_numpy(self, none.get(), nullptr));
-  if (!array || (dtype == Py_None && copy != Py_True)) return array.release();
-  if (dtype == Py_None) return PyObject_CallMethod(array.get(), "copy", nullptr);
-  Ref kw(Py_BuildValue("{s:O}", "copy", copy == Py_True ? Py_True : Py_False));
-  Ref method(PyObject_GetAttrString(array.get(), "astype"));
-  Ref arguments(PyTuple_Pack(1, dtype));
-  if (!kw || !method || !arguments) return nullptr;
-  return PyObject_Call(method.get(), arguments.get(), kw.get());
-}
-
 PyObject* method_bump(PyObject* self, PyObject*) {
   if (bump_version(as_tensor(self)) < 0) return nullptr;
   Py_RETURN_NONE;
@@ -678,53 +431,6 @@ PyMethodDef kMethods[] = {
 };
 
 // ---------------------------------------------------------------- slots
-
-int tensor_bool(PyObject* self) {
-  Tensor* t = as_tensor(self);
-  if (t->flags & kWatched) {
-    PyObject* f = callback("watched_bool");
-    Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
-    return r ? PyObject_IsTrue(r.get()) : -1;
-  }
-  const npy_intp n = PyArray_SIZE(t->array);
-  if (n != 1) {
-    PyErr_SetString(PyExc_RuntimeError, n ? "Boolean value of Tensor with more than one value is ambiguous"
-                                          : "Boolean value of Tensor with no values is ambiguous");
-    return -1;
-  }
-  Ref value(scalar_of(t));
-  return value ? PyObject_IsTrue(value.get()) : -1;
-}
-
-PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
-  Tensor* t = as_tensor(self);
-  if (PyArray_SIZE(t->array) != 1) {
-    PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
-    return nullptr;
-  }
-  if (requires_grad(t) && grad_enabled()) {
-    if (PyErr_WarnEx(PyExc_UserWarning,
-                     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                     "Consider using tensor.detach() first.",
-                     1) < 0) {
-      return nullptr;
-    }
-  }
-  Ref value(method_item(self, nullptr));
-  return value ? convert(value.get()) : nullptr;
-}
-
-PyObject* tensor_float(PyObject* self) { return as_number(self, PyNumber_Float); }
-PyObject* tensor_int(PyObject* self) { return as_number(self, PyNumber_Long); }
-PyObject* tensor_index(PyObject* self) {
-  Tensor* t = as_tensor(self);
-  if (is_differentiable(t->dtype) || PyArray_SIZE(t->array) != 1) {
-    PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
-    return nullptr;
-  }
-  Ref value(method_item(self, nullptr));
-  return value ? PyNumber_Long(value.get()) : nullptr;
-}
 
 Py_ssize_t tensor_length(PyObject* self) {
   PyArrayObject* a = as_tensor(self)->array;
@@ -860,11 +566,8 @@ int init_tensor(PyObject* module) {
       {Py_mp_length, slot(tensor_length)},
       {Py_sq_length, slot(tensor_length)},
       {Py_sq_item, slot(tensor_item_at)},
-      {Py_nb_bool, slot(tensor_bool)},
-      {Py_nb_float, slot(tensor_float)},
-      {Py_nb_int, slot(tensor_int)},
-      {Py_nb_index, slot(tensor_index)},
   };
+  add_conversion_slots(&slots);
   add_operator_slots(&slots);
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0,

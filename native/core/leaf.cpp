@@ -1,0 +1,184 @@
+// What a program may ask and set of a tensor's gradient: grad_fn, is_leaf, requires_grad, .grad and .grad_dtype, with the
+// rules that only leaves may be told whether they want one, and that a gradient fits its tensor.
+#include <string>
+
+#include "core/tensor.h"
+
+namespace rushlight {
+
+namespace {
+
+int change_requires_grad(Tensor* t, bool on, bool by_method) {
+  if (t->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_requires_grad");
+    PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
+    Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
+    if (!done) return -1;
+  }
+  Node* node;
+  if (current_grad_fn(t, &node) < 0) return -1;
+  if (node) {
+    if (on && by_method) return 0;
+    if (on) {
+      PyErr_SetString(PyExc_RuntimeError, "you can only change requires_grad flags of leaf variables.");
+    } else {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                      "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+    }
+    return -1;
+  }
+  if (on && !is_differentiable(t->dtype)) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "only Tensors of floating point %sdtype can require gradients; this one is %s. Convert it first, for example "
+                 "with .float()",
+                 by_method ? "" : "and complex ", c_name(t->dtype));
+    return -1;
+  }
+  if (on && (t->flags & kInference) && !tls.inference) {
+    PyErr_SetString(PyExc_RuntimeError, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    return -1;
+  }
+  t->flags = on ? (t->flags | kRequiresGrad) : (t->flags & ~kRequiresGrad);
+  return 0;
+}
+
+std::string dims_text(PyArrayObject* a) {
+  std::string text = "[";
+  for (int i = 0; i < PyArray_NDIM(a); ++i) {
+    if (i) text += ", ";
+    text += std::to_string(PyArray_DIM(a, i));
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+PyObject* get_grad_fn(PyObject* self, void*) {
+  Node* node;
+  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  return Py_NewRef(node ? as_object(node) : Py_None);
+}
+
+PyObject* get_is_leaf(PyObject* self, void*) {
+  Node* node;
+  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  return PyBool_FromLong(node == nullptr);
+}
+
+PyObject* get_requires_grad(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  return PyBool_FromLong(requires_grad(t) && is_differentiable(t->dtype));
+}
+
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  if (!value) {
+    PyErr_SetString(PyExc_AttributeError, "attribute 'requires_grad' cannot be deleted");
+    return -1;
+  }
+  if (!PyBool_Check(value)) {
+    PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
+    return -1;
+  }
+  return change_requires_grad(as_tensor(self), value == Py_True, false);
+}
+
+PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"requires_grad", nullptr};
+  int on = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
+  if (change_requires_grad(as_tensor(self), on, true) < 0) return nullptr;
+  return Py_NewRef(self);
+}
+
+PyObject* get_grad(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  if (!t->grad && t->grad_fn && !(t->flags & kRetainsGrad)) {
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                     "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                     "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                     "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+                     1) < 0) {
+      return nullptr;
+    }
+  }
+  return Py_NewRef(t->grad ? t->grad : Py_None);
+}
+
+int set_grad(PyObject* self, PyObject* value, void*) {
+  Tensor* t = as_tensor(self);
+  if (!value || value == Py_None) {
+    Py_CLEAR(t->grad);
+    return 0;
+  }
+  if (!is_tensor(value)) {
+    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
+                 Py_TYPE(value)->tp_name);
+    return -1;
+  }
+  if (value == self) {
+    PyErr_SetString(PyExc_RuntimeError, "can't assign Variable as its own grad");
+    return -1;
+  }
+  Tensor* g = as_tensor(value);
+  DType wanted = t->dtype;
+  if (t->grad_dtype && t->grad_dtype != Py_None) {
+    Ref code(PyObject_GetAttrString(t->grad_dtype, "code"));
+    if (!code) return -1;
+    wanted = static_cast<DType>(PyLong_AsLong(code.get()));
+  }
+  if (g->dtype != wanted && t->grad_dtype != Py_None) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
+                 "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
+                 "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
+                 "its gradient may break downstream systems that assume they match.",
+                 c_name(g->dtype), scalar_name(wanted));
+    return -1;
+  }
+  const int ndim = PyArray_NDIM(t->array);
+  if (PyArray_NDIM(g->array) != ndim ||
+      !PyArray_CompareLists(PyArray_DIMS(g->array), PyArray_DIMS(t->array), ndim)) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
+                 "tensor are the same size",
+                 dims_text(g->array).c_str(), dims_text(t->array).c_str());
+    return -1;
+  }
+  Py_INCREF(value);
+  Py_XSETREF(t->grad, value);
+  return 0;
+}
+
+PyObject* get_grad_dtype(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  if (t->grad_dtype) return Py_NewRef(t->grad_dtype);
+  return Py_XNewRef(dtype_object(t->dtype));
+}
+
+int set_grad_dtype(PyObject* self, PyObject* value, void*) {
+  Tensor* t = as_tensor(self);
+  if (t->grad_fn) {
+    PyErr_SetString(PyExc_RuntimeError, "grad_dtype can only be set on leaf tensors.");
+    return -1;
+  }
+  if (value && value != Py_None && t->grad) {
+    DType have = as_tensor(t->grad)->dtype;
+    if (dtype_object(have) != value) {
+      Ref code(PyObject_GetAttrString(value, "code"));
+      if (!code) return -1;
+      PyErr_Format(PyExc_RuntimeError,
+                   "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. Please clear the gradient "
+                   "(.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's "
+                   "dtype.",
+                   scalar_name(static_cast<DType>(PyLong_AsLong(code.get()))), c_name(have));
+      return -1;
+    }
+  }
+  Py_XINCREF(value);
+  Py_XSETREF(t->grad_dtype, value);
+  return 0;
+}
+
+}  // namespace rushlight

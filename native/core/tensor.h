@@ -1,0 +1,24 @@
+// Getters, setters and methods of Tensor that tensor.cpp puts in the type and other files hold.
+#pragma once
+#include "core/core.h"
+
+namespace rushlight {
+
+// ---- leaf.cpp ----
+PyObject* get_grad_fn(PyObject* self, void*);
+PyObject* get_is_leaf(PyObject* self, void*);
+PyObject* get_requires_grad(PyObject* self, void*);
+int set_requires_grad(PyObject* self, PyObject* value, void*);
+PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* get_grad(PyObject* self, void*);
+int set_grad(PyObject* self, PyObject* value, void*);
+PyObject* get_grad_dtype(PyObject* self, void*);
+int set_grad_dtype(PyObject* self, PyObject* value, void*);
+
+// ---- to_python.cpp ----
+PyObject* method_item(PyObject* self, PyObject*);
+PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs);
+void add_conversion_slots(std::vector<PyType_Slot>* slots);
+
+}  // namespace rushlight

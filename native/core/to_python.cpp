@@ -1,0 +1,151 @@
+// A tensor as what Python code wants in its place: a number, a truth value, an index, an ndarray.
+#include <cstring>
+
+#include "core/tensor.h"
+
+namespace rushlight {
+
+namespace {
+
+PyObject* scalar_of(Tensor* t) {
+  PyArrayObject* a = t->array;
+  const npy_intp n = PyArray_SIZE(a);
+  if (n != 1) {
+    PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", n);
+    return nullptr;
+  }
+  if (PyArray_ISALIGNED(a)) {
+    const void* p = PyArray_DATA(a);
+    switch (t->dtype) {
+      case DType::F32: return PyFloat_FromDouble(*static_cast<const float*>(p));
+      case DType::F64: return PyFloat_FromDouble(*static_cast<const double*>(p));
+      case DType::I64: return PyLong_FromLongLong(*static_cast<const int64_t*>(p));
+      case DType::Bool: return PyBool_FromLong(*static_cast<const uint8_t*>(p) != 0);
+      default: break;
+    }
+  }
+  if (t->dtype == DType::BF16) {
+    uint16_t bits;
+    memcpy(&bits, PyArray_DATA(a), 2);
+    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value;
+    memcpy(&value, &wide, 4);
+    return PyFloat_FromDouble(value);
+  }
+  return PyObject_CallMethod(as_object(a), "item", nullptr);
+}
+
+PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
+  Tensor* t = as_tensor(self);
+  if (PyArray_SIZE(t->array) != 1) {
+    PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+    return nullptr;
+  }
+  if (requires_grad(t) && grad_enabled()) {
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                     "Consider using tensor.detach() first.",
+                     1) < 0) {
+      return nullptr;
+    }
+  }
+  Ref value(method_item(self, nullptr));
+  return value ? convert(value.get()) : nullptr;
+}
+
+}  // namespace
+
+PyObject* method_item(PyObject* self, PyObject*) {
+  if (as_tensor(self)->flags & kWatched) {
+    PyObject* f = callback("watched_item");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
+  return scalar_of(as_tensor(self));
+}
+
+PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"force", nullptr};
+  int force = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
+  Ref memory;
+  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_memory");
+    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+    if (!(self = memory.get())) return nullptr;
+  }
+  Tensor* t = as_tensor(self);
+  if (!force && requires_grad(t) && grad_enabled()) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    return nullptr;
+  }
+  if (t->dtype == DType::BF16 && !force) {
+    PyErr_SetString(PyExc_TypeError, "Got unsupported ScalarType BFloat16");
+    return nullptr;
+  }
+  return Py_NewRef(as_object(t->array));
+}
+
+PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dtype", "copy", nullptr};
+  PyObject* dtype = Py_None;
+  PyObject* copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy)) return nullptr;
+  Ref none(PyTuple_New(0));
+  if (!none) return nullptr;
+  Ref array(method_numpy(self, none.get(), nullptr));
+  if (!array || (dtype == Py_None && copy != Py_True)) return array.release();
+  if (dtype == Py_None) return PyObject_CallMethod(array.get(), "copy", nullptr);
+  Ref kw(Py_BuildValue("{s:O}", "copy", copy == Py_True ? Py_True : Py_False));
+  Ref method(PyObject_GetAttrString(array.get(), "astype"));
+  Ref arguments(PyTuple_Pack(1, dtype));
+  if (!kw || !method || !arguments) return nullptr;
+  return PyObject_Call(method.get(), arguments.get(), kw.get());
+}
+
+namespace {
+
+int tensor_bool(PyObject* self) {
+  Tensor* t = as_tensor(self);
+  if (t->flags & kWatched) {
+    PyObject* f = callback("watched_bool");
+    Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
+    return r ? PyObject_IsTrue(r.get()) : -1;
+  }
+  const npy_intp n = PyArray_SIZE(t->array);
+  if (n != 1) {
+    PyErr_SetString(PyExc_RuntimeError, n ? "Boolean value of Tensor with more than one value is ambiguous"
+                                          : "Boolean value of Tensor with no values is ambiguous");
+    return -1;
+  }
+  Ref value(scalar_of(t));
+  return value ? PyObject_IsTrue(value.get()) : -1;
+}
+
+PyObject* tensor_float(PyObject* self) { return as_number(self, PyNumber_Float); }
+PyObject* tensor_int(PyObject* self) { return as_number(self, PyNumber_Long); }
+PyObject* tensor_index(PyObject* self) {
+  Tensor* t = as_tensor(self);
+  if (is_differentiable(t->dtype) || PyArray_SIZE(t->array) != 1) {
+    PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+    return nullptr;
+  }
+  Ref value(method_item(self, nullptr));
+  return value ? PyNumber_Long(value.get()) : nullptr;
+}
+
+template <typename F>
+void* slot(F f) {
+  return reinterpret_cast<void*>(f);
+}
+
+}  // namespace
+
+void add_conversion_slots(std::vector<PyType_Slot>* slots) {
+  for (const PyType_Slot& s : {PyType_Slot{Py_nb_bool, slot(tensor_bool)}, PyType_Slot{Py_nb_float, slot(tensor_float)},
+                               PyType_Slot{Py_nb_int, slot(tensor_int)}, PyType_Slot{Py_nb_index, slot(tensor_index)}}) {
+    slots->push_back(s);
+  }
+}
+
+}  // namespace rushlight
