@@ -14,6 +14,7 @@
 #include <atomic>
 #include <utility>
 
+#include "core/site.h"
 #include "core/python.h"
 
 namespace rushlight {
@@ -21,10 +22,13 @@ namespace rushlight {
 struct Node;
 struct Op;
 
-// Counts the in-place writes to one storage; shared by all tensors that alias it.
+// Counts the in-place writes to one storage; shared by all tensors that alias it. Knows where the last two were made: the write
+// that led to version n is at n % 2.
 struct VersionCounter {
+  static constexpr uint32_t kKept = 2;
   std::atomic<int32_t> references;
   std::atomic<uint32_t> value;
+  Site writes[kKept];
 };
 
 enum TensorFlag : uint32_t {
@@ -39,8 +43,13 @@ enum TensorFlag : uint32_t {
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
   kOverridden = 1024,   // an instance of a subclass with __torch_function__
+  kCut = 2048,          // has no history because it was cut at Tensor::cut, or something it was computed from was
+  kCutReason = 7 << 12, // why: a Cut
   kWatched = kTangent | kTransformed | kOverridden,
 };
+
+// What ended the history of a tensor, kept for the error that says so.
+enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, FromData };
 
 struct Tensor {
   PyObject_HEAD
@@ -57,6 +66,7 @@ struct Tensor {
   PyObject* hooks;           // of a leaf: its hooks object; of a non-leaf they live on grad_fn
   PyObject* grad_dtype;      // nullptr, or what Tensor.grad_dtype was set to
   PyObject* watched;         // the tangent, transform level, ... of a tensor with a kWatched bit
+  Site cut;                  // of a tensor with kCut
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -70,6 +80,10 @@ inline PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObj
 inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
 }
+
+inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
+void cut_here(Tensor* t, Cut why);               // notes the program's line
+void inherit_cut(Tensor* t, const Tensor* from);  // where `from` has one, and `t` no better
 
 // A new plain tensor around `array`, whose reference is taken over (also on failure).
 Tensor* wrap_array(PyArrayObject* array);
@@ -96,6 +110,7 @@ struct ThreadState {
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
   PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
   int64_t task = -1;                 // the running backward, or -1
+  Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
 };
 extern thread_local ThreadState tls;
@@ -176,6 +191,8 @@ struct Node {
   OutputMeta meta_inline[1];
   Tensor* variable;   // Accumulate: the leaf, strong
   PyObject* hooks;    // hooks object, or nullptr
+  Site made;          // where the recorded call is
+  Site freed;         // where the backward was called that freed the saved values
   PyObject* metadata; // dict made on first access
   PyObject* dict;     // Function: ctx attributes
   PyObject* weakrefs; // Function nodes only
@@ -204,6 +221,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph);
 void release_saved(Node* node);
+void release_after_backward(Node* node);  // and notes which backward it was
 void drop_module_from_name(PyTypeObject* type);
 PyTypeObject* node_type(const char* name);  // the class of that name, made on first use; borrowed
 
@@ -330,6 +348,8 @@ int check_in_place(Tensor* self, bool recording);
 int rebase_history(Tensor* self, Node* node, uint32_t nr);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
+// Says of a result without history why it has none: `wants_grad`, because of this call; or because of an argument.
+void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad);
 PyObject* run_forward(Op* op, PyObject* const* slots);
 PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots);  // ndarrays in the place of tensors
 Op* op_callback(const char* name);  // a registered Op, borrowed

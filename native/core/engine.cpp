@@ -43,6 +43,8 @@ class Backward {
     uint64_t nobody = 0;
     inline_state_ = claimed_by.compare_exchange_strong(nobody, id_);
     saved_task_ = tls.task;
+    called_before_ = tls.backward;
+    tls.backward = program_site();
     saved_callbacks_ = final_callbacks;
     outer_ = running;
     running = this;
@@ -64,6 +66,7 @@ class Backward {
     for (Capture& c : captures_) Py_XDECREF(c.node);
     for (Node* r : roots_) Py_XDECREF(r);
     tls.task = saved_task_;
+    tls.backward = called_before_;
     final_callbacks = saved_callbacks_;
     running = outer_;
     if (inline_state_) claimed_by = 0;
@@ -273,7 +276,7 @@ class Backward {
 
   void release_node(Node* n) {
     if (n->kind == Node::OfOp) {
-      release_saved(n);
+      release_after_backward(n);
       return;
     }
     Ref done(PyObject_CallMethod(as_object(n), "_release_saved", nullptr));
@@ -497,6 +500,7 @@ class Backward {
   const bool retain_, create_graph_;
   bool inline_state_, restricted_ = false;
   int64_t saved_task_;
+  Site called_before_;
   std::vector<Ref>* saved_callbacks_;
   Backward* outer_;
   uint64_t steps_ = 0;
@@ -646,7 +650,9 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       Edge e{nullptr, 0};
       if (read_edge(PyTuple_GET_ITEM(inputs, i), &e) < 0) return nullptr;
       if (!e.node) {
-        PyErr_SetString(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
+        PyObject* f = callback("no_grad_input");
+        if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, PyTuple_GET_ITEM(inputs, i)));
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_input must raise");
         return nullptr;
       }
       task.capture(e);

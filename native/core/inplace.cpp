@@ -289,8 +289,14 @@ std::atomic<bool> watching_writes{false};
 
 namespace {
 
-// `any_order`: writing an element twice gives the same (a fill), so that memory which overlaps itself is no harm.
-int check_write(Tensor* self, bool recording, bool any_order) {
+// Whether writing an element twice gives the same, so that memory which overlaps itself is no harm.
+bool writes_one_value(PyObject* name) {
+  return name && (!PyUnicode_CompareWithASCIIString(name, "fill_") || !PyUnicode_CompareWithASCIIString(name, "zero_") ||
+                  !PyUnicode_CompareWithASCIIString(name, "masked_fill_"));
+}
+
+// `name`: of the op that writes, or nullptr.
+int check_write(Tensor* self, bool recording, PyObject* name) {
   if ((self->flags & kInference) && !tls.inference) {
     PyErr_SetString(PyExc_RuntimeError,
                     "Inplace update to inference tensor outside InferenceMode is not allowed."
@@ -299,7 +305,7 @@ int check_write(Tensor* self, bool recording, bool any_order) {
     return -1;
   }
   if (recording && check_history(self) < 0) return -1;
-  if (!any_order && overlaps_itself(self->array)) {
+  if (overlaps_itself(self->array) && !writes_one_value(name)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                     "Please clone() the tensor before performing the operation.");
@@ -319,7 +325,7 @@ int check_write(Tensor* self, bool recording, bool any_order) {
 
 }  // namespace
 
-int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, false); }
+int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, nullptr); }
 
 int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   Ref before = Ref::borrow(as_object(self->grad_fn));
@@ -378,9 +384,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     Py_DECREF(r);
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
-  const bool fills = !PyUnicode_CompareWithASCIIString(op->name, "fill_") || !PyUnicode_CompareWithASCIIString(op->name, "zero_") ||
-                     !PyUnicode_CompareWithASCIIString(op->name, "masked_fill_");
-  if (check_write(self, recording, fills) < 0) return nullptr;
+  if (check_write(self, recording, op->name) < 0) return nullptr;
   Ref node;
   if (recording) {
     bool needs_original = false;
@@ -399,6 +403,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   }
   const int written = real->kind == Op::Pointwise ? write_pointwise(real, slots, self) : write_general(real, slots, self);
   if (written < 0 || bump_version(self) < 0) return nullptr;
+  if ((wants_grad || (flags & kCut)) && !node && !requires_grad(self)) note_cut(real, slots, self, wants_grad);
   if (node) {
     Node* n = reinterpret_cast<Node*>(node.get());
     for (size_t i = 0; i < real->saves.size(); ++i) {

@@ -8,6 +8,7 @@ namespace rushlight {
 
 PyObject* set_operator(PyObject*, PyObject* args);
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
+PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
@@ -34,6 +35,8 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
         Py_INCREF(dtype);
         Py_XSETREF(registry.dtypes[i], dtype);
       }
+    } else if (!strcmp(name, "folder") && PyUnicode_Check(value)) {
+      if (set_library_folder(value) < 0) return nullptr;
     } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
       if (!registry.callbacks && !(registry.callbacks = PyDict_New())) return nullptr;
       if (PyDict_Update(registry.callbacks, value) < 0) return nullptr;
@@ -151,6 +154,13 @@ PyObject* rebase(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// cut_of(tensor): (reason, text of the line) where its history was cut; None where it never had one.
+PyObject* cut_of_function(PyObject*, PyObject* o) {
+  if (!is_tensor(o) || !(as_tensor(o)->flags & kCut)) Py_RETURN_NONE;
+  const std::string text = site_text(as_tensor(o)->cut);
+  return Py_BuildValue("(Is)", static_cast<unsigned>(cut_of(as_tensor(o))), text.c_str());
+}
+
 // gradient_edge(tensor): (node, output number), the AccumulateGrad of a leaf made when needed; None where there is none.
 PyObject* gradient_edge_function(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
@@ -220,6 +230,7 @@ PyMethodDef kMethods[] = {
     {"register", function(register_objects), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
     {"set_operator", set_operator, METH_VARARGS, "What an operator of Tensor calls."},
     {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
+    {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
@@ -235,6 +246,7 @@ PyMethodDef kMethods[] = {
     {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
+    {"cut_of", cut_of_function, METH_O, "Why and where a tensor lost its history, or None."},
     {"gradient_edge", gradient_edge_function, METH_O, "(node, output number) of a tensor, or None."},
     {"result_type", result_type, METH_O, "The common type of tensors and numbers."},
     {"promote", promote_function, METH_VARARGS, "The common type of two element type codes."},

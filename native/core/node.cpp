@@ -39,6 +39,7 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
     n->meta_inline[0].ndim = 0;
     n->meta_inline[0].dims_heap = nullptr;
     n->variable = nullptr;
+    n->made = n->freed = Site{nullptr, 0};
     n->hooks = n->metadata = n->dict = n->weakrefs = nullptr;
     n->state = BackwardState{};
   }
@@ -71,6 +72,7 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
     PyErr_NoMemory();
     return nullptr;
   }
+  if (kind != Node::Accumulate) note_site(&n->made);
   if (kind != Node::Function) PyObject_GC_Track(n);
   return n;
 }
@@ -137,6 +139,8 @@ void destroy(Node* n) {
   if (n->saved != n->saved_inline) PyMem_Free(n->saved);
   for (int i = 0; i < n->n_outputs; ++i) PyMem_Free(n->metas[i].dims_heap);
   if (n->metas != &n->meta_inline[0]) PyMem_Free(n->metas);
+  forget_site(&n->made);
+  forget_site(&n->freed);
   Py_XDECREF(n->op);
   type->tp_free(n);
   Py_DECREF(type);

@@ -120,6 +120,21 @@ int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
 
 }  // namespace
 
+void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad) {
+  if (wants_grad) {
+    cut_here(result, grad_enabled() ? Cut::NoDerivative : tls.inference ? Cut::Inference : Cut::NoGrad);
+    return;
+  }
+  for (uint8_t i : op->tensor_params) {
+    PyObject* o = slots[i];
+    if (i == op->list_param) {
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) inherit_cut(result, as_tensor(PySequence_Fast_GET_ITEM(o, k)));
+    } else if (is_tensor(o)) {
+      inherit_cut(result, as_tensor(o));
+    }
+  }
+}
+
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic) {
   Seen seen;
   if (look_at_all(op, slots, &seen) < 0) return -1;
@@ -210,7 +225,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   return wrap_array(array);
 }
 
-PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* results, bool recording) {
+PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* results, const Seen& seen, bool recording) {
   Ref owned(results);
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(results);
   Ref tuple(PyTuple_New(n));
@@ -229,6 +244,12 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* results, bool rec
   }
   if (recording && any && n > 0) {
     if (record(op, slots, reinterpret_cast<Tensor**>(&PyTuple_GET_ITEM(tuple.get(), 0)), static_cast<int>(n)) < 0) return nullptr;
+  }
+  if (seen.wants_grad || (seen.flags & kCut)) {
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = PyTuple_GET_ITEM(tuple.get(), i);
+      if (item != Py_None && !as_tensor(item)->grad_fn) note_cut(op, slots, as_tensor(item), seen.wants_grad);
+    }
   }
   if (op->result_type) return PyObject_CallOneArg(op->result_type, tuple.get());
   return tuple.release();
@@ -294,13 +315,17 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots) {
   } else {
     PyObject* result = run_forward(op, slots);
     if (!result) return nullptr;
-    if (PyTuple_Check(result) || PyList_Check(result)) return wrap_tuple(op, slots, result, recording);
+    if (PyTuple_Check(result) || PyList_Check(result)) return wrap_tuple(op, slots, result, seen, recording);
     out = wrap_result(op, slots, result);
   }
   if (!out) return nullptr;
-  if (recording && is_differentiable(out->dtype) && record(op, slots, &out, 1) < 0) {
-    Py_DECREF(out);
-    return nullptr;
+  if (recording && is_differentiable(out->dtype)) {
+    if (record(op, slots, &out, 1) < 0) {
+      Py_DECREF(out);
+      return nullptr;
+    }
+  } else if (seen.wants_grad || (seen.flags & kCut)) {
+    note_cut(op, slots, out, seen.wants_grad);
   }
   return as_object(out);
 }

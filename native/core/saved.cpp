@@ -163,16 +163,38 @@ std::string type_text(PyArrayObject* a, DType dtype) {
   return text + "]]";
 }
 
+std::string class_name(const Node* n) {
+  const std::string name = Py_TYPE(n)->tp_name;
+  return name.substr(name.rfind('.') + 1);
+}
+
 // The node's name as torch's in-place error has it: without "Backward0".
 std::string short_name(const Node* n) {
-  std::string name = Py_TYPE(n)->tp_name;
-  const size_t dot = name.rfind('.');
-  if (dot != std::string::npos) name = name.substr(dot + 1);
+  const std::string name = class_name(n);
   const size_t at = name.rfind("Backward");
   return at == std::string::npos ? name : name.substr(0, at);
 }
 
-void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t expected, const Node* made_by, uint32_t nr) {
+// The lines that an error about a value saved by `node` shows: where it was saved, and the write that came first after it.
+std::string lines_of_change(const Node* node, const VersionCounter* version, uint32_t expected) {
+  const uint32_t now = version->value;
+  const bool first_known = now - expected <= VersionCounter::kKept;
+  const std::string saved = site_text(node->made);
+  const std::string changed = site_text(version->writes[(first_known ? expected + 1 : now) % VersionCounter::kKept]);
+  std::string text;
+  if (!saved.empty()) text += "\n  It was saved for the gradient of this line, by " + class_name(node) + ":\n" + saved;
+  if (!changed.empty()) {
+    text += (text.empty() ? "\n  " : "  ") + std::string(first_known ? "and changed in place here:\n" : "and last changed in place here:\n") + changed;
+  }
+  if (text.empty()) return text;
+  return text +
+         "  Write a new tensor there (x = x + 1 in place of x += 1), save a copy (x.clone()), or, where the change is an "
+         "optimizer's step, call backward() before it.";
+}
+
+void raise_modified(const Node* node, const VersionCounter* version, PyArrayObject* array, DType dtype, uint32_t expected,
+                    const Node* made_by, uint32_t nr) {
+  const uint32_t now = version->value;
   std::string text = "one of the variables needed for gradient computation has been modified by an inplace operation: " +
                      type_text(array, dtype);
   if (made_by) text += ", which is output " + std::to_string(nr) + " of " + short_name(made_by) + ",";
@@ -182,6 +204,24 @@ void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t ex
                  "variable in question was changed in there or anywhere later. Good luck!"
                : " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
                  "torch.autograd.set_detect_anomaly(True, check_nan=False).");
+  text += lines_of_change(node, version, expected);
+  PyErr_SetString(PyExc_RuntimeError, text.c_str());
+}
+
+// The saved values of `node` are gone: says which backward freed them, and what to do, which depends on whether the same line
+// asks again (a loop that carries a graph along) or another one.
+void raise_freed(const Node* node) {
+  std::string text = kFreed;
+  const std::string first = site_text(node->freed), made = site_text(node->made);
+  if (!first.empty()) text += "\n  They were freed by the backward called here:\n" + first;
+  if (!made.empty()) text += (first.empty() ? "\n  " : "  ") + std::string("and belong to ") + class_name(node) + ", recorded here:\n" + made;
+  if (!first.empty()) {
+    text += same_line(node->freed, tls.backward)
+                ? "  The same line asks for them again: something of the last round is used in this one. Compute it anew in each "
+                  "round, or detach() what is carried over."
+                : "  Where both lines need the graph, add the losses and call backward() once, or give the first one "
+                  "retain_graph=True.";
+  }
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 
@@ -190,7 +230,7 @@ void raise_modified(PyArrayObject* array, DType dtype, uint32_t now, uint32_t ex
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
   if (slot->kind == Saved::Object && slot->value) return Py_NewRef(slot->value);
   if (node->released) {
-    PyErr_SetString(PyExc_RuntimeError, kFreed);
+    raise_freed(node);
     return nullptr;
   }
   switch (slot->kind) {
@@ -200,7 +240,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       Tensor* t = as_tensor(slot->value);
       const uint32_t now = version_of(t);
       if (now != slot->expected) {
-        raise_modified(t->array, t->dtype, now, slot->expected, t->grad_fn, t->output_nr);
+        raise_modified(node, t->version, t->array, t->dtype, slot->expected, t->grad_fn, t->output_nr);
         return nullptr;
       }
       if (slot->had_node && !t->grad_fn) {
@@ -214,7 +254,8 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
     case Saved::Output: {
       const uint32_t now = slot->version->value;
       if (now != slot->expected) {
-        raise_modified(as_array(slot->value), dtype_of(as_array(slot->value)), now, slot->expected, node, slot->output_nr);
+        raise_modified(node, slot->version, as_array(slot->value), dtype_of(as_array(slot->value)), slot->expected, node,
+                       slot->output_nr);
         return nullptr;
       }
       Py_INCREF(slot->value);
@@ -232,6 +273,12 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
     case Saved::Packed: return unpack_packed(node, slot, for_graph);
   }
   return nullptr;
+}
+
+void release_after_backward(Node* node) {
+  const bool before = node->released;
+  release_saved(node);
+  if (node->released && !before) keep_site(&node->freed, tls.backward);
 }
 
 void release_saved(Node* node) {
@@ -341,7 +388,7 @@ PyObject* node_pack_one(PyObject* self, PyObject* args) {
     return nullptr;
   }
   if (n->released) {
-    PyErr_SetString(PyExc_RuntimeError, kFreed);
+    raise_freed(n);
     return nullptr;
   }
   if (pack_saved(n, slot, hooks) < 0) return nullptr;
@@ -349,7 +396,7 @@ PyObject* node_pack_one(PyObject* self, PyObject* args) {
 }
 
 PyObject* node_release(PyObject* self, PyObject*) {
-  release_saved(reinterpret_cast<Node*>(self));
+  release_after_backward(reinterpret_cast<Node*>(self));
   Py_RETURN_NONE;
 }
 

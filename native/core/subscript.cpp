@@ -127,7 +127,9 @@ class Walk {
   // The view: a new reference.
   PyObject* finish() {
     if (current_) return current_.release();
-    return as_object(wrap_view(array(), source_));
+    Tensor* view = wrap_view(array(), source_);
+    if (view && (source_->flags & kCut)) inherit_cut(view, source_);
+    return as_object(view);
   }
 
  private:

@@ -90,6 +90,7 @@ void tensor_dealloc(PyObject* self) {
   if (t->dict) Py_CLEAR(t->dict);
   Py_CLEAR(t->array);
   drop(t->version);
+  if (t->flags & kCut) forget_site(&t->cut);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -204,6 +205,8 @@ Tensor* alias(Tensor* t, bool share_version) {
   hold(v);
   r->version = v;
   r->flags = t->flags & kInference;
+  if (requires_grad(t)) cut_here(r, Cut::Detached);
+  else if (t->flags & kCut) inherit_cut(r, t);
   return r;
 }
 
@@ -388,6 +391,7 @@ PyObject* method_bump(PyObject* self, PyObject*) {
 // Cuts the tensor off its history, in place.
 PyObject* method_cut(PyObject* self, PyObject*) {
   Tensor* t = as_tensor(self);
+  if (requires_grad(t)) cut_here(t, Cut::Detached);
   Py_CLEAR(t->grad_fn);
   t->output_nr = 0;
   t->flags &= ~(kRequiresGrad | kRetainsGrad);
@@ -492,6 +496,13 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
     t->flags |= kRequiresGrad;
   }
   return as_object(t);
+}
+
+// wrap_data(array, requires_grad=False): the same around data of the program's own; a gradient that ends there can say so.
+PyObject* wrap_data(PyObject* module, PyObject* const* args, Py_ssize_t n) {
+  PyObject* t = wrap(module, args, n);
+  if (t && !(as_tensor(t)->flags & kRequiresGrad)) cut_here(as_tensor(t), Cut::FromData);
+  return t;
 }
 
 // make_subclass(cls, tensor, requires_grad): an instance of a Tensor subclass that shares the storage.

@@ -132,7 +132,9 @@ void hold(VersionCounter* v) {
 }
 
 void drop(VersionCounter* v) {
-  if (v && v->references.fetch_sub(1, std::memory_order_acq_rel) == 1) PyMem_RawFree(v);
+  if (!v || v->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  for (Site& write : v->writes) forget_site(&write);
+  PyMem_RawFree(v);
 }
 
 VersionCounter* shared_version(Tensor* t) {
@@ -142,7 +144,7 @@ VersionCounter* shared_version(Tensor* t) {
       PyErr_NoMemory();
       return nullptr;
     }
-    t->version = new (memory) VersionCounter{{1}, {0}};
+    t->version = new (memory) VersionCounter{{1}, {0}, {}};
   }
   return t->version;
 }
@@ -153,8 +155,29 @@ int bump_version(Tensor* t) {
   if (t->flags & kInference) return 0;
   VersionCounter* v = shared_version(t);
   if (!v) return -1;
-  v->value.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t now = v->value.fetch_add(1, std::memory_order_relaxed) + 1;
+  note_site(&v->writes[now % VersionCounter::kKept]);
   return 0;
+}
+
+// ---------------------------------------------------------------- cut histories
+
+namespace {
+
+void set_cut(Tensor* t, Cut why, Site site) {
+  if (!(t->flags & kCut)) t->cut = Site{nullptr, 0};
+  t->flags = (t->flags & ~kCutReason) | kCut | static_cast<uint32_t>(why) << 12;
+  keep_site(&t->cut, site);
+}
+
+}  // namespace
+
+void cut_here(Tensor* t, Cut why) { set_cut(t, why, program_site()); }
+
+void inherit_cut(Tensor* t, const Tensor* from) {
+  // Data has no history by nature, so what else ended one says more.
+  if (t == from || !(from->flags & kCut) || (t->flags & kCut && cut_of(t) != Cut::FromData)) return;
+  set_cut(t, cut_of(from), from->cut);
 }
 
 }  // namespace rushlight

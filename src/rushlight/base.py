@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 from . import _core as _core
 from . import dtypes, errors, size
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
-_core.register(size=size.Size, dtypes=list(dtypes.ALL))
+# What runs from files in the folder is the library's own: errors name the program's line.
+_core.register(
+    size=size.Size, dtypes=list(dtypes.ALL), folder=os.path.join(os.path.dirname(__file__), "")
+)
 
 from . import autograd as autograd  # noqa: E402
 from . import device as _device  # noqa: E402

@@ -196,7 +196,7 @@ def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
             return first.detach()
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
-        return _wrap(array_of(first, dtype))
+        return _core.wrap_data(array_of(first, dtype))
     return _wrap(allocate(shape_of("new", args), dtype.numpy))
 
 

@@ -21,13 +21,61 @@ _CREATE_GRAPH_WARNING = (
 )
 
 
+# What cut a tensor off (Cut in native/core/core.h): what happened, and what to do instead.
+_CUTS = {
+    1: (
+        "detach() (or .data) cut its history",
+        "Use the tensor itself where its gradient is wanted.",
+    ),
+    2: (
+        "Its history ends where something was computed with gradients switched off",
+        "Move that line out of torch.no_grad(), or switch gradients back on.",
+    ),
+    3: (
+        "Its history ends where something was computed in inference mode",
+        "Move that line out of torch.inference_mode().",
+    ),
+    4: (
+        "Its history ends at a result that has no derivative (an integer, a bool, an index)",
+        "Compute the loss in floating point all the way: comparisons, argmax, round trips through "
+        "integers and the like pass no gradient on.",
+    ),
+    5: (
+        "It was built from data, which has no history",
+        "Compute it from the tensors themselves (torch.stack or torch.cat of tensors instead of "
+        "torch.tensor of their values), or give it requires_grad=True if it is an input.",
+    ),
+}
+
+
+def _why_no_history(tensor: Any) -> str:
+    """Where and why a tensor lost its history, as the lines that follow an error's first one."""
+    cut = _core.cut_of(tensor)
+    if cut is None:
+        return (
+            "\n  Nothing that it was computed from requires grad. Give the inputs to differentiate "
+            "by requires_grad=True, or compute it from a module's parameters."
+        )
+    what, instead = _CUTS[cut[0]]
+    return f"\n  {what}, here:\n{cut[1]}  {instead}" if cut[1] else f"\n  {what}. {instead}"
+
+
 def _no_grad_root(index: int, root: Any) -> None:
     raise RuntimeError(
         f"element {index} of tensors does not require grad and does not have a grad_fn"
+        + _why_no_history(root)
     )
 
 
-_core.register(callbacks={"no_grad_root": _no_grad_root})
+def _no_grad_input(index: int, tensor: Any) -> None:
+    raise RuntimeError(
+        "One of the differentiated Tensors does not require grad"
+        + f"\n  It is number {index} of the inputs."
+        + _why_no_history(tensor)
+    )
+
+
+_core.register(callbacks={"no_grad_root": _no_grad_root, "no_grad_input": _no_grad_input})
 
 
 def _as_gradient(output: Any, gradient: Any) -> Any:

@@ -14,7 +14,7 @@ from ..device import resolve
 from ._kinds import composite, linear
 
 Tensor = _core.Tensor
-_wrap = _core.wrap
+_wrap, _wrap_data = _core.wrap, _core.wrap_data
 
 __all__ = ["allocate", "finished", "shape_of", "tensor"]
 
@@ -361,7 +361,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-    return _wrap(array_of(data, dtype), requires_grad)
+    return _wrap_data(array_of(data, dtype), requires_grad)
 
 
 @composite(method=False)
@@ -371,7 +371,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
         resolve(device)
     if isinstance(data, Tensor):
         return data if dtype is None or dtype is data.dtype else to(data, dtype)
-    return _wrap(array_of(data, dtype, copy=False))
+    return _wrap_data(array_of(data, dtype, copy=False))
 
 
 @composite(method=False)
@@ -392,7 +392,7 @@ def asarray(
             result = clone_of(obj)
         return result
     array = array_of(obj, dtype, copy=bool(copy))
-    return _wrap(array, requires_grad)
+    return _wrap_data(array, requires_grad)
 
 
 def clone_of(t: Any) -> Any:
@@ -427,7 +427,7 @@ def from_numpy(ndarray: Any) -> Any:
             UserWarning,
             stacklevel=2,
         )
-    return _wrap(ndarray.view(np.ndarray))
+    return _wrap_data(ndarray.view(np.ndarray))
 
 
 @composite(method=False)
@@ -435,7 +435,7 @@ def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:
     """A 1-D tensor over an object that has the buffer interface."""
-    return _wrap(np.frombuffer(buffer, numpy_of(dtype), count, offset), requires_grad)
+    return _wrap_data(np.frombuffer(buffer, numpy_of(dtype), count, offset), requires_grad)
 
 
 # ---- filled
@@ -600,7 +600,7 @@ def _new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """A tensor of a copy of `data`, of this tensor's dtype."""
-    return _wrap(array_of(data, dtype or self.dtype), requires_grad)
+    return _wrap_data(array_of(data, dtype or self.dtype), requires_grad)
 
 
 Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[method-assign]
