@@ -1,5 +1,5 @@
-"""Errors name the program's lines: where a value was saved and where it was changed, where the graph
-was used before, where a history ends.
+"""Errors name lines: where a value was saved and where it was changed, where the graph was used
+before, where a history ends.
 
 PyTorch has no such lines, so what is expected is read off this file: a comment marks each place.
 """
