@@ -13,16 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rushlight import dtypes
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
-Array = NDArray[Any]
+Array: TypeAlias = "NDArray[Any]"
 
 
 class _Options:

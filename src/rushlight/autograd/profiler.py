@@ -7,7 +7,6 @@ it; "self" time is without them.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -184,6 +183,8 @@ class EventList(list[Any]):
             }
             for e in self
         ]
+        import json  # here alone: not part of what every program imports
+
         with open(path, "w", encoding="utf-8") as file:
             json.dump(trace, file)
 
