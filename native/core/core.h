@@ -42,10 +42,9 @@ enum TensorFlag : uint32_t {
   kSpecialView = kNoGradView | kMultiView | kFunctionView | kInferenceView,
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
-  kOverridden = 1024,   // an instance of a subclass with __torch_function__
-  kCut = 2048,          // has no history because it was cut at Tensor::cut, or something it was computed from was
+  kCut = 1024,          // has no history because it was cut at Tensor::cut, or something it was computed from was
   kCutReason = 7 << 12, // why: a Cut
-  kWatched = kTangent | kTransformed | kOverridden,
+  kWatched = kTangent | kTransformed,
 };
 
 // What ended the history of a tensor, kept for the error that says so.
