@@ -273,8 +273,6 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
   // A view without history of a root that wants no gradient is looked at again each time: the root may come to want one.
   if (now != t->history_version && (t->grad_fn || requires_grad(t->base)) && is_differentiable(t->dtype)) {
     if (t->flags & kSpecialView) {
-      *grad_fn = t->grad_fn;
-      if (!grad_enabled()) return 0;
       refuse_view(t, true);
       return -1;
     }

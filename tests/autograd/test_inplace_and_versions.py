@@ -277,3 +277,51 @@ def test_out_with_grad():
         ),
     ):
         torch.add(x, 1, out=torch.ones(2))
+
+
+def stale_part():
+    """A part of a split whose whole was written since: its history cannot be known."""
+    x = torch.ones(4, requires_grad=True)
+    whole = x * 1
+    first, _ = whole.split(2)
+    whole.mul_(2)
+    return first
+
+
+STALE_PART = starts(
+    "Output 0 of Split is a view and its base or another view of its base has been modified "
+    "inplace. This view is the output of a function that returns multiple views."
+)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda t: t.grad_fn,
+        lambda t: t.is_leaf,
+        lambda t: t * 2,
+        lambda t: t.retain_grad(),
+        lambda t: t.register_hook(print),
+        lambda t: torch.autograd.graph.get_gradient_edge(t),
+    ],
+)
+def test_history_of_a_stale_part_is_refused(use):
+    with pytest.raises(RuntimeError, match=STALE_PART):
+        use(stale_part())
+
+
+def test_history_of_a_stale_part_is_refused_under_no_grad_too():
+    part = stale_part()
+    with torch.no_grad(), pytest.raises(RuntimeError, match=STALE_PART):
+        part.grad_fn  # noqa: B018
+
+
+def test_what_needs_no_history_can_be_asked_of_a_stale_part():
+    part = stale_part()
+    assert part.requires_grad_() is part and part.requires_grad
+    assert part.tolist() == [2.0, 2.0] and not part.detach().requires_grad
+    assert repr(part) == "tensor([2., 2.], grad_fn=<Invalid>)"
+    with torch.no_grad():
+        assert (part * 2).tolist() == [4.0, 4.0]
+    with pytest.raises(RuntimeError, match=r"^you can only change requires_grad flags of leaf"):
+        part.requires_grad = False

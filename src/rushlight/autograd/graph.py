@@ -197,7 +197,8 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
     """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    owner, nr = (tensor, 0) if tensor.is_leaf else (tensor.grad_fn, tensor.output_nr)
+    node = tensor.grad_fn  # first: a view's history is brought up to date
+    owner, nr = (tensor, 0) if node is None else (node, tensor.output_nr)
     return Handle(_hooks_of(owner).on_tensor.setdefault(nr, {}), hook)
 
 
