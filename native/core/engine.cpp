@@ -430,11 +430,21 @@ class Backward {
     Tensor* v = n->variable;
     PyObject* g = grads[0];
     if (!v || !g) return 0;
+    Node* made_by;
+    if (current_grad_fn(v, &made_by) < 0) return -1;
+    if (made_by) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "leaf variable has been moved into the graph interior. It was used as a leaf here, and written in place "
+                      "by a recorded operation afterwards: use a clone of it in one of the two places.");
+      return -1;
+    }
     grads[0] = nullptr;
     Ref held(as_object(Py_NewRef(as_object(v))));
     Ref incoming;
     if (n->hooks) incoming = Ref::borrow(g);
-    if (!v->grad) {
+    if (!requires_grad(v)) {
+      Py_DECREF(g);  // it stopped to want one after the graph was made
+    } else if (!v->grad) {
       PyObject* fresh = fresh_gradient(v, g);
       if (!fresh) return -1;
       Py_XSETREF(v->grad, fresh);

@@ -334,6 +334,7 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   self->output_nr = nr;
   self->history_version = version_of(self);
   self->flags &= ~kRequiresGrad;
+  Py_CLEAR(self->hooks);  // those of the leaf that it was
   Py_XDECREF(old);
   Tensor* base = self->base;
   if (!base) return self->flags & kRetainsGrad ? move_retained(self, before.get(), before_nr) : 0;

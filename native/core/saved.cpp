@@ -237,16 +237,19 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
     case Saved::Nothing:
     case Saved::Object: return Py_NewRef(Py_None);
     case Saved::Input: {
+      // In torch's order: a view's stale history, then a cut history, then a changed value.
       Tensor* t = as_tensor(slot->value);
-      const uint32_t now = version_of(t);
-      if (now != slot->expected) {
-        raise_modified(node, t->version, t->array, t->dtype, slot->expected, t->grad_fn, t->output_nr);
-        return nullptr;
-      }
-      if (slot->had_node && !t->grad_fn) {
+      Node* made_by;
+      if (current_grad_fn(t, &made_by) < 0) return nullptr;
+      if (slot->had_node && !made_by) {
         PyErr_SetString(PyExc_RuntimeError,
                         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
                         "This is not supported, please use out-of-place `.detach()` instead");
+        return nullptr;
+      }
+      const uint32_t now = version_of(t);
+      if (now != slot->expected) {
+        raise_modified(node, t->version, t->array, t->dtype, slot->expected, made_by, t->output_nr);
         return nullptr;
       }
       return Py_NewRef(slot->value);

@@ -325,3 +325,58 @@ def test_what_needs_no_history_can_be_asked_of_a_stale_part():
         assert (part * 2).tolist() == [4.0, 4.0]
     with pytest.raises(RuntimeError, match=r"^you can only change requires_grad flags of leaf"):
         part.requires_grad = False
+
+
+def test_leaf_that_became_a_result_after_its_use():
+    x = torch.ones(3, requires_grad=True)
+    leaf = torch.zeros(3, requires_grad=True)
+    called = []
+    leaf.register_hook(called.append)
+    loss = (leaf * 2 + x).sum()
+    leaf.detach_()
+    leaf.mul_(x)
+    with pytest.raises(
+        RuntimeError, match=starts("leaf variable has been moved into the graph interior")
+    ):
+        loss.backward()
+    # Its hooks went with the leaf that it was.
+    assert leaf.grad is None and not called
+
+
+def test_leaf_that_stopped_to_want_a_gradient_gets_none():
+    x = torch.ones(3, requires_grad=True)
+    leaf = torch.zeros(3, requires_grad=True)
+    loss = (leaf * 2 + x).sum()
+    leaf.requires_grad_(False)
+    loss.backward()
+    assert leaf.grad is None and x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+CUT = starts("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().")
+
+
+def test_saved_tensor_that_was_cut_and_changed():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    loss = (y * y).sum()
+    y.detach_()
+    y.zero_()
+    with pytest.raises(RuntimeError, match=CUT):
+        loss.backward()
+
+
+def test_saved_view_made_under_no_grad_and_changed():
+    x = torch.ones(4, requires_grad=True)
+    whole = torch.zeros(4)
+    with torch.no_grad():
+        part = whole[:2]
+    loss = (part * x[:2]).sum()
+    whole.copy_(x)  # now the part would need a history
+    with pytest.raises(
+        RuntimeError,
+        match=starts(
+            "A view was created in no_grad mode and its base or another view of its base has been "
+            "modified inplace with grad mode enabled."
+        ),
+    ):
+        loss.backward()
