@@ -268,6 +268,15 @@ struct Refusal {
 };
 constexpr uint8_t kAnyParam = 255;
 
+// What memory that is seen twice means to a form that writes its first argument; plain: as torch's element-wise functions, which
+// refuse an argument that shares some of the written memory, but is not element for element the same.
+enum Overlap : uint8_t {
+  kSelfMay = 1,         // the written tensor may show an element twice: it is given one value
+  kArgumentsMay = 2,    // an argument may share memory: it is read first
+  kArgumentsNever = 4,  // no argument may share memory at all
+  kCopiesSame = 8,      // written with itself, nothing happens
+};
+
 enum class ResultType : uint8_t { Promoted, Float, Bool, Default };
 
 struct Op {
@@ -286,6 +295,7 @@ struct Op {
   bool in_place;          // writes its first argument
   bool lends;             // the result may share memory with an argument that nobody else sees
   bool takes_out;         // has an out= form
+  uint8_t overlap;        // enum Overlap
   bool differentiable;
   bool multi_view;
   bool first_only;        // of several outputs only the first is differentiable
@@ -344,6 +354,9 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
+// Refuses arguments that share memory with `out`, as the op's `overlap` says. `written`: the parameter that is `out` itself in
+// an in-place form, or -1. -1 with an exception.
+int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);
 int rebase_history(Tensor* self, Node* node, uint32_t nr);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);

@@ -5,6 +5,7 @@
 // "a strided view of root'" when its `history_version` is not the counter's any more.
 #include "core/core.h"
 
+#include <algorithm>
 #include <string>
 
 namespace rushlight {
@@ -129,28 +130,41 @@ bool overlaps(PyArrayObject* a, PyArrayObject* out) {
   return false;
 }
 
-// torch refuses what it can tell at a glance: two dense blocks that share some memory but are not element for element the same.
+// Whether the elements fill one block of memory, each place once, whatever the order of the dimensions.
 bool is_dense(PyArrayObject* a) {
   if (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a)) return true;
-  const char *low, *high;
-  bounds(a, &low, &high);
-  return high - low == PyArray_NBYTES(a) && !overlaps_itself(a);
-}
-
-bool overlaps_partly(PyArrayObject* a, PyArrayObject* out) {
-  if (PyArray_SIZE(a) == 0 || a == out) return false;
-  return is_dense(a) && is_dense(out) && overlaps(a, out);
-}
-
-int refuse_overlap(PyObject* const* operands, int n, PyArrayObject* out) {
-  for (int i = 0; i < n; ++i) {
-    if (!operands[i] || !is_tensor(operands[i]) || !overlaps_partly(as_tensor(operands[i])->array, out)) continue;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation.");
-    return -1;
+  int order[NPY_MAXDIMS], n = 0;
+  for (int i = 0; i < PyArray_NDIM(a); ++i) {
+    if (PyArray_DIM(a, i) > 1) order[n++] = i;
   }
-  return 0;
+  std::sort(order, order + n, [a](int i, int k) { return PyArray_STRIDE(a, i) < PyArray_STRIDE(a, k); });
+  npy_intp step = PyArray_ITEMSIZE(a);
+  for (int i = 0; i < n; ++i) {
+    if (PyArray_STRIDE(a, order[i]) != step) return false;
+    step *= PyArray_DIM(a, order[i]);
+  }
+  return true;
+}
+
+enum class Sharing { Nothing, Some, All };
+
+// What torch can tell at a glance: of two dense blocks whether they share some memory, or are element for element the same.
+Sharing sharing(Tensor* t, Tensor* out) {
+  PyArrayObject *a = t->array, *b = out->array;
+  if (t == out) return Sharing::All;
+  if (PyArray_SIZE(a) == 0 || PyArray_SIZE(b) == 0 || !is_dense(a) || !is_dense(b)) return Sharing::Nothing;
+  const char *a0 = PyArray_BYTES(a), *b0 = PyArray_BYTES(b);
+  const char *a1 = a0 + PyArray_NBYTES(a), *b1 = b0 + PyArray_NBYTES(b);
+  if (a1 <= b0 || b1 <= a0) return Sharing::Nothing;
+  if (a0 != b0 || a1 != b1 || PyArray_NDIM(a) != PyArray_NDIM(b)) return Sharing::Some;
+  return PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), PyArray_NDIM(a)) ? Sharing::All : Sharing::Some;
+}
+
+bool same_data(PyObject* o, Tensor* self) {
+  if (!is_tensor(o)) return false;
+  PyArrayObject *a = as_tensor(o)->array, *b = self->array;
+  return PyArray_BYTES(a) == PyArray_BYTES(b) && as_tensor(o)->dtype == self->dtype && PyArray_SAMESHAPE(a, b) &&
+         PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), PyArray_NDIM(a));
 }
 
 std::string sizes(int ndim, const npy_intp* dims) {
@@ -162,6 +176,27 @@ std::string sizes(int ndim, const npy_intp* dims) {
   return text + "]";
 }
 
+// `written`: the parameter that is `out` itself in an in-place form, or -1.
+bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
+  if (op->overlap & kArgumentsMay) return false;
+  const bool never = op->overlap & kArgumentsNever;
+  for (uint8_t i : op->tensor_params) {
+    if (i == written || !slots[i]) continue;
+    PyObject* const* items = &slots[i];
+    Py_ssize_t n = 1;
+    if (i == op->list_param) {
+      items = PySequence_Fast_ITEMS(slots[i]);
+      n = PySequence_Fast_GET_SIZE(slots[i]);
+    }
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      if (!is_tensor(items[k])) continue;
+      const Sharing found = sharing(as_tensor(items[k]), out);
+      if (found == Sharing::Some || (found == Sharing::All && never)) return true;
+    }
+  }
+  return false;
+}
+
 int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   PyObject* operands[kMaxParams];
   int n = 0;
@@ -169,7 +204,6 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n++] = slots[i];
   }
   PyArrayObject* a = self->array;
-  if (refuse_overlap(operands, n, a) < 0) return -1;
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return -1;
@@ -199,7 +233,11 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
 }
 
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
-  if (refuse_overlap(slots + 1, op->n_params - 1, self->array) < 0) return -1;
+  if (op->overlap & kArgumentsNever && shares(op, slots, self, 0)) {
+    // What else is wrong is said first.
+    Ref value(run_forward(op, slots));
+    return value ? refuse_overlap(op, slots, self, 0) : -1;
+  }
   if (op->writer) {
     Ref done(run_on_arrays(op, op->writer, slots));
     if (!done) return -1;
@@ -285,16 +323,18 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
 
 std::atomic<bool> watching_writes{false};
 
-namespace {
-
-// Whether writing an element twice gives the same, so that memory which overlaps itself is no harm.
-bool writes_one_value(PyObject* name) {
-  return name && (!PyUnicode_CompareWithASCIIString(name, "fill_") || !PyUnicode_CompareWithASCIIString(name, "zero_") ||
-                  !PyUnicode_CompareWithASCIIString(name, "masked_fill_"));
+int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written) {
+  if (!shares(op, slots, out, written)) return 0;
+  PyErr_SetString(PyExc_RuntimeError,
+                  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                  "location. Please clone() the tensor before performing the operation.");
+  return -1;
 }
 
-// `name`: of the op that writes, or nullptr.
-int check_write(Tensor* self, bool recording, PyObject* name) {
+namespace {
+
+// `may_overlap`: the tensor may show an element twice.
+int check_write(Tensor* self, bool recording, bool may_overlap) {
   if ((self->flags & kInference) && !tls.inference) {
     PyErr_SetString(PyExc_RuntimeError,
                     "Inplace update to inference tensor outside InferenceMode is not allowed."
@@ -303,7 +343,7 @@ int check_write(Tensor* self, bool recording, PyObject* name) {
     return -1;
   }
   if (recording && check_history(self) < 0) return -1;
-  if (overlaps_itself(self->array) && !writes_one_value(name)) {
+  if (!may_overlap && overlaps_itself(self->array)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                     "Please clone() the tensor before performing the operation.");
@@ -323,7 +363,7 @@ int check_write(Tensor* self, bool recording, PyObject* name) {
 
 }  // namespace
 
-int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, nullptr); }
+int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, false); }
 
 int rebase_history(Tensor* self, Node* node, uint32_t nr) {
   Ref before = Ref::borrow(as_object(self->grad_fn));
@@ -383,7 +423,9 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     Py_DECREF(r);
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
-  if (check_write(self, recording, op->name) < 0) return nullptr;
+  const bool may_overlap = real->overlap & kSelfMay || (real->overlap & kCopiesSame && same_data(slots[1], self));
+  if (check_write(self, recording, may_overlap) < 0) return nullptr;
+  if (!(real->overlap & kArgumentsNever) && !may_overlap && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
   Ref node;
   if (recording) {
     bool needs_original = false;

@@ -231,6 +231,7 @@ int fill_op(Op* op, PyObject* spec) {
   op->multi_view = flag_of(spec, "multi_view");
   op->first_only = flag_of(spec, "first_only");
   op->takes_out = flag_of(spec, "takes_out");
+  op->overlap = static_cast<uint8_t>(number_of(spec, "overlap", 0));
   op->result = static_cast<ResultType>(number_of(spec, "result", 0));
   op->n_positional = static_cast<int>(number_of(spec, "n_positional", 0));
   op->program_arity = static_cast<uint8_t>(number_of(spec, "arity", 0));

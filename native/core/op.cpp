@@ -380,10 +380,16 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
                  op_name(op));
     return nullptr;
   }
+  const bool looks_first = op->kind == Op::Pointwise;
+  if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
   Ref result;
   {
     GradMode off(false);
     result = Ref(call_op(op, slots));
+  }
+  if (result && !looks_first && is_tensor(out) && (op->overlap & kArgumentsNever) &&
+      refuse_overlap(op, slots, as_tensor(out), -1) < 0) {
+    return nullptr;
   }
   PyObject* f = result ? callback("finish_out") : nullptr;
   if (!f) return nullptr;

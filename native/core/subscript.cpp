@@ -119,6 +119,7 @@ class Walk {
     return true;
   }
   bool has_entries() const { return n_entries_ > 0; }
+  bool is_mask() const { return n_entries_ == 1 && as_tensor(entries_[0].index.get())->dtype == DType::Bool; }
   Outcome place(Place* place);
 
   // Writes a number into every element of a view that nobody watches. Rare where the type has reasons to refuse it.
@@ -462,17 +463,6 @@ PyObject* leave_to(const char* name, PyObject* self, PyObject* key, PyObject* va
   return PyObject_Vectorcall(f, args, value ? 3 : 2, nullptr);
 }
 
-// Whether `value` can be written to `target` as it is: broadcast, but with no more dimensions.
-bool broadcasts_into(PyArrayObject* value, PyArrayObject* target) {
-  const int n = PyArray_NDIM(value), more = PyArray_NDIM(target) - n;
-  if (more < 0) return false;
-  for (int i = 0; i < n; ++i) {
-    const npy_intp size = PyArray_DIM(value, i);
-    if (size != 1 && size != PyArray_DIM(target, i + more)) return false;
-  }
-  return true;
-}
-
 // x[key] = value where the key has tensors.
 Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
   Ref number;
@@ -487,6 +477,13 @@ Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
   }
   Tensor* t = as_tensor(value);
   if (t->dtype != self->dtype || (PyArray_NDIM(t->array) && PyArray_DIM(t->array, 0) == 1)) return Outcome::Rare;
+  Ref apart;
+  if (walk->is_mask() && PyArray_SIZE(t->array) == 1 && may_share_memory(t->array, self->array)) {
+    // Under a mask one value is read before it is written; elsewhere, a value in the written memory is refused.
+    PyObject* clone = callback("clone");
+    apart = Ref(clone ? PyObject_CallOneArg(clone, value) : nullptr);
+    if (!(value = apart.get())) return Outcome::Error;
+  }
   Place place;
   const Outcome done = walk->place(&place);
   if (done != Outcome::Done) return done;
@@ -591,21 +588,18 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
       if (!target) return -1;
       PyArrayObject* place = as_tensor(target.get())->array;
       bool fill = number;
+      Ref source = Ref::borrow(value);
       if (!number) {
         PyArrayObject* from = as_tensor(value)->array;
-        if (!broadcasts_into(from, place)) {
-          Ref rare(leave_to("setitem", self, key, value));
-          return rare ? 0 : -1;
-        }
         fill = PyArray_NDIM(from) == 0 && PyArray_NDIM(place) != 0;
-      }
-      // As torch: a fill is a copy here, so memory that overlaps itself is refused; a value that is broadcast may overlap.
-      if (fill && check_in_place(as_tensor(target.get()), recording) < 0) return -1;
-      Ref source = Ref::borrow(value);
-      if (!fill && !PyArray_SAMESHAPE(as_tensor(value)->array, place) && may_share_memory(as_tensor(value)->array, place)) {
-        PyObject* clone = callback("clone");
-        source = Ref(clone ? PyObject_CallOneArg(clone, value) : nullptr);
-        if (!source) return -1;
+        if (!fill && !PyArray_SAMESHAPE(from, place)) {
+          PyObject* spread = callback("spread_to");
+          PyObject* args[] = {value, target.get()};
+          source = Ref(spread ? PyObject_Vectorcall(spread, args, 2, nullptr) : nullptr);
+          if (!source) return -1;
+        }
+      } else if (check_in_place(as_tensor(target.get()), recording) < 0) {
+        return -1;  // as torch: a number is a copied tensor here, so memory that overlaps itself is refused
       }
       Ref written(call_op(fill ? ops.fill_ : ops.copy_, target.get(), source.get()));
       return written ? 0 : -1;

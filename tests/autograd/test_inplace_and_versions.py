@@ -380,3 +380,115 @@ def test_saved_view_made_under_no_grad_and_changed():
         ),
     ):
         loss.backward()
+
+
+SHARED = starts(
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+    "single memory location."
+)
+OVERLAPPING = starts(
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location."
+)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[:4].add_(x[1:5]),  # two blocks that share some elements
+        lambda x: x[:4].view(2, 2).mul_(x[:4].view(2, 2).t()),  # one block, another order
+        lambda x: x[:4].view(1, 4).add_(x[:4]),  # one block, another shape
+        lambda x: x[:4].copy_(x[1:5]),
+        lambda x: torch.add(x[1:5], 1, out=x[:4]),
+        lambda x: x.index_add_(0, torch.arange(8), x),
+        lambda x: x.scatter_(0, torch.arange(8), x.detach()),
+        lambda x: x.__setitem__(torch.arange(8), x),
+        lambda x: torch.cat([x[:4]], out=x[:4]),
+    ],
+)
+def test_argument_in_the_written_memory_is_refused(write):
+    x = torch.arange(8.0)
+    with pytest.raises(RuntimeError, match=SHARED):
+        write(x)
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0] and x._version == 0
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda x: x.add_(x.detach()), [0.0, 2.0, 4.0, 6.0]),
+        (lambda x: x.copy_(x.view(4)), [0.0, 1.0, 2.0, 3.0]),
+        (lambda x: x.fill_(x[2]), [2.0, 2.0, 2.0, 2.0]),
+        (lambda x: x.__setitem__(slice(None), x[3]), [3.0, 3.0, 3.0, 3.0]),
+        (lambda x: x.__setitem__(slice(0, 2), x[1]), [1.0, 1.0, 2.0, 3.0]),
+        (lambda x: x.__setitem__(slice(0, 2), x[1:2]), [1.0, 1.0, 2.0, 3.0]),
+        (lambda x: x.masked_fill_(x > 1, x[1]), [0.0, 1.0, 1.0, 1.0]),
+        (lambda x: x.__setitem__(x > 1, x[1]), [0.0, 1.0, 1.0, 1.0]),
+    ],
+)
+def test_argument_in_the_written_memory_is_read_first(write, expected):
+    x = torch.arange(4.0)
+    write(x)
+    assert x.tolist() == expected and x._version == 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.zero_(),
+        lambda x: x.fill_(0),
+        lambda x: x.masked_fill_(torch.ones(3).bool(), 0.0),
+        lambda x: x.index_fill_(0, torch.tensor([1]), 0.0),
+        lambda x: x.__setitem__(torch.tensor([1]), 0.0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Use of .* on expanded tensors is deprecated")
+def test_one_value_can_be_written_to_expanded_memory(write):
+    x = torch.ones(1)
+    write(x.expand(3))
+    assert x.tolist() == [0.0]
+
+
+def test_copying_expanded_memory_to_itself_is_nothing():
+    x = torch.ones(1)
+    x.expand(3).copy_(x.expand(3))
+    assert x.tolist() == [1.0] and x._version == 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.fill_(torch.tensor(0.0)),
+        lambda x: x.__setitem__(slice(None), 0.0),
+        lambda x: x.copy_(torch.zeros(3)),
+        lambda x: x.normal_(),
+    ],
+)
+def test_expanded_memory_is_refused(write):
+    x = torch.ones(1)
+    with pytest.raises(RuntimeError, match=OVERLAPPING):
+        write(x.expand(3))
+    assert x.tolist() == [1.0] and x._version == 0
+
+
+def test_assigned_value_is_spread_by_two_views():
+    y = torch.ones(3, requires_grad=True)
+    x = torch.zeros(2, 3)
+    x[:] = y
+    node, names = x.grad_fn, []
+    while node is not None:
+        names.append(type(node).__name__)
+        node = next((n for n, _ in node.next_functions if n is not None), None)
+    assert names[-3:] == ["ExpandBackward0", "ViewBackward0", "AccumulateGrad"]
+    x.sum().backward()
+    assert y.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_assigning_a_stale_view_is_refused_before_its_shape():
+    x = torch.ones(4, requires_grad=True)
+    whole = torch.zeros(4)
+    with torch.no_grad():
+        part = whole[:2]
+    whole.copy_(x)
+    with pytest.raises(RuntimeError, match=r"^A view was created in no_grad mode and its base"):
+        torch.zeros(3)[0] = part

@@ -54,6 +54,12 @@ CHECKS = {
 }
 
 
+# What an in-place form does about memory that is seen twice, numbered as Overlap in
+# native/core/core.h: the written tensor may show an element twice; arguments may share memory with
+# it, or never; written with itself, nothing happens.
+OVERLAPS = {"self": 1, "arguments": 2, "never": 4, "same": 8}
+
+
 class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
@@ -285,6 +291,7 @@ def define(
     one_type: bool = False,
     numbers_fit: bool = False,
     zero_dim: tuple[str, str] | None = None,
+    overlap: str = "",
     out: bool = True,
     in_place: bool = False,
     method: bool = True,
@@ -321,6 +328,7 @@ def define(
         "multi_view": multi_view,
         "first_only": first_only,
         "takes_out": out,
+        "overlap": sum(OVERLAPS[word] for word in overlap.split()),
         "result": result,
         "result_type": outputs,
         "kernel": kernel,

@@ -89,6 +89,7 @@ index_select: Any = linear(
     transpose={
         "input": lambda g, dim, index, input_shape: _select_rule(g, dim, index, input_shape)
     },
+    overlap="never",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
     doc="The slices of a dimension that an index names.",
 )
@@ -246,6 +247,7 @@ index_add: Any = linear(
     _copied(_write_index_add),
     native=_copied(_kernels.index_add),
     write=_kernels.index_add,
+    overlap="never",
     transpose={
         "input": lambda g: g,
         "source": lambda g, dim, index, source_shape, alpha: (
@@ -265,6 +267,7 @@ index_copy: Any = linear(
     "index_copy(input, dim: int, index: Tensor, source: Tensor)",
     _copied(_write_index_copy),
     write=_write_index_copy,
+    overlap="never",
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
         "source": lambda g, dim, index, source_shape: _slices(g, dim, index, source_shape),
@@ -277,6 +280,7 @@ _fill_number: Any = general(
     "_fill_number(input, dim: int, index: Tensor, value: number)",
     _copied(_write_index_fill),
     write=_write_index_fill,
+    overlap="self never",
     vjp={"input": lambda g, dim, index: _without(g, dim, index)},
     in_place=True,
     method=False,
@@ -288,6 +292,7 @@ _fill_tensor: Any = linear(
     "_fill_tensor(input, dim: int, index: Tensor, value: Tensor)",
     _copied(_write_index_fill),
     write=_write_index_fill,
+    overlap="self never",
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
         "value": lambda g, dim, index: masked_fill(
@@ -358,6 +363,7 @@ index_reduce: Any = general(
     "include_self=True)",
     _copied(_write_index_reduce),
     write=_write_index_reduce,
+    overlap="never",
     vjp={
         "input, source": lambda g, input, dim, index, source, reduce, include_self, out: (
             _index_reduce_rule(g, input, dim, index, source, reduce, include_self, out)

@@ -129,6 +129,7 @@ _index_put: Any = linear(
     _set,
     native=_put,
     write=_kernels.index_put,
+    overlap="self never",
     transpose={
         "input": lambda g, index, dims, at, accumulate: (
             g if accumulate else _index_zero(g, index, dims, at)
@@ -412,6 +413,18 @@ def _check_expands(value: Any, target: Any) -> None:
             )
 
 
+def _spread_to(value: Any, target: Any) -> Any:
+    """`value` seen with the shape of `target`; as torch, two views are recorded for it."""
+    shape = value._array.shape
+    extra = 0
+    while extra < len(shape) and shape[extra] == 1:
+        extra += 1
+    value = value.view(shape[extra:])
+    _check_expands(value, target)
+    want = target._array.shape
+    return value if value._array.shape == want else value.expand(want)
+
+
 def set_item(x: Any, key: Any, value: Any) -> None:
     """`x[key] = value`."""
     is_tensor = isinstance(value, _Tensor)
@@ -428,8 +441,8 @@ def set_item(x: Any, key: Any, value: Any) -> None:
         if value._array.ndim == 0 and target._array.ndim:
             fill_(target, value)
             return
-        value = _without_leading_ones(value, target._array.shape)
-        _check_expands(value, target)
+        if value._array.shape != target._array.shape:
+            value = _spread_to(value, target)
         copy_(target, value)
         return
     if not is_tensor:
@@ -441,8 +454,11 @@ def set_item(x: Any, key: Any, value: Any) -> None:
 
 def _for_place(target: Any, place: Any, value: Any) -> Any:
     """A value as `_index_put` takes it: torch fills a mask with one number of any type."""
-    if place[3] and value._array.size == 1 and value._array.dtype != target._array.dtype:
-        value = value.to(target.dtype)
+    if place[3] and value._array.size == 1:
+        if value._array.dtype != target._array.dtype:
+            value = value.to(target.dtype)
+        elif np.may_share_memory(value._array, target._array):
+            value = value.clone()
     return _without_leading_ones(value, ()) if value._array.ndim else value
 
 
@@ -515,7 +531,14 @@ namespace("torch")["index_put_"] = index_put_
 _Tensor.index_put, _Tensor.index_put_ = index_put, index_put_
 
 
-_core.register(callbacks={"getitem": get_item, "setitem": set_item, "iter": _iterate})
+_core.register(
+    callbacks={
+        "getitem": get_item,
+        "setitem": set_item,
+        "spread_to": _spread_to,
+        "iter": _iterate,
+    }
+)
 _core.set_subscript(
     _shape.select,
     _shape._slice,

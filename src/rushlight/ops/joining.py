@@ -51,6 +51,7 @@ cat: Any = linear(
     transpose={"tensors": lambda g, dim, tensors_shape: _taken_apart(g, dim, tensors_shape)},
     backward=(_kernels.cat_backward, "g dim tensors_shape"),
     method=False,
+    overlap="never",
     samples=_some,
     doc="Tensors one after the other along a dimension.",
 )
@@ -62,6 +63,7 @@ stack: Any = linear(
     transpose={"tensors": lambda g, dim: unbind(g, dim)},
     backward=(_kernels.unbind, "g dim"),
     method=False,
+    overlap="never",
     samples=_alike,
     doc="Tensors of one shape as the entries of a new dimension.",
 )

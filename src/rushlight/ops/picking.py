@@ -92,6 +92,7 @@ put: Any = linear(
     "put(input, index: Tensor, source: Tensor, accumulate=False)",
     _copied(_write_put),
     write=_write_put,
+    overlap="never",
     transpose={
         "input": lambda g, index, accumulate: (
             g if accumulate else put(g, index, _zeros(index).to(g.dtype))
@@ -232,6 +233,7 @@ masked_scatter: Any = linear(
     "masked_scatter(input, mask: Tensor, source: Tensor)",
     _masked_scatter,
     write=_write_masked,
+    overlap="arguments",
     transpose={
         "input": lambda g, mask: masked_fill(g, mask, 0),
         "source": lambda g, mask, source_shape: _to_source(g, mask, source_shape),

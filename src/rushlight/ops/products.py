@@ -89,6 +89,7 @@ addmm = general(
         "mat2": lambda g, mat1, alpha: _times(matmul(mat1.mH, g), _conj(alpha)),
     },
     in_place=True,
+    overlap="arguments",
     samples=lambda make: [
         (make(2, 4), make(2, 3), make(3, 4)),
         (make(4), make(2, 3), make(3, 4), {"beta": 0.5, "alpha": 2.0}),
@@ -123,6 +124,7 @@ addmv = general(
         "vec": lambda g, mat, alpha: _times(matmul(mat.mH, g), _conj(alpha)),
     },
     in_place=True,
+    overlap="arguments",
     samples=lambda make: [
         (make(2), make(2, 3), make(3)),
         (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
@@ -149,6 +151,7 @@ addr = general(
         "vec2": lambda g, vec1, alpha: _times(matmul(g.mT, vec1.conj()), _conj(alpha)),
     },
     in_place=True,
+    overlap="arguments",
     samples=lambda make: [(make(2, 3), make(2), make(3))],
     doc="beta * input + alpha * outer(vec1, vec2).",
 )
@@ -175,6 +178,7 @@ baddbmm = general(
         "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
     },
     in_place=True,
+    overlap="arguments",
     samples=lambda make: [
         (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
     ],
@@ -203,6 +207,7 @@ addbmm = general(
         "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
     },
     in_place=True,
+    overlap="arguments",
     samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
     doc="beta * input + alpha * the sum of the products of a stack.",
 )

@@ -150,6 +150,7 @@ gather: Any = linear(
         "input": lambda g, dim, index, input_shape: _gather_backward(g, dim, index, input_shape)
     },
     backward=(_gather_back, "g dim index input_shape"),
+    overlap="never",
     samples=_gather_samples,
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
@@ -218,6 +219,7 @@ _scatter: Any = linear(
     _copied(_write_scatter),
     native=_copied(_kernels.scatter_set),
     write=_kernels.scatter_set,
+    overlap="never",
     transpose={
         "input": lambda g, dim, index: _scatter_zero(g, dim, index),
         "src": lambda g, dim, index, src_shape: _from_picks(g, dim, index, src_shape),
@@ -232,6 +234,7 @@ _scatter_value: Any = general(
     "_scatter_value(input, dim: int, index: Tensor, value: number)",
     _copied(_write_value),
     write=_write_value,
+    overlap="never",
     vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     in_place=True,
     method=False,
@@ -254,6 +257,7 @@ scatter_add: Any = linear(
     _copied(_write_add),
     native=_copied(_kernels.scatter_add),
     write=_kernels.scatter_add,
+    overlap="never",
     transpose={
         "input": lambda g: g,
         "src": lambda g, dim, index, src_shape: _from_picks(g, dim, index, src_shape),
@@ -423,6 +427,7 @@ scatter_reduce: Any = general(
     "include_self=True)",
     _copied(_write_reduce),
     write=_write_reduce,
+    overlap="never",
     vjp={
         "input, src": lambda g, input, dim, index, src, reduce, include_self, out: _reduce_rule(
             g, input, dim, index, src, reduce, include_self, out
