@@ -112,7 +112,7 @@ struct ThreadState {
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
 };
-extern thread_local ThreadState tls;
+extern constinit thread_local ThreadState tls;
 
 // What anomaly mode and the profiler want to be told of: calls, nodes made, rules run. One word that is 0 on the plain path,
 // tested where each of those happens; the reports (observe.cpp) go to Python callbacks.
@@ -220,7 +220,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph);
 void release_saved(Node* node);
-void release_after_backward(Node* node);  // and notes which backward it was
+void release_after_backward(Node* node, Site backward);  // and notes where that was called
 void drop_module_from_name(PyTypeObject* type);
 PyTypeObject* node_type(const char* name);  // the class of that name, made on first use; borrowed
 

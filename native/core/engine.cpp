@@ -44,7 +44,7 @@ class Backward {
     inline_state_ = claimed_by.compare_exchange_strong(nobody, id_);
     saved_task_ = tls.task;
     called_before_ = tls.backward;
-    tls.backward = program_site();
+    tls.backward = called_ = program_site();
     saved_callbacks_ = final_callbacks;
     outer_ = running;
     running = this;
@@ -276,7 +276,7 @@ class Backward {
 
   void release_node(Node* n) {
     if (n->kind == Node::OfOp) {
-      release_after_backward(n);
+      release_after_backward(n, called_);
       return;
     }
     Ref done(PyObject_CallMethod(as_object(n), "_release_saved", nullptr));
@@ -510,7 +510,7 @@ class Backward {
   const bool retain_, create_graph_;
   bool inline_state_, restricted_ = false;
   int64_t saved_task_;
-  Site called_before_;
+  Site called_, called_before_;
   std::vector<Ref>* saved_callbacks_;
   Backward* outer_;
   uint64_t steps_ = 0;

@@ -278,10 +278,10 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
   return nullptr;
 }
 
-void release_after_backward(Node* node) {
+void release_after_backward(Node* node, Site backward) {
   const bool before = node->released;
   release_saved(node);
-  if (node->released && !before) keep_site(&node->freed, tls.backward);
+  if (node->released && !before) keep_site(&node->freed, backward);
 }
 
 void release_saved(Node* node) {
@@ -399,7 +399,7 @@ PyObject* node_pack_one(PyObject* self, PyObject* args) {
 }
 
 PyObject* node_release(PyObject* self, PyObject*) {
-  release_after_backward(reinterpret_cast<Node*>(self));
+  release_after_backward(reinterpret_cast<Node*>(self), tls.backward);
   Py_RETURN_NONE;
 }
 

@@ -7,7 +7,7 @@
 namespace rushlight {
 
 Registry registry;
-thread_local ThreadState tls;
+constinit thread_local ThreadState tls;
 
 // ---------------------------------------------------------------- element types
 
