@@ -82,7 +82,12 @@ class _ExecutionEngine:
 
 
 class Variable(metaclass=_VariableMeta):
-    """The old name of a tensor that takes part in autograd: gives back the tensor."""
+    """The old name of a tensor that takes part in autograd: gives back the tensor.
+
+    >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    >>> x
+    tensor([1., 1.], requires_grad=True)
+    """
 
     _execution_engine = _ExecutionEngine
 

@@ -57,17 +57,35 @@ _state = _State()
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Whether anomaly mode is on.
+
+    >>> with torch.autograd.detect_anomaly():
+    ...     torch.is_anomaly_enabled()
+    True
+    >>> torch.is_anomaly_enabled()
+    False
+    """
     return _state.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode looks for NaN in gradients."""
+    """Whether anomaly mode looks for NaN in gradients.
+
+    >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     torch.is_anomaly_check_nan_enabled()
+    False
+    """
     return _state.check_nan
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """Turn anomaly mode on or off."""
+    """Turn anomaly mode on or off.
+
+    >>> torch.set_anomaly_enabled(True)
+    >>> torch.is_anomaly_enabled()
+    True
+    >>> torch.set_anomaly_enabled(False)
+    """
     _state.set(mode, check_nan, False, None)
 
 
@@ -77,6 +95,13 @@ class set_detect_anomaly:
     check_nan: raise where a gradient becomes NaN. check_inf: where it becomes infinite, too.
     check_forward: raise where the result of an operation has such values (None: only remember it,
     for the error that a later backward raises; False: do not look).
+
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     x = torch.tensor([0.0], requires_grad=True)
+    ...     (x.sqrt() * 0).backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output...
     """
 
     def __init__(
@@ -101,7 +126,6 @@ class detect_anomaly:
     """Inside the block, a backward that makes NaN raises,
     and says which call of forward is behind it.
 
-    >>> import rushlight as torch
     >>> with torch.autograd.detect_anomaly(check_forward=True):
     ...     y = torch.log(torch.tensor([-1.0], requires_grad=True))
     Traceback (most recent call last):

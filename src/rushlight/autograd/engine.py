@@ -156,7 +156,6 @@ def tensor_backward(
     gradient: of this tensor's shape; may be left out for a scalar. retain_graph: keep the saved
     values for another backward (default: create_graph). inputs: accumulate into these tensors only.
 
-    >>> import rushlight as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> (x * x).backward()
     >>> x.grad
@@ -185,7 +184,13 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of several roots to the `.grad` of the leaves; see `Tensor.backward`."""
+    """Add the gradients of several roots to the `.grad` of the leaves; see `Tensor.backward`.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward([x.sum(), (x * x).sum()])
+    >>> x.grad
+    tensor([3., 5.])
+    """
     if grad_variables is not None:
         warnings.warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.",
@@ -256,7 +261,6 @@ def grad(
     materialize_grads: zeros instead. is_grads_batched: the first dimension of grad_outputs is a
     batch.
 
-    >>> import rushlight as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.grad(x ** 3, x)
     (tensor(12.),)

@@ -22,7 +22,13 @@ _Tensor = _core.Tensor
 
 
 class UnpackedDualTensor(namedtuple("UnpackedDualTensor", ["primal", "tangent"])):
-    """A tensor's value and its tangent (None where it has none)."""
+    """A tensor's value and its tangent (None where it has none).
+
+    >>> with torch.autograd.forward_ad.dual_level():
+    ...     pair = torch.autograd.forward_ad.unpack_dual(torch.tensor(1.0))
+    >>> pair.primal, pair.tangent
+    (tensor(1.), None)
+    """
 
     __slots__ = ()
 
@@ -35,7 +41,15 @@ def _current() -> Level | None:
 
 
 def enter_dual_level() -> int:
-    """Begin a level; `dual_level` is the same as a context manager. Levels may be nested."""
+    """Begin a level; `dual_level` is the same as a context manager. Levels may be nested.
+
+    >>> fw = torch.autograd.forward_ad
+    >>> level = fw.enter_dual_level()
+    >>> x = fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    >>> fw.unpack_dual(x.square()).tangent
+    tensor(6.)
+    >>> fw.exit_dual_level()
+    """
     level = Level("forward_ad")
     level.__enter__()
     _entered.append(level)
@@ -43,7 +57,15 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the level begun last: tensors lose the tangents it gave them."""
+    """End the level begun last: tensors lose the tangents it gave them.
+
+    >>> fw = torch.autograd.forward_ad
+    >>> level = fw.enter_dual_level()
+    >>> x = fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    >>> fw.exit_dual_level()
+    >>> fw.unpack_dual(x)
+    UnpackedDualTensor(primal=tensor(3.), tangent=None)
+    """
     if not _entered:
         raise RuntimeError(
             "Trying to exit a forward AD level but there is no level: enter_dual_level() first."
@@ -59,8 +81,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level:
     """A context in which tensors may carry tangents.
 
-    >>> import rushlight as torch
-    >>> import rushlight.autograd.forward_ad as fw
+    >>> fw = torch.autograd.forward_ad
     >>> with fw.dual_level():
     ...     x = fw.make_dual(torch.tensor(2.0), torch.tensor(1.0))
     ...     fw.unpack_dual(x * x).tangent
@@ -85,7 +106,14 @@ class dual_level:
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """A tensor with a tangent at the level begun last (or at `level`)."""
+    """A tensor with a tangent at the level begun last (or at `level`).
+
+    >>> fw = torch.autograd.forward_ad
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    ...     fw.unpack_dual(x.prod()).tangent
+    tensor(2.)
+    """
     found = _level(level)
     if found is None:
         raise RuntimeError(
@@ -128,7 +156,15 @@ def _level(level: int | None) -> Level | None:
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent of a tensor at the level begun last (or at `level`)."""
+    """The value and the tangent of a tensor at the level begun last (or at `level`).
+
+    >>> fw = torch.autograd.forward_ad
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    ...     primal, tangent = fw.unpack_dual(1 / x)
+    >>> primal, tangent
+    (tensor(0.5000), tensor(-0.2500))
+    """
     found = _level(level)
     if found is None:
         return UnpackedDualTensor(tensor, None)

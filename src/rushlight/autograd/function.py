@@ -29,7 +29,23 @@ _NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW = 8, 16, 32
 
 
 class FunctionCtx:
-    """What `forward`, `setup_context` and `backward` may ask of `ctx`."""
+    """What `forward`, `setup_context` and `backward` may ask of `ctx`.
+
+    >>> class Clip(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, limit):
+    ...         ctx.save_for_backward(x)  # tensors; anything else is an attribute
+    ...         ctx.limit = limit
+    ...         return x.clamp(max=limit)
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * (x <= ctx.limit), None
+    >>> x = torch.tensor([1.0, 3.0], requires_grad=True)
+    >>> Clip.apply(x, 2.0).sum().backward()
+    >>> x.grad
+    tensor([1., 0.])
+    """
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for backward; the last call counts."""
@@ -73,7 +89,19 @@ class FunctionCtx:
 
 
 class BackwardFunction(_core.FunctionNode, FunctionCtx):
-    """The node of one call; each Function class gets a subclass named `<Function>Backward`."""
+    """The node of one call; each Function class gets a subclass named `<Function>Backward`.
+
+    >>> class Twice(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return 2 * g
+    >>> node = Twice.apply(torch.ones(1, requires_grad=True)).grad_fn
+    >>> node.name(), isinstance(node, torch.autograd.function.BackwardCFunction)
+    ('TwiceBackward', True)
+    """
 
     _forward_cls: Any = None
     to_save: tuple[Any, ...] = ()
@@ -187,7 +215,11 @@ BackwardCFunction = BackwardFunction
 
 
 class FunctionMeta(type):
-    """Gives each Function class the class of its nodes."""
+    """Gives each Function class the class of its nodes.
+
+    >>> isinstance(torch.autograd.Function, torch.autograd.function.FunctionMeta)
+    True
+    """
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
@@ -205,7 +237,6 @@ watched_apply: Any = None
 class Function(metaclass=FunctionMeta):
     """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
 
-    >>> import rushlight as torch
     >>> class Exp(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -422,7 +453,24 @@ def _finish(
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of `backward`: it cannot be differentiated again, and saying so is an error,
-    not silence."""
+    not silence.
+
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, g):
+    ...         return 3 * ctx.saved_tensors[0] ** 2 * g
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> (g,) = torch.autograd.grad(Cube.apply(x), x, create_graph=True)
+    >>> g.backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn...
+    """
 
     @functools.wraps(function)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -462,7 +510,20 @@ class Error(_core.FunctionNode):
 
 
 class InplaceFunction(Function):
-    """The base of functions with an `inplace` argument of an older interface."""
+    """The base of functions with an `inplace` argument of an older interface.
+
+    >>> class Halve(torch.autograd.function.InplaceFunction):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x / 2
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g / 2
+    >>> Halve(inplace=True).inplace
+    True
+    >>> Halve.apply(torch.tensor([3.0]))
+    tensor([1.5000])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

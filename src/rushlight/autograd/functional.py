@@ -177,7 +177,6 @@ def vjp(
 ) -> tuple[Any, Any]:
     """(func(inputs), v^T J): v has the shapes of the outputs; it may be left out for one number.
 
-    >>> import rushlight as torch
     >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -222,7 +221,6 @@ def jvp(
 ) -> tuple[Any, Any]:
     """(func(inputs), J v): v has the shapes of the inputs. Computed by differentiating a vjp.
 
-    >>> import rushlight as torch
     >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -271,7 +269,6 @@ def jacobian(
     vectorize: all rows in one batched backward. strategy:
     "forward-mode" computes columns instead of rows.
 
-    >>> import rushlight as torch
     >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -430,7 +427,6 @@ def hessian(
 ) -> Any:
     """The Hessian of a function with one number as result, for each pair of inputs.
 
-    >>> import rushlight as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -514,7 +510,12 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """(func(inputs), v^T H) of a function with one number as result."""
+    """(func(inputs), v^T H) of a function with one number as result.
+
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     with _Grad():
         inputs_tuple, inputs, v, outputs, jac = _hessian_product(
             func, inputs, v, strict, "vhp", create_graph
@@ -536,7 +537,6 @@ def hvp(
     """(func(inputs), H v) of a function with one number as result; as H is symmetric,
     computed as v^T H.
 
-    >>> import rushlight as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), x, torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))

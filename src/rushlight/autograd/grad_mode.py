@@ -32,12 +32,24 @@ _set_inference = _core.set_inference
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops on this thread are recorded."""
+    """Whether ops on this thread are recorded.
+
+    >>> with torch.no_grad():
+    ...     torch.is_grad_enabled()
+    False
+    >>> torch.is_grad_enabled()
+    True
+    """
     return _core.is_grad_enabled()
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode.
+
+    >>> with torch.inference_mode():
+    ...     torch.is_inference_mode_enabled()
+    True
+    """
     return _core.is_inference()
 
 
@@ -146,7 +158,6 @@ def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., 
 class no_grad(_Mode):
     """Turn recording off: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
-    >>> import rushlight as torch
     >>> x = torch.tensor(1.0, requires_grad=True)
     >>> with torch.no_grad():
     ...     y = x * 2
@@ -170,13 +181,29 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Turn recording on, inside `no_grad` too."""
+    """Turn recording on, inside `no_grad` too.
+
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     with torch.enable_grad():
+    ...         y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     _on = True
 
 
 class set_grad_enabled(_Mode):
-    """Set recording on or off: as a function at once, as a context manager until its end."""
+    """Set recording on or off: as a function at once, as a context manager until its end.
+
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> training = False
+    >>> with torch.set_grad_enabled(training):
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -202,7 +229,14 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """Like `no_grad`, and results track neither versions nor views (`t.is_inference()`)."""
+    """Like `no_grad`, and results track neither versions nor views (`t.is_inference()`).
+
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
@@ -244,15 +278,33 @@ class _Switch(_Mode):
 
 
 class set_multithreading_enabled(_Switch):
-    """Accepted: a backward runs on the thread that calls it."""
+    """Accepted: a backward runs on the thread that calls it.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with torch.autograd.grad_mode.set_multithreading_enabled(False):
+    ...     (x * x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Accepted: a fresh gradient always has its leaf's layout."""
+    """Accepted: a fresh gradient always has its leaf's layout.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.grad_mode.enforce_grad_layout_policy(True):
+    ...     x.sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was last given."""
+    """What `set_multithreading_enabled` was last given.
+
+    >>> torch.autograd.is_multithreading_enabled()
+    True
+    """
     return set_multithreading_enabled._value
 
 

@@ -553,7 +553,6 @@ def gradcheck(
     compares one random direction instead of every element. check_forward_ad checks forward mode as
     well.
 
-    >>> import rushlight as torch
     >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
     True
     """
@@ -601,7 +600,6 @@ def gradgradcheck(
 ) -> bool:
     """Check the second derivatives: `gradcheck` of the function that computes the gradients.
 
-    >>> import rushlight as torch
     >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, x)
     True

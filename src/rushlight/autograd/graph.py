@@ -36,11 +36,26 @@ __all__ = [
 ]
 
 Node = _core.Node
+Node.__doc__ = """A node of the backward graph: what `grad_fn` is, one class an op.
+
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> node = (x * x).sum().grad_fn
+>>> isinstance(node, torch.autograd.graph.Node), node.name()
+(True, 'SumBackward0')
+>>> [inner.name() for inner, _ in node.next_functions]
+['MulBackward0']
+"""
 _Tensor = _core.Tensor
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient flows: output `output_nr` of `node`."""
+    """Where a gradient flows: output `output_nr` of `node`.
+
+    >>> y = torch.ones(2, requires_grad=True) * 3
+    >>> edge = torch.autograd.graph.GradientEdge(y.grad_fn, 0)
+    >>> torch.autograd.grad(y.sum(), edge)
+    (tensor([1., 1.]),)
+    """
 
     node: Any
     output_nr: int
@@ -48,7 +63,16 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge a tensor's gradient flows along; of a leaf: its AccumulateGrad."""
+    """The edge a tensor's gradient flows along; of a leaf: its AccumulateGrad.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> middle = x * 3
+    >>> edge = torch.autograd.graph.get_gradient_edge(middle)
+    >>> y = middle.exp().sum()
+    >>> del middle
+    >>> torch.autograd.grad(y, edge)
+    (tensor([20.0855, 20.0855]),)
+    """
     edge = _core.gradient_edge(tensor)
     if edge is None:
         raise RuntimeError(
@@ -59,7 +83,14 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count an in-place write that the library cannot see, of one tensor or several."""
+    """Count an in-place write that the library cannot see, of one tensor or several.
+
+    >>> x = torch.zeros(2)
+    >>> x.numpy()[0] = 5.0
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
     for t in (tensor,) if isinstance(tensor, _Tensor) else tensor:
         t._bump_version()
 
@@ -300,7 +331,14 @@ def register_multi_grad_hook(
     tensors: Any, fn: Callable[[Any], None], *, mode: str = "all"
 ) -> _ManyHandles:
     """Call `fn` with the gradients of several tensors: mode 'all' once a backward has all of those
-    that it computes (None for the others), 'any' with the first."""
+    that it computes (None for the others), 'any' with the first.
+
+    >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), print)
+    >>> (2 * a + 3 * b).backward()
+    [tensor([2.]), tensor([3.])]
+    >>> handle.remove()
+    """
     import threading
 
     if mode not in ("all", "any"):
@@ -348,13 +386,28 @@ def register_multi_grad_hook(
 
 @contextmanager
 def region_activation_memory_budget(budget: float) -> Iterator[None]:
-    """Accepted: a hint for a compiler that chooses what to compute again; there is none here."""
+    """Accepted: a hint for a compiler that chooses what to compute again; there is none here.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.graph.region_activation_memory_budget(0.5):
+    ...     (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
     yield
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Accepted: there are no streams here."""
+    """Accepted: there are no streams here.
+
+    >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False) is None
+    True
+    """
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Accepted: there are no streams here."""
+    """Accepted: there are no streams here.
+
+    >>> torch.autograd.graph.set_override_stale_capture_stream(False) is None
+    True
+    """

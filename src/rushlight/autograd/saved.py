@@ -43,7 +43,6 @@ class saved_tensors_hooks:
 
     The innermost block wins. `unpack_hook` must give a tensor with the values that were packed.
 
-    >>> import rushlight as torch
     >>> x = torch.tensor([2.0], requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), torch.from_numpy):
     ...     y = x * x
@@ -67,7 +66,15 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep saved tensors in main memory, where everything is already: no effect on values."""
+    """Keep saved tensors in main memory, where everything is already: no effect on values.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with torch.autograd.graph.save_on_cpu():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor(4.)
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: t, lambda t: t)
@@ -75,7 +82,15 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside the block, entering `saved_tensors_hooks` is an error with the given message."""
+    """Inside the block, entering `saved_tensors_hooks` is an error with the given message.
+
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks in here"):
+    ...     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no hooks in here...
+    """
     before = _stack.refusal
     if _stack.hooks:
         raise RuntimeError(error_message)
@@ -199,6 +214,15 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutation]:
     """Inside the block, tensors saved for backward may be changed in place: they are cloned first.
 
     The backward must run inside the block too; blocks do not nest.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x * 3
+    ...     z = y * y
+    ...     _ = y.zero_()
+    ...     z.backward()
+    >>> x.grad
+    tensor(36.)
     """
     global _allowing
     if _allowing is not None:

@@ -29,6 +29,11 @@ def functional_call(
     parameter_and_buffer_dicts: a dictionary, or several that have no name in common. tie_weights: a
     tensor that the module has under several names is replaced under all of them. strict: every name
     must be given, and no other.
+
+    >>> layer = nn.Linear(2, 1)
+    >>> weights = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
+    >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
+    tensor([21.])
     """
     if isinstance(parameter_and_buffer_dicts, dict):
         given = parameter_and_buffer_dicts
@@ -136,6 +141,15 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """(parameters, buffers) of several modules of one class, each stacked along a new dimension 0.
 
     With `vmap` and `functional_call` the modules are then one: an ensemble.
+
+    >>> layers = [nn.Linear(2, 1) for _ in range(3)]
+    >>> params, buffers = torch.func.stack_module_state(layers)
+    >>> params["weight"].shape, buffers
+    (torch.Size([3, 1, 2]), {})
+    >>> def one(params, x):
+    ...     return torch.func.functional_call(layers[0], params, x)
+    >>> torch.func.vmap(one, in_dims=(0, None))(params, torch.ones(5, 2)).shape
+    torch.Size([3, 5, 1])
     """
     models = list(models)
     if not models:

@@ -163,7 +163,6 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     argnums: which arguments (an int or a tuple of ints; each may be a nested container of tensors).
     has_aux: func returns (scalar, anything); the result is then (gradient, (value, anything)).
 
-    >>> import rushlight as torch
     >>> torch.func.grad_and_value(lambda x: x.sin())(torch.tensor(0.0))
     (tensor(1.), tensor(0.))
     """
@@ -202,7 +201,6 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> A
     """A function that gives the gradient of `func`, which returns one scalar tensor;
     see `grad_and_value`.
 
-    >>> import rushlight as torch
     >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.0))
     tensor(12.)
     """
@@ -230,7 +228,6 @@ def _tensors_of(output: Any, what: str) -> tuple[list[Any], TreeSpec]:
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), f): f(cotangents) gives the vector-Jacobian product, one for each primal.
 
-    >>> import rushlight as torch
     >>> y, f = torch.func.vjp(torch.sin, torch.zeros(2))
     >>> f(torch.ones(2))
     (tensor([1., 1.]),)
@@ -328,7 +325,6 @@ def jvp(
 ) -> Any:
     """(func(*primals), the Jacobian-vector product along the tangents), in one forward pass.
 
-    >>> import rushlight as torch
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.ones(2),))
     (tensor([0., 0.]), tensor([1., 1.]))
     """
@@ -362,7 +358,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
     """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without
     calling func again.
 
-    >>> import rushlight as torch
     >>> y, f = torch.func.linearize(torch.sin, torch.zeros(2))
     >>> f(torch.ones(2))
     tensor([1., 1.])
@@ -492,7 +487,6 @@ def vmap(
     'different' or 'same' random numbers for the elements. chunk_size: how many elements at once
     (default: all).
 
-    >>> import rushlight as torch
     >>> torch.func.vmap(torch.dot)(torch.ones(2, 3), torch.ones(2, 3))
     tensor([3., 3.])
     """
@@ -648,7 +642,6 @@ def jacrev(
 ) -> Any:
     """A function that gives the Jacobian of `func` by reverse-mode: one vmap of its vjp.
 
-    >>> import rushlight as torch
     >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -692,7 +685,6 @@ def jacfwd(
 ) -> Any:
     """A function that gives the Jacobian of `func` by forward-mode: one vmap of its jvp.
 
-    >>> import rushlight as torch
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -739,7 +731,6 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Any:
     """A function that gives the matrix of second derivatives: jacfwd of jacrev.
 
-    >>> import rushlight as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(2))
     tensor([[6., 0.],
             [0., 6.]])

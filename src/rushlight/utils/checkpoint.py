@@ -40,7 +40,11 @@ _Tensor = _core.Tensor
 
 
 class CheckpointError(RuntimeError):
-    """The computation done again was not the one that was done before."""
+    """The computation done again was not the one that was done before.
+
+    >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
+    True
+    """
 
 
 class _Settings:
@@ -61,7 +65,20 @@ numbers only from this library's generator (preserve_rng_state=True).
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether checkpoints made in the block stop computing again once nothing more is needed."""
+    """Whether checkpoints made in the block stop computing again once nothing more is needed.
+
+    >>> calls = []
+    >>> def f(x):
+    ...     y = x.exp()
+    ...     calls.append("ran to its end")
+    ...     return y
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False)
+    >>> y.backward()
+    >>> calls
+    ['ran to its end', 'ran to its end']
+    """
     before, _Settings.early_stop = _Settings.early_stop, enable
     try:
         yield
@@ -71,7 +88,13 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Overrides the `debug` argument of the checkpoints made in the block; None does not."""
+    """Overrides the `debug` argument of the checkpoints made in the block; None does not.
+
+    >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
+    ...     x = torch.ones(1, requires_grad=True)
+    ...     torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False, debug=True)
+    tensor([2.7183], grad_fn=<ExpBackward0>)
+    """
     before, _Settings.debug = _Settings.debug, enabled
     try:
         yield
@@ -80,7 +103,13 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """The default `context_fn`: nothing around forward, nothing around the second run."""
+    """The default `context_fn`: nothing around forward, nothing around the second run.
+
+    >>> forward, again = torch.utils.checkpoint.noop_context_fn()
+    >>> with forward, again:
+    ...     print("as if nothing were around it")
+    as if nothing were around it
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -138,7 +167,20 @@ _outside = itertools.count(1)
 
 
 class GraphExecGroup:
-    """Backwards in one such block share what they compute again."""
+    """Backwards in one such block share what they compute again.
+
+    >>> runs = []
+    >>> def f(x):
+    ...     runs.append(1)
+    ...     return x.sin(), x.exp()
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> a, b = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False)
+    >>> with torch.utils.checkpoint.GraphExecGroup():
+    ...     a.backward()
+    ...     b.backward()
+    >>> len(runs)  # forward, and once for both
+    2
+    """
 
     _local = threading.local()
 
@@ -346,7 +388,15 @@ _EMPTY = _empty()
 
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warn when no input wants a gradient."""
+    """Warn when no input wants a gradient.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     torch.utils.checkpoint.check_backward_validity([torch.ones(1)])
+    >>> len(said)
+    1
+    """
     if not any(t.requires_grad for t in inputs if isinstance(t, _Tensor)):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None",
@@ -356,7 +406,13 @@ def check_backward_validity(inputs: Any) -> None:
 
 
 def detach_variable(inputs: Any) -> tuple[Any, ...]:
-    """Copies of tensors without history that want a gradient where the originals do."""
+    """Copies of tensors without history that want a gradient where the originals do.
+
+    >>> x = torch.ones(1, requires_grad=True) * 2
+    >>> (copy,) = torch.utils.checkpoint.detach_variable((x,))
+    >>> copy.is_leaf, copy.requires_grad
+    (True, True)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(
             "Only tuple of tensors is supported. Got Unsupported input type: ",
@@ -375,7 +431,13 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
 
 class CheckpointFunction(autograd.Function):
     """The node of a reentrant checkpoint: its backward runs the region again,
-    and a backward of it."""
+    and a backward of it.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> y = torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=True)
+    >>> y.grad_fn.name()
+    'CheckpointFunctionBackward'
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
@@ -444,10 +506,9 @@ def checkpoint(
     determinism_check: compare shapes and types of what is computed again ("default") or not
     ("none").
 
-    >>> import rushlight as torch
-    >>> from rushlight.utils.checkpoint import checkpoint
     >>> x = torch.tensor(0.0, requires_grad=True)
-    >>> checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False).backward()
+    >>> y = torch.utils.checkpoint.checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False)
+    >>> y.backward()
     >>> x.grad
     tensor(0.5403)
     """
@@ -481,6 +542,13 @@ def checkpoint_sequential(
     """Run functions (or the modules of a Sequential) one after the other in checkpointed segments.
 
     The last segment is run as usual: its values are needed first.
+
+    >>> layers = [torch.sin, torch.exp, torch.tanh, torch.square]
+    >>> x = torch.tensor([0.5], requires_grad=True)
+    >>> y = torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False)
+    >>> y.backward()
+    >>> x.grad
+    tensor([0.3834])
     """
     if use_reentrant is None:
         warnings.warn(

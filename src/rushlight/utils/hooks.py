@@ -11,6 +11,12 @@ class RemovableHandle:
 
     The mapping is held weakly: a handle never keeps a module or an optimizer alive. `extra_dict`
     names further mappings (or a list of them) that carry flags under the same id.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with x.register_hook(lambda g: g * 10):
+    ...     (2 * x).backward()
+    >>> x.grad
+    tensor([20.])
     """
 
     __slots__ = ("__weakref__", "extra_dict_ref", "hooks_dict_ref", "id")
@@ -56,6 +62,11 @@ class _Gone:
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Marks a hook as one that is not saved with its tensor (no warning then)."""
+    """Marks a hook as one that is not saved with its tensor (no warning then).
+
+    >>> hook = torch.utils.hooks.unserializable_hook(lambda g: g * 2)
+    >>> hook(1.5)
+    3.0
+    """
     f.__torch_unserializable__ = True
     return f
