@@ -44,7 +44,12 @@ _NO_OP = "Initializing zero-element tensors is a no-op"
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform on [a, b)."""
+    """Uniform on [a, b).
+
+    >>> _ = torch.manual_seed(0)
+    >>> nn.init.uniform_(torch.empty(2), -1.0, 1.0)
+    tensor([-0.0075,  0.5364])
+    """
     with rl.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -52,7 +57,12 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Normal with the given mean and standard deviation."""
+    """Normal with the given mean and standard deviation.
+
+    >>> _ = torch.manual_seed(0)
+    >>> nn.init.normal_(torch.empty(2), mean=1.0, std=0.1)
+    tensor([1.1541, 0.9707])
+    """
     with rl.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -67,6 +77,10 @@ def trunc_normal_(
 ) -> Tensor:
     """Normal restricted to [a, b], by rejection: from the normal where most draws fall inside, else
     from a box.
+
+    >>> weight = nn.init.trunc_normal_(torch.empty(1000), std=1.0, a=-0.5, b=0.5)
+    >>> bool((weight.abs() <= 0.5).all())
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -112,24 +126,41 @@ def _trunc_normal_from_box(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Every element `val`."""
+    """Every element `val`.
+
+    >>> nn.init.constant_(torch.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     with rl.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Every element 1."""
+    """Every element 1.
+
+    >>> nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Every element 0."""
+    """Every element 0.
+
+    >>> nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
+    """
     with rl.no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """The identity matrix.
+
+    >>> nn.init.eye_(torch.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with rl.no_grad():
@@ -138,7 +169,12 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution weight that passes its input channels through, group by group."""
+    """A convolution weight that passes its input channels through, group by group.
+
+    >>> weight = nn.init.dirac_(torch.empty(1, 1, 3))
+    >>> weight
+    tensor([[[0., 1., 0.]]])
+    """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups != 0:
@@ -173,7 +209,13 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a nonlinearity's layer scales its weights to keep the variance."""
+    """The factor by which a nonlinearity's layer scales its weights to keep the variance.
+
+    >>> nn.init.calculate_gain("tanh")
+    1.6666666666666667
+    >>> nn.init.calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
     if nonlinearity in ("linear", "sigmoid") or nonlinearity in _CONVOLUTIONS:
         return 1
     if nonlinearity == "tanh":
@@ -197,7 +239,12 @@ _CONVOLUTIONS = frozenset(f"conv{kind}{n}d" for kind in ("", "_transpose") for n
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform on [-c, c), c = gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
+    """Uniform on [-c, c), c = gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+
+    >>> weight = nn.init.xavier_uniform_(torch.empty(300, 300))
+    >>> bool((weight.abs() <= 0.1 + 1e-6).all())
+    True
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     bound = math.sqrt(3.0) * std
@@ -205,7 +252,13 @@ def xavier_uniform_(
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal of standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
+    """Normal of standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+
+    >>> _ = torch.manual_seed(0)
+    >>> weight = nn.init.xavier_normal_(torch.empty(100, 100))
+    >>> abs(weight.std().item() - 0.1) < 0.002
+    True
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return normal_(tensor, 0.0, std, generator)
@@ -218,7 +271,12 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform on [-c, c), c = gain * sqrt(3 / fan) (He et al. 2015); `a` is the leaky slope."""
+    """Uniform on [-c, c), c = gain * sqrt(3 / fan) (He et al. 2015); `a` is the leaky slope.
+
+    >>> weight = nn.init.kaiming_uniform_(torch.empty(100, 600), nonlinearity="relu")
+    >>> bool((weight.abs() <= 0.1 + 1e-6).all())
+    True
+    """
     if 0 in tensor.shape:
         warnings.warn(_NO_OP, stacklevel=2)
         return tensor
@@ -234,7 +292,13 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal of standard deviation gain / sqrt(fan) (He et al. 2015); `a` is the leaky slope."""
+    """Normal of standard deviation gain / sqrt(fan) (He et al. 2015); `a` is the leaky slope.
+
+    >>> _ = torch.manual_seed(0)
+    >>> weight = nn.init.kaiming_normal_(torch.empty(100, 200), nonlinearity="relu")
+    >>> abs(weight.std().item() - (2 / 200) ** 0.5) < 0.001
+    True
+    """
     if 0 in tensor.shape:
         warnings.warn(_NO_OP, stacklevel=2)
         return tensor
@@ -243,7 +307,12 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A (semi-)orthogonal matrix times `gain`, trailing dimensions as one (Saxe et al. 2013)."""
+    """A (semi-)orthogonal matrix times `gain`, trailing dimensions as one (Saxe et al. 2013).
+
+    >>> q = nn.init.orthogonal_(torch.empty(3, 5))
+    >>> torch.allclose(q @ q.T, torch.eye(3), atol=1e-5)
+    True
+    """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -264,7 +333,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:
-    """Normal, with a fraction `sparsity` of every column set to zero (Martens 2010)."""
+    """Normal, with a fraction `sparsity` of every column set to zero (Martens 2010).
+
+    >>> weight = nn.init.sparse_(torch.empty(10, 4), sparsity=0.3)
+    >>> (weight == 0).sum(0)
+    tensor([3, 3, 3, 3])
+    """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

@@ -23,7 +23,7 @@ class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
 class Parameter(rl.Tensor, metaclass=_ParameterMeta):
     """A tensor that is a trainable part of a module; shares the memory of `data`.
 
-    >>> Parameter(rl.ones(2))
+    >>> nn.Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
@@ -75,7 +75,15 @@ class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]
 
 
 class Buffer(rl.Tensor, metaclass=_BufferMeta):
-    """Module state that is saved but not trained: `self.mean = Buffer(zeros(3))`."""
+    """Module state that is saved but not trained: `self.mean = Buffer(zeros(3))`.
+
+    >>> class Centre(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.mean = nn.Buffer(torch.zeros(3))
+    >>> list(Centre().state_dict()), list(Centre().parameters())
+    (['mean'], [])
+    """
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

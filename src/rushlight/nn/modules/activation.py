@@ -45,35 +45,55 @@ class _Settings(Module):
 
 
 class ReLU(_Inplace):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    >>> nn.ReLU()(torch.tensor([-4.0, 4.0]))
+    tensor([0., 4.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
 class SELU(_Inplace):
-    """The scaled exponential linear unit of self-normalising networks."""
+    """The scaled exponential linear unit of self-normalising networks.
+
+    >>> nn.SELU()(torch.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class SiLU(_Inplace):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    >>> nn.SiLU()(torch.tensor([-1.0, 1.0]))
+    tensor([-0.2689,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class Mish(_Inplace):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    >>> nn.Mish()(torch.tensor([-1.0, 1.0]))
+    tensor([-0.3034,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
 class Hardswish(_Inplace):
-    """x * clamp(x + 3, 0, 6) / 6."""
+    """x * clamp(x + 3, 0, 6) / 6.
+
+    >>> nn.Hardswish()(torch.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000, 0.6667, 4.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -83,7 +103,11 @@ class Hardswish(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """clamp(x + 3, 0, 6) / 6."""
+    """clamp(x + 3, 0, 6) / 6.
+
+    >>> nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -93,42 +117,66 @@ class Hardsigmoid(_Inplace):
 
 
 class Sigmoid(_Pointwise):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    >>> nn.Sigmoid()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2689, 0.5000, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return rl.sigmoid(input)
 
 
 class Tanh(_Pointwise):
-    """tanh(x)."""
+    """tanh(x).
+
+    >>> nn.Tanh()(torch.tensor([-1.0, 0.0]))
+    tensor([-0.7616,  0.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return rl.tanh(input)
 
 
 class LogSigmoid(_Pointwise):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)).
+
+    >>> nn.LogSigmoid()(torch.tensor([-100.0, 0.0]))
+    tensor([-100.0000,   -0.6931])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(_Pointwise):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    >>> nn.Softsign()(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(_Pointwise):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    >>> nn.Tanhshrink()(torch.tensor([-1.0, 0.0]))
+    tensor([-0.2384,  0.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class LeakyReLU(_Settings):
-    """x where positive, `negative_slope * x` elsewhere."""
+    """x where positive, `negative_slope * x` elsewhere.
+
+    >>> nn.LeakyReLU(0.1)(torch.tensor([-4.0, 4.0]))
+    tensor([-0.4000,  4.0000])
+    """
 
     _shown = ("negative_slope",)
 
@@ -142,7 +190,11 @@ class LeakyReLU(_Settings):
 
 
 class ELU(_Settings):
-    """x where positive, alpha * (exp(x) - 1) elsewhere."""
+    """x where positive, alpha * (exp(x) - 1) elsewhere.
+
+    >>> nn.ELU()(torch.tensor([-1.0, 3.0]))
+    tensor([-0.6321,  3.0000])
+    """
 
     _shown = ("alpha",)
 
@@ -156,7 +208,11 @@ class ELU(_Settings):
 
 
 class CELU(_Settings):
-    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere.
+
+    >>> nn.CELU(alpha=2.0)(torch.tensor([-2.0, 3.0]))
+    tensor([-1.2642,  3.0000])
+    """
 
     _shown = ("alpha",)
 
@@ -170,7 +226,13 @@ class CELU(_Settings):
 
 
 class GELU(Module):
-    """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` is cheaper."""
+    """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` is cheaper.
+
+    >>> nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    >>> nn.GELU(approximate="tanh")(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1588,  0.0000,  0.8412])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -184,7 +246,11 @@ class GELU(Module):
 
 
 class Softplus(_Settings):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold.
+
+    >>> nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
 
     _shown = ("beta", "threshold")
 
@@ -198,7 +264,11 @@ class Softplus(_Settings):
 
 
 class Hardtanh(_Settings):
-    """clamp(x, min_val, max_val)."""
+    """clamp(x, min_val, max_val).
+
+    >>> nn.Hardtanh()(torch.tensor([-4.0, 0.5, 4.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
 
     _shown: tuple[str, ...] = ("min_val", "max_val")
 
@@ -215,7 +285,11 @@ class Hardtanh(_Settings):
 
 
 class ReLU6(Hardtanh):
-    """clamp(x, 0, 6)."""
+    """clamp(x, 0, 6).
+
+    >>> nn.ReLU6()(torch.tensor([-4.0, 4.0, 8.0]))
+    tensor([0., 4., 6.])
+    """
 
     _shown = ()
 
@@ -224,7 +298,11 @@ class ReLU6(Hardtanh):
 
 
 class Threshold(_Settings):
-    """x where it exceeds the threshold, `value` elsewhere."""
+    """x where it exceeds the threshold, `value` elsewhere.
+
+    >>> nn.Threshold(0.1, 20.0)(torch.tensor([0.0, 0.2]))
+    tensor([20.0000,  0.2000])
+    """
 
     _shown = ("threshold", "value")
 
@@ -239,7 +317,11 @@ class Threshold(_Settings):
 
 
 class Hardshrink(Module):
-    """x where |x| > lambd, 0 elsewhere."""
+    """x where |x| > lambd, 0 elsewhere.
+
+    >>> nn.Hardshrink(0.5)(torch.tensor([-1.0, 0.25, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -253,7 +335,11 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """x moved towards 0 by lambd, 0 where it would pass it."""
+    """x moved towards 0 by lambd, 0 where it would pass it.
+
+    >>> nn.Softshrink(0.5)(torch.tensor([-1.0, 0.25, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -267,7 +353,11 @@ class Softshrink(Module):
 
 
 class PReLU(_Settings):
-    """Leaky ReLU with trained slopes, one for all or one a channel."""
+    """Leaky ReLU with trained slopes, one for all or one a channel.
+
+    >>> nn.PReLU()(torch.tensor([-4.0, 4.0]))
+    tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
+    """
 
     _shown = ("num_parameters",)
     weight: Parameter
@@ -290,7 +380,11 @@ class PReLU(_Settings):
 
 
 class GLU(_Settings):
-    """The first half of a dimension times the sigmoid of the second."""
+    """The first half of a dimension times the sigmoid of the second.
+
+    >>> nn.GLU()(torch.tensor([3.0, 4.0, 0.0, 1.0]))
+    tensor([1.5000, 2.9242])
+    """
 
     _shown = ("dim",)
 
@@ -316,28 +410,45 @@ class _AlongDim(_Settings):
 
 
 class Softmax(_AlongDim):
-    """exp(x) divided by its sum along `dim`."""
+    """exp(x) divided by its sum along `dim`.
+
+    >>> nn.Softmax(dim=0)(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([0.0900, 0.2447, 0.6652])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim)
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of softmax."""
+    """The logarithm of softmax.
+
+    >>> nn.LogSoftmax(dim=1)(torch.tensor([[0.0, 0.0], [1.0, 3.0]]))
+    tensor([[-0.6931, -0.6931],
+            [-2.1269, -0.1269]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
 
 class Softmin(_AlongDim):
-    """softmax(-x)."""
+    """softmax(-x).
+
+    >>> nn.Softmin(dim=0)(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([0.6652, 0.2447, 0.0900])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim)
 
 
 class Softmax2d(_Pointwise):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W) input."""
+    """Softmax over the channels of (N, C, H, W) or (C, H, W) input.
+
+    >>> nn.Softmax2d()(torch.zeros(1, 4, 1, 2))[0, :, 0, 0]
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -127,7 +127,15 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalises each channel of (N, C) or (N, C, L) over the batch."""
+    """Normalises each channel of (N, C) or (N, C, L) over the batch.
+
+    >>> norm = nn.BatchNorm1d(2)
+    >>> norm(torch.tensor([[0.0, 10.0], [2.0, 30.0]])).detach()
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+    >>> norm.running_mean
+    tensor([0.1000, 2.0000])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in (2, 3):
@@ -135,7 +143,12 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of (N, C, H, W) over the batch."""
+    """Normalises each channel of (N, C, H, W) over the batch.
+
+    >>> y = nn.BatchNorm2d(3)(torch.rand(4, 3, 5, 5))
+    >>> torch.allclose(y.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-5)
+    True
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:
@@ -143,7 +156,11 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalises each channel of (N, C, D, H, W) over the batch."""
+    """Normalises each channel of (N, C, D, H, W) over the batch.
+
+    >>> nn.BatchNorm3d(3, affine=False)(torch.rand(4, 3, 2, 2, 2)).shape
+    torch.Size([4, 3, 2, 2, 2])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:

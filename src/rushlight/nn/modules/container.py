@@ -79,7 +79,15 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """Calls its modules one after another, each on the result of the one before.
 
-    >>> nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> net
+    Sequential(
+      (0): Linear(in_features=4, out_features=8, bias=True)
+      (1): ReLU()
+      (2): Linear(in_features=8, out_features=2, bias=True)
+    )
+    >>> net(torch.zeros(5, 4)).shape
+    torch.Size([5, 2])
     """
 
     def __init__(self, *args: Any) -> None:
@@ -149,7 +157,12 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules, registered under their positions."""
+    """A list of modules, registered under their positions.
+
+    >>> layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+    >>> len(list(layers.parameters())), layers[-1]
+    (4, Linear(in_features=3, out_features=3, bias=True))
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -225,7 +238,14 @@ def _pairs(kind: str, method: str, items: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """A dict of modules, registered under their keys, in order of insertion."""
+    """A dict of modules, registered under their keys, in order of insertion.
+
+    >>> heads = nn.ModuleDict({"cats": nn.Linear(4, 2), "dogs": nn.Linear(4, 3)})
+    >>> heads["dogs"](torch.zeros(4)).shape
+    torch.Size([3])
+    >>> list(heads)
+    ['cats', 'dogs']
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -299,7 +319,12 @@ class _ParameterContainer(Module):
 
 
 class ParameterList(_ParameterContainer):
-    """A list of parameters, registered under their positions."""
+    """A list of parameters, registered under their positions.
+
+    >>> params = nn.ParameterList([torch.ones(1), torch.zeros(2)])
+    >>> len(params), params[0].requires_grad
+    (2, True)
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -349,7 +374,13 @@ class ParameterList(_ParameterContainer):
 
 
 class ParameterDict(_ParameterContainer):
-    """A dict of parameters, registered under their keys, in order of insertion."""
+    """A dict of parameters, registered under their keys, in order of insertion.
+
+    >>> params = nn.ParameterDict({"scale": torch.ones(1), "shift": torch.zeros(2)})
+    >>> params["shift"]
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

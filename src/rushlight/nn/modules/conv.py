@@ -172,7 +172,11 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Cross-correlation over (N, C, L) or (C, L)."""
+    """Cross-correlation over (N, C, L) or (C, L).
+
+    >>> nn.Conv1d(3, 8, kernel_size=5, padding=2)(torch.zeros(4, 3, 20)).shape
+    torch.Size([4, 8, 20])
+    """
 
     _dims = 1
 
@@ -184,7 +188,14 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Cross-correlation over (N, C, H, W) or (C, H, W)."""
+    """Cross-correlation over (N, C, H, W) or (C, H, W).
+
+    >>> layer = nn.Conv2d(3, 8, kernel_size=3, stride=2, padding=1)
+    >>> layer(torch.zeros(4, 3, 28, 28)).shape
+    torch.Size([4, 8, 14, 14])
+    >>> layer.weight.shape
+    torch.Size([8, 3, 3, 3])
+    """
 
     _dims = 2
 
@@ -196,7 +207,11 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Cross-correlation over (N, C, D, H, W) or (C, D, H, W)."""
+    """Cross-correlation over (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.Conv3d(1, 2, kernel_size=(1, 3, 3))(torch.zeros(1, 4, 8, 8)).shape
+    torch.Size([2, 4, 6, 6])
+    """
 
     _dims = 3
 
@@ -279,7 +294,11 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution over (N, C, L) or (C, L)."""
+    """Transposed convolution over (N, C, L) or (C, L).
+
+    >>> nn.ConvTranspose1d(8, 3, kernel_size=4, stride=2, padding=1)(torch.zeros(1, 8, 10)).shape
+    torch.Size([1, 3, 20])
+    """
 
     _dims = 1
 
@@ -297,7 +316,12 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Transposed convolution over (N, C, H, W) or (C, H, W)."""
+    """Transposed convolution over (N, C, H, W) or (C, H, W).
+
+    >>> up = nn.ConvTranspose2d(8, 3, kernel_size=2, stride=2)
+    >>> up(torch.zeros(1, 8, 7, 7)).shape
+    torch.Size([1, 3, 14, 14])
+    """
 
     _dims = 2
 
@@ -315,7 +339,11 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution over (N, C, D, H, W) or (C, D, H, W)."""
+    """Transposed convolution over (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.ConvTranspose3d(2, 1, kernel_size=2, stride=2)(torch.zeros(1, 2, 3, 3, 3)).shape
+    torch.Size([1, 1, 6, 6, 6])
+    """
 
     _dims = 3
 

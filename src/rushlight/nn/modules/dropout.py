@@ -24,35 +24,62 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zeroes each element with probability `p` and scales the rest by 1 / (1 - p)."""
+    """Zeroes each element with probability `p` and scales the rest by 1 / (1 - p).
+
+    >>> _ = torch.manual_seed(0)
+    >>> layer = nn.Dropout(0.5)
+    >>> layer(torch.ones(6))
+    tensor([0., 0., 2., 0., 0., 0.])
+    >>> layer.eval()(torch.ones(6))
+    tensor([1., 1., 1., 1., 1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Zeroes whole channels of (N, C, L) input."""
+    """Zeroes whole channels of (N, C, L) input.
+
+    >>> y = nn.Dropout1d(0.5)(torch.ones(2, 3, 4))
+    >>> bool((y == y[:, :, :1]).all())  # a channel as a whole
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Zeroes whole channels of (N, C, H, W) input."""
+    """Zeroes whole channels of (N, C, H, W) input.
+
+    >>> y = nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4))
+    >>> bool((y == y[:, :, :1, :1]).all())  # a channel as a whole
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Zeroes whole channels of (N, C, D, H, W) input."""
+    """Zeroes whole channels of (N, C, D, H, W) input.
+
+    >>> nn.Dropout3d(1.0)(torch.ones(1, 2, 2, 2, 2)).sum()
+    tensor(0.)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps the mean and variance that SELU aims at."""
+    """Dropout that keeps the mean and variance that SELU aims at.
+
+    >>> layer = nn.AlphaDropout(0.5)
+    >>> layer.eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

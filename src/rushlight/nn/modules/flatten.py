@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 class Flatten(Module):
-    """Joins dimensions `start_dim` to `end_dim` into one; the first is left alone by default."""
+    """Joins dimensions `start_dim` to `end_dim` into one; the first is left alone by default.
+
+    >>> nn.Flatten()(torch.zeros(8, 3, 4, 4)).shape
+    torch.Size([8, 48])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -26,7 +30,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into the shape `unflattened_size`."""
+    """Splits dimension `dim` into the shape `unflattened_size`.
+
+    >>> nn.Unflatten(1, (3, 4, 4))(torch.zeros(8, 48)).shape
+    torch.Size([8, 3, 4, 4])
+    """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class Identity(Module):
-    """Returns its input, whatever arguments it was made with."""
+    """Returns its input, whatever arguments it was made with.
+
+    >>> nn.Identity("whatever", size=3)(torch.tensor([1.0]))
+    tensor([1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -30,6 +34,17 @@ class Linear(Module):
     """`y = x @ weight.T + bias`, weight of shape (out_features, in_features).
 
     Both start uniform on [-k, k), k = 1 / sqrt(in_features).
+
+    >>> layer = nn.Linear(2, 3)
+    >>> layer(torch.zeros(5, 2)).shape
+    torch.Size([5, 3])
+    >>> nn.init.ones_(layer.weight)
+    Parameter containing:
+    tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]], requires_grad=True)
+    >>> nn.Linear(2, 1, bias=False).bias is None
+    True
     """
 
     weight: Parameter
@@ -72,7 +87,11 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """`y[k] = x1 @ weight[k] @ x2 + bias[k]`."""
+    """`y[k] = x1 @ weight[k] @ x2 + bias[k]`.
+
+    >>> nn.Bilinear(2, 3, 4)(torch.zeros(5, 2), torch.zeros(5, 3)).shape
+    torch.Size([5, 4])
+    """
 
     weight: Parameter
     bias: Parameter | None

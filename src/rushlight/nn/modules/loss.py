@@ -57,21 +57,35 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(input - target) squared."""
+    """(input - target) squared.
+
+    >>> nn.MSELoss()(torch.tensor([1.0, -3.0]), torch.zeros(2))
+    tensor(5.)
+    >>> nn.MSELoss(reduction="sum")(torch.tensor([1.0, -3.0]), torch.zeros(2))
+    tensor(10.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """|input - target|.
+
+    >>> nn.L1Loss()(torch.tensor([1.0, -3.0]), torch.zeros(2))
+    tensor(2.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """Squared (over 2 beta) where the difference is below beta, linear beyond."""
+    """Squared (over 2 beta) where the difference is below beta, linear beyond.
+
+    >>> nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self,
@@ -88,7 +102,11 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half squared where the difference is below delta, linear beyond."""
+    """Half squared where the difference is below delta, linear beyond.
+
+    >>> nn.HuberLoss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -99,7 +117,12 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the target class; input (N, C) or (N, C, d1, ...)."""
+    """Minus the log-probability of the target class; input (N, C) or (N, C, d1, ...).
+
+    >>> log_probabilities = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
+    >>> nn.NLLLoss()(log_probabilities, torch.tensor([1, 0]))
+    tensor(0.4904)
+    """
 
     def __init__(
         self,
@@ -123,7 +146,14 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """`NLLLoss` of `log_softmax`: input are logits, target class indices or probabilities."""
+    """`NLLLoss` of `log_softmax`: input are logits, target class indices or probabilities.
+
+    >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    >>> nn.CrossEntropyLoss()(logits, torch.tensor([0, 2]))
+    tensor(0.2395)
+    >>> nn.CrossEntropyLoss(reduction="none")(logits, torch.tensor([0, 1]))
+    tensor([0.2395, 2.2395])
+    """
 
     def __init__(
         self,
@@ -150,14 +180,22 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross-entropy of probabilities."""
+    """Binary cross-entropy of probabilities.
+
+    >>> nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+    tensor(0.3993)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross-entropy of logits, in a form that does not overflow."""
+    """Binary cross-entropy of logits, in a form that does not overflow.
+
+    >>> nn.BCEWithLogitsLoss()(torch.tensor([0.0, 100.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -185,7 +223,12 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Pointwise target * (log target - input), input being log-probabilities."""
+    """Pointwise target * (log target - input), input being log-probabilities.
+
+    >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]])
+    >>> nn.KLDivLoss(reduction="batchmean")(q.log(), p)
+    tensor(0.1438)
+    """
 
     def __init__(
         self,

@@ -47,6 +47,15 @@ class Module(StateMethods):
     ...         self.layer = nn.Linear(2, 3)
     ...     def forward(self, x):
     ...         return self.layer(x).relu()
+    >>> net = Net()
+    >>> net
+    Net(
+      (layer): Linear(in_features=2, out_features=3, bias=True)
+    )
+    >>> [(name, tuple(p.shape)) for name, p in net.named_parameters()]
+    [('layer.weight', (3, 2)), ('layer.bias', (3,))]
+    >>> net(torch.zeros(5, 2)).shape
+    torch.Size([5, 3])
     """
 
     dump_patches: bool = False

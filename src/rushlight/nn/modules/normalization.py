@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 class LayerNorm(Module):
     """Normalises over the last dimensions, which must be `normalized_shape`, then scales and
     shifts.
+
+    >>> nn.LayerNorm(3)(torch.tensor([[0.0, 1.0, 2.0], [0.0, 10.0, 20.0]])).detach()
+    tensor([[-1.2247,  0.0000,  1.2247],
+            [-1.2247,  0.0000,  1.2247]])
     """
 
     weight: Parameter | None
@@ -66,7 +70,11 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalises groups of channels of (N, C, ...), then scales and shifts each channel."""
+    """Normalises groups of channels of (N, C, ...), then scales and shifts each channel.
+
+    >>> nn.GroupNorm(2, 6)(torch.rand(4, 6, 5, 5)).shape
+    torch.Size([4, 6, 5, 5])
+    """
 
     weight: Parameter | None
     bias: Parameter | None
@@ -117,7 +125,11 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides by the root mean square over the last dimensions, then scales."""
+    """Divides by the root mean square over the last dimensions, then scales.
+
+    >>> nn.RMSNorm(2)(torch.tensor([3.0, 4.0])).detach()
+    tensor([0.8485, 1.1314])
+    """
 
     weight: Parameter | None
 

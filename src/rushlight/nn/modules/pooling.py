@@ -49,28 +49,46 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest value of each window over (N, C, L) or (C, L)."""
+    """The largest value of each window over (N, C, L) or (C, L).
+
+    >>> nn.MaxPool1d(2)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[2., 4.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pooled(F.max_pool1d, input)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest value of each window over (N, C, H, W) or (C, H, W)."""
+    """The largest value of each window over (N, C, H, W) or (C, H, W).
+
+    >>> nn.MaxPool2d(2)(torch.arange(8.0).reshape(1, 2, 4))
+    tensor([[[5., 7.]]])
+    >>> nn.MaxPool2d(3, stride=2, padding=1)(torch.rand(1, 8, 9, 9)).shape
+    torch.Size([1, 8, 5, 5])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pooled(F.max_pool2d, input)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest value of each window over (N, C, D, H, W) or (C, D, H, W)."""
+    """The largest value of each window over (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.MaxPool3d(2)(torch.ones(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pooled(F.max_pool3d, input)
 
 
 class AvgPool1d(Module):
-    """The mean of each window over (N, C, L) or (C, L)."""
+    """The mean of each window over (N, C, L) or (C, L).
+
+    >>> nn.AvgPool1d(2)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[1.5000, 3.5000]])
+    """
 
     def __init__(
         self,
@@ -135,14 +153,22 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window over (N, C, H, W) or (C, H, W)."""
+    """The mean of each window over (N, C, H, W) or (C, H, W).
+
+    >>> nn.AvgPool2d(2)(torch.arange(8.0).reshape(1, 2, 4))
+    tensor([[[2.5000, 4.5000]]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pooled(F.avg_pool2d, input)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window over (N, C, D, H, W) or (C, D, H, W)."""
+    """The mean of each window over (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.AvgPool3d(2)(torch.ones(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return self._pooled(F.avg_pool3d, input)
@@ -166,35 +192,55 @@ class _AdaptiveAvgPool(_AdaptivePool):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """Means over (N, C, L) or (C, L) that leave `output_size` places."""
+    """Means over (N, C, L) or (C, L) that leave `output_size` places.
+
+    >>> nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[1.5000, 3.5000]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """Means over (N, C, H, W) or (C, H, W) that leave `output_size` places."""
+    """Means over (N, C, H, W) or (C, H, W) that leave `output_size` places.
+
+    >>> nn.AdaptiveAvgPool2d((1, 1))(torch.rand(2, 8, 7, 5)).shape
+    torch.Size([2, 8, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """Means over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places."""
+    """Means over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
+
+    >>> nn.AdaptiveAvgPool3d(2)(torch.rand(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
 class AdaptiveMaxPool1d(_AdaptivePool):
-    """Maxima over (N, C, L) or (C, L) that leave `output_size` places."""
+    """Maxima over (N, C, L) or (C, L) that leave `output_size` places.
+
+    >>> nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[2., 4.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptivePool):
-    """Maxima over (N, C, H, W) or (C, H, W) that leave `output_size` places."""
+    """Maxima over (N, C, H, W) or (C, H, W) that leave `output_size` places.
+
+    >>> nn.AdaptiveMaxPool2d((2, 3))(torch.rand(2, 8, 7, 5)).shape
+    torch.Size([2, 8, 2, 3])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)

@@ -130,7 +130,13 @@ def _scan_packed(
 
 
 class RNNBase(Module):
-    """Parameters, checks and the loop over layers and directions of `RNN`, `LSTM` and `GRU`."""
+    """Parameters, checks and the loop over layers and directions of `RNN`, `LSTM` and `GRU`.
+
+    >>> isinstance(nn.LSTM(4, 8), nn.RNNBase)
+    True
+    >>> [name for name, _ in nn.RNNBase("GRU", 4, 8).named_parameters()]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+    """
 
     def __init__(
         self,
@@ -382,6 +388,10 @@ class RNN(RNNBase):
     and h_n.
 
     Arguments: input_size, hidden_size, num_layers=1, nonlinearity="tanh", then as `RNNBase`.
+
+    >>> output, h = nn.RNN(4, 8, bidirectional=True)(torch.zeros(5, 3, 4))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 16]), torch.Size([2, 3, 8]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -403,6 +413,10 @@ class LSTM(RNNBase):
     """Long short-term memory: input (T, N, in), output (T, N, hidden) and (h_n, c_n).
 
     Arguments as `RNNBase`; with `proj_size` the hidden state is projected to that size.
+
+    >>> output, (h, c) = nn.LSTM(4, 8, batch_first=True)(torch.zeros(3, 5, 4))
+    >>> output.shape, h.shape, c.shape
+    (torch.Size([3, 5, 8]), torch.Size([1, 3, 8]), torch.Size([1, 3, 8]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -412,6 +426,10 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent unit: input (T, N, in), output (T, N, hidden) and h_n. Arguments as
     `RNNBase`.
+
+    >>> output, h = nn.GRU(4, 8, num_layers=2)(torch.zeros(5, 3, 4))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 8]), torch.Size([2, 3, 8]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -421,7 +439,11 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """Parameters and checks of the cells: one step of the layer of the same name."""
+    """Parameters and checks of the cells: one step of the layer of the same name.
+
+    >>> nn.RNNCellBase(4, 8, bias=True, num_chunks=3).weight_ih.shape
+    torch.Size([24, 4])
+    """
 
     weight_ih: Parameter
     weight_hh: Parameter
@@ -505,7 +527,11 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; input (N, in) or (in,)."""
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; input (N, in) or (in,).
+
+    >>> nn.RNNCell(4, 8, nonlinearity="relu")(torch.zeros(3, 4)).shape
+    torch.Size([3, 8])
+    """
 
     def __init__(
         self,
@@ -527,7 +553,12 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One LSTM step: input (N, in) or (in,), state (h, c); returns the new (h, c)."""
+    """One LSTM step: input (N, in) or (in,), state (h, c); returns the new (h, c).
+
+    >>> h, c = nn.LSTMCell(4, 8)(torch.zeros(3, 4))
+    >>> h.shape, c.shape
+    (torch.Size([3, 8]), torch.Size([3, 8]))
+    """
 
     def __init__(
         self,
@@ -551,7 +582,14 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One GRU step: input (N, in) or (in,), state h; returns the new h."""
+    """One GRU step: input (N, in) or (in,), state h; returns the new h.
+
+    >>> cell, h = nn.GRUCell(4, 8), torch.zeros(3, 8)
+    >>> for x in torch.zeros(5, 3, 4):
+    ...     h = cell(x, h)
+    >>> h.shape
+    torch.Size([3, 8])
+    """
 
     def __init__(
         self,

@@ -19,6 +19,12 @@ class Embedding(Module):
     """Rows of a (num_embeddings, embedding_dim) weight, picked by integer index.
 
     The row `padding_idx` starts at zero and takes no gradient.
+
+    >>> words = nn.Embedding(10, 3, padding_idx=0)
+    >>> words(torch.tensor([[1, 2, 0]])).shape
+    torch.Size([1, 3, 3])
+    >>> words(torch.tensor(0)).detach()
+    tensor([0., 0., 0.])
     """
 
     weight: Parameter

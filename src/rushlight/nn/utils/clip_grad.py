@@ -27,7 +27,11 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The p-norm of all tensors taken as one vector (`norm_type` may be `inf`)."""
+    """The p-norm of all tensors taken as one vector (`norm_type` may be `inf`).
+
+    >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])])
+    tensor(5.)
+    """
     tensors = [tensors] if isinstance(tensors, rl.Tensor) else list(tensors)
     norm_type = float(norm_type)
     if not tensors:
@@ -58,7 +62,15 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scales gradients in place by max_norm / (total_norm + 1e-6), but never up."""
+    """Scales gradients in place by max_norm / (total_norm + 1e-6), but never up.
+
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> norm = nn.utils.get_total_norm([x.grad])
+    >>> nn.utils.clip_grads_with_norm_([x], max_norm=1.0, total_norm=norm)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
     grads = _gradients(parameters)
     if grads:
         with rl.no_grad():
@@ -80,6 +92,13 @@ def clip_grad_norm_(
 ) -> Tensor:
     """Scales gradients in place so that their total norm is at most `max_norm`; returns the norm
     before.
+
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> nn.utils.clip_grad_norm_([x], max_norm=1.0)
+    tensor(5.)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
     """
     if not isinstance(parameters, rl.Tensor):
         generator = isinstance(parameters, types.GeneratorType)
@@ -96,7 +115,13 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """Deprecated name of `clip_grad_norm_`."""
+    """Deprecated name of `clip_grad_norm_`.
+
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> nn.utils.clip_grad_norm(x, 1.0)
+    tensor(5.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated "
         "in favor of `torch.nn.utils.clip_grad_norm_`.",
@@ -109,7 +134,14 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 def clip_grad_value_(
     parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Clamps every element of the gradients in place to [-clip_value, clip_value]."""
+    """Clamps every element of the gradients in place to [-clip_value, clip_value].
+
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, -0.5])
+    >>> nn.utils.clip_grad_value_([x], 1.0)
+    >>> x.grad
+    tensor([ 1.0000, -0.5000])
+    """
     bound = float(clip_value)
     with rl.no_grad():
         for grad in _gradients(parameters):

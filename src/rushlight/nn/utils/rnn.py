@@ -28,6 +28,10 @@ class PackedSequence(_PackedFields):
 
     Made by `pack_padded_sequence` and `pack_sequence`; `sorted_indices` says how the batch was
     sorted for it.
+
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     __slots__ = ()
@@ -84,7 +88,11 @@ class PackedSequence(_PackedFields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes the given one."""
+    """The permutation that undoes the given one.
+
+    >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     output = rl.empty_like(permutation)
@@ -99,6 +107,10 @@ def pack_padded_sequence(
     given lengths.
 
     The lengths must fall, unless `enforce_sorted` is False: then the batch is sorted here.
+
+    >>> padded = torch.tensor([[1, 4], [2, 5], [3, 0]])
+    >>> nn.utils.rnn.pack_padded_sequence(padded, lengths=[3, 2]).data
+    tensor([1, 4, 2, 5, 3])
     """
     lengths = rl.as_tensor(lengths, dtype=rl.int64, device="cpu")
     sorted_indices = None
@@ -135,7 +147,13 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Undoes packing: the padded batch and the lengths."""
+    """Undoes packing: the padded batch and the lengths.
+
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+    >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2, 3],
+            [4, 5, 0]]), tensor([3, 2]))
+    """
     data, batch_sizes, _, unsorted_indices = sequence
     sizes: list[int] = batch_sizes.tolist()
     length = len(sizes)
@@ -173,6 +191,10 @@ def pad_sequence(
 ) -> Tensor:
     """Stacks tensors (L_i, ...) into (max L, N, ...), filled up to the longest with
     `padding_value`.
+
+    >>> nn.utils.rnn.pad_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])], batch_first=True)
+    tensor([[1, 2, 3],
+            [4, 0, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
@@ -199,7 +221,12 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """Undoes `pad_sequence`: the sequences, cut to their lengths."""
+    """Undoes `pad_sequence`: the sequences, cut to their lengths.
+
+    >>> padded = torch.tensor([[1, 4], [2, 5], [3, 0]])
+    >>> nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 2]))
+    [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [
@@ -209,13 +236,22 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a list of tensors (L_i, ...)."""
+    """Packs a list of tensors (L_i, ...).
+
+    >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).batch_sizes
+    tensor([2, 2, 1])
+    """
     lengths = rl.tensor([s.shape[0] for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Undoes `pack_sequence`."""
+    """Undoes `pack_sequence`.
+
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
+    >>> nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 
