@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 class Adagrad(FusedOptimizer):
-    """p -= lr' * g / (sqrt(sum of g squared) + eps), lr' = lr / (1 + (step - 1) * lr_decay)."""
+    """p -= lr' * g / (sqrt(sum of g squared) + eps), lr' = lr / (1 + (step - 1) * lr_decay).
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.9000, 1.9000], requires_grad=True)
+    """
 
     def __init__(
         self,

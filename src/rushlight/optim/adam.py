@@ -20,6 +20,15 @@ class Adam(FusedOptimizer):
 
     `weight_decay` is added to the gradient, or shrinks p itself with `decoupled_weight_decay`;
     `amsgrad` divides by the largest v so far.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adam([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([0.7016, 1.7006], requires_grad=True)
     """
 
     def __init__(
@@ -175,7 +184,15 @@ def _adam_one(
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient: p shrinks by `lr * weight_decay` first."""
+    """Adam with weight decay apart from the gradient: p shrinks by `lr * weight_decay` first.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.AdamW([x], lr=0.1, weight_decay=0.5)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.8500, 1.8000], requires_grad=True)
+    """
 
     def __init__(
         self,

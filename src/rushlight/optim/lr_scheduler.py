@@ -63,7 +63,18 @@ def _set_rate(group: dict[str, Any], rate: Any) -> None:
 
 
 class LRScheduler:
-    """Base of the schedules: a subclass gives `get_lr()`, the rates for `self.last_epoch`."""
+    """Base of the schedules: a subclass gives `get_lr()`, the rates for `self.last_epoch`.
+
+    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [lr / 2**self.last_epoch for lr in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = Halving(optimizer)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
@@ -212,7 +223,19 @@ class _Chained(LRScheduler):
 
 
 class StepLR(_Chained):
-    """Times `gamma` every `step_size` epochs."""
+    """Times `gamma` every `step_size` epochs.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> for epoch in range(4):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [1.0]
+    [0.5]
+    [0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -230,7 +253,19 @@ class StepLR(_Chained):
 
 
 class MultiStepLR(_Chained):
-    """Times `gamma` at each of the given epochs."""
+    """Times `gamma` at each of the given epochs.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> for epoch in range(4):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
+    [0.5]
+    [0.25]
+    """
 
     def __init__(
         self,
@@ -253,7 +288,18 @@ class MultiStepLR(_Chained):
 
 
 class ExponentialLR(_Chained):
-    """Times `gamma` every epoch."""
+    """Times `gamma` every epoch.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> for epoch in range(3):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
+    [0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -267,7 +313,18 @@ class ExponentialLR(_Chained):
 
 
 class CosineAnnealingLR(_Chained):
-    """From the starting rate down to `eta_min` in `T_max` epochs along half a cosine; up again."""
+    """From the starting rate down to `eta_min` in `T_max` epochs along half a cosine; up again.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> for epoch in range(3):
+    ...     print(round(optimizer.param_groups[0]["lr"], 6))
+    ...     optimizer.step()
+    ...     schedule.step()
+    1.0
+    0.5
+    0.0
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -297,6 +354,16 @@ class CosineAnnealingLR(_Chained):
 class LinearLR(_Chained):
     """The starting rate times a factor that goes straight from one value to another in
     `total_iters` epochs.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> for epoch in range(3):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.5]
+    [0.75]
+    [1.0]
     """
 
     def __init__(
@@ -335,7 +402,19 @@ class LinearLR(_Chained):
 
 
 class ConstantLR(_Chained):
-    """The starting rate times `factor` for `total_iters` epochs, then the starting rate."""
+    """The starting rate times `factor` for `total_iters` epochs, then the starting rate.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for epoch in range(4):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.5]
+    [0.5]
+    [1.0]
+    [1.0]
+    """
 
     def __init__(
         self,
@@ -394,7 +473,15 @@ class _PerGroupFunctions(LRScheduler):
 
 
 class LambdaLR(_PerGroupFunctions):
-    """The starting rate times a function of the epoch."""
+    """The starting rate times a function of the epoch.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -405,7 +492,15 @@ class LambdaLR(_PerGroupFunctions):
 
 
 class MultiplicativeLR(_PerGroupFunctions):
-    """The present rate times a function of the epoch."""
+    """The present rate times a function of the epoch.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -418,7 +513,18 @@ class MultiplicativeLR(_PerGroupFunctions):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when `step(metric)` saw no better metric for more than `patience` epochs."""
+    """Times `factor` when `step(metric)` saw no better metric for more than `patience` epochs.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in [3.0, 2.0, 2.0, 2.0]:
+    ...     schedule.step(loss)
+    ...     print(schedule.get_last_lr())
+    [1.0]
+    [1.0]
+    [1.0]
+    [0.1]
+    """
 
     def __init__(
         self,

@@ -44,6 +44,19 @@ class Optimizer:
     leaves out.
 
     A subclass of a user implements `step(closure=None)`.
+
+    >>> class Descent(torch.optim.Optimizer):
+    ...     @torch.no_grad()
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p -= group["lr"] * p.grad
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Descent([x], defaults={"lr": 0.25})
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.5000, 1.0000], requires_grad=True)
     """
 
     defaults: dict[str, Any]

@@ -19,6 +19,13 @@ class RMSprop(FusedOptimizer):
     momentum.
 
     `centered` takes the variance instead: v minus the square of the running mean of g.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.RMSprop([x], lr=0.01)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.9000, 1.9000], requires_grad=True)
     """
 
     def __init__(

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 class SGD(FusedOptimizer):
     """p -= lr * g, where g is the gradient plus `weight_decay * p`, run through momentum:
     buf = momentum * buf + (1 - dampening) * g, and g = buf, or g + momentum * buf with `nesterov`.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([0.4600, 0.9200], requires_grad=True)
     """
 
     def __init__(

@@ -111,14 +111,18 @@ def default_collate(batch: Any) -> Any:
     """Batches samples: tensors, arrays and numbers become tensors; dicts, lists and tuples keep
     their form.
 
-    >>> default_collate([(1, "a"), (2, "b")])
+    >>> torch.utils.data.default_collate([(1, "a"), (2, "b")])
     [tensor([1, 2]), ('a', 'b')]
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def default_convert(data: Any) -> Any:
-    """One sample with its NumPy arrays made tensors: what a loader does when it does not batch."""
+    """One sample with its NumPy arrays made tensors: what a loader does when it does not batch.
+
+    >>> torch.utils.data.default_convert({"x": np.array([1.0, 2.0]), "name": "a"})
+    {'x': tensor([1., 2.], dtype=torch.float64), 'name': 'a'}
+    """
     if isinstance(data, rl.Tensor):
         return data
     if isinstance(data, (np.ndarray, np.bool_, np.number)):

@@ -47,6 +47,13 @@ class DataLoader(Generic[T_co]):
         prefetch_factor: batches made ahead by each worker.
         persistent_workers: keep the workers from pass to pass.
         in_order: yield batches in order even where a later one is ready first.
+
+    >>> data = torch.utils.data.TensorDataset(torch.arange(5))
+    >>> for (batch,) in torch.utils.data.DataLoader(data, batch_size=2):
+    ...     print(batch)
+    tensor([0, 1])
+    tensor([2, 3])
+    tensor([4])
     """
 
     _initialized = False

@@ -22,6 +22,14 @@ class Dataset(Generic[T_co]):
     """Samples by index: a subclass defines `__getitem__`, and usually `__len__`.
 
     With `__getitems__(indices)` it may fetch a batch at once.
+
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, i):
+    ...         return torch.tensor(float(i)), i * i
+    >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=4)))
+    [tensor([0., 1., 2., 3.]), tensor([0, 1, 4, 9])]
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -35,6 +43,12 @@ class IterableDataset(Dataset[T_co]):
     """Samples from a stream: a subclass defines `__iter__`.
 
     Every worker process iterates over its own copy: split the work with `get_worker_info`.
+
+    >>> class Lines(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return map(float, "1 2 3".split())
+    >>> list(torch.utils.data.DataLoader(Lines(), batch_size=2))
+    [tensor([1., 2.], dtype=torch.float64), tensor([3.], dtype=torch.float64)]
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -45,7 +59,12 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
-    """Rows of tensors of the same length: sample i is `(t1[i], t2[i], ...)`."""
+    """Rows of tensors of the same length: sample i is `(t1[i], t2[i], ...)`.
+
+    >>> data = torch.utils.data.TensorDataset(torch.eye(2), torch.tensor([7, 8]))
+    >>> data[1]
+    (tensor([0., 1.]), tensor(8))
+    """
 
     tensors: tuple[Tensor, ...]
 
@@ -62,7 +81,14 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets side by side: sample i is a tuple (by keyword: a dict) of their samples i."""
+    """Datasets side by side: sample i is a tuple (by keyword: a dict) of their samples i.
+
+    >>> pairs = torch.utils.data.StackDataset(["a", "b"], [1, 2])
+    >>> pairs[1], len(pairs)
+    (('b', 2), 2)
+    >>> torch.utils.data.StackDataset(text=["a", "b"], label=[1, 2])[0]
+    {'text': 'a', 'label': 1}
+    """
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
@@ -90,7 +116,12 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after another."""
+    """Datasets one after another.
+
+    >>> both = torch.utils.data.ConcatDataset([["a", "b"], ["c"]])
+    >>> len(both), both[2], both[-3]
+    (3, 'c', 'a')
+    """
 
     datasets: list[Any]
     cumulative_sizes: list[int]
@@ -117,7 +148,14 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable datasets one after another."""
+    """Iterable datasets one after another.
+
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> list(torch.utils.data.ChainDataset([Count(), Count()]))
+    [0, 1, 2, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
@@ -137,7 +175,12 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a dataset at given indices."""
+    """The samples of a dataset at given indices.
+
+    >>> some = torch.utils.data.Subset(["a", "b", "c", "d"], [3, 1])
+    >>> len(some), some[0]
+    (2, 'd')
+    """
 
     dataset: Any
     indices: Sequence[int]
@@ -167,7 +210,13 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[Any]]:
-    """Splits a dataset at random into parts of the given lengths, or fractions that sum to 1."""
+    """Splits a dataset at random into parts of the given lengths, or fractions that sum to 1.
+
+    >>> g = torch.Generator().manual_seed(0)
+    >>> train, test = torch.utils.data.random_split(range(10), [0.7, 0.3], generator=g)
+    >>> len(train), list(test)
+    (7, [8, 6, 2])
+    """
     size = len(dataset)
     sizes: list[Any] = list(lengths)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

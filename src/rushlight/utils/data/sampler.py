@@ -23,7 +23,17 @@ def draw_seed(generator: Generator | None = None) -> int:
 
 
 class Sampler(Generic[T_co]):
-    """An iterable of indices (or of lists of them): a subclass defines `__iter__`."""
+    """An iterable of indices (or of lists of them): a subclass defines `__iter__`.
+
+    >>> class Backwards(torch.utils.data.Sampler):
+    ...     def __init__(self, data):
+    ...         self.data = data
+    ...     def __iter__(self):
+    ...         return iter(range(len(self.data) - 1, -1, -1))
+    >>> data = ["a", "b", "c"]
+    >>> list(torch.utils.data.DataLoader(data, sampler=Backwards(data), batch_size=None))
+    ['c', 'b', 'a']
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         super().__init__()
@@ -33,7 +43,11 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ..."""
+    """0, 1, 2, ...
+
+    >>> list(torch.utils.data.SequentialSampler(["a", "b", "c"]))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -46,7 +60,12 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """A random permutation, anew in every pass; with `replacement`, independent draws."""
+    """A random permutation, anew in every pass; with `replacement`, independent draws.
+
+    >>> g = torch.Generator().manual_seed(0)
+    >>> list(torch.utils.data.RandomSampler(range(5), generator=g))
+    [4, 0, 1, 3, 2]
+    """
 
     def __init__(
         self,
@@ -94,7 +113,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """A random permutation of given indices."""
+    """A random permutation of given indices.
+
+    >>> sorted(torch.utils.data.SubsetRandomSampler([2, 4, 6]))
+    [2, 4, 6]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -109,7 +132,11 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Independent draws (or draws without replacement) with given, unnormalised probabilities."""
+    """Independent draws (or draws without replacement) with given, unnormalised probabilities.
+
+    >>> list(torch.utils.data.WeightedRandomSampler([0.0, 5.0], num_samples=3))
+    [1, 1, 1]
+    """
 
     weights: Tensor
 
@@ -149,7 +176,11 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indices of another sampler; the last may be shorter, or is dropped."""
+    """Lists of `batch_size` indices of another sampler; the last may be shorter, or is dropped.
+
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

@@ -47,7 +47,11 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Inside a worker process, what it is; None in the main process."""
+    """Inside a worker process, what it is; None in the main process.
+
+    >>> torch.utils.data.get_worker_info() is None
+    True
+    """
     return _worker_info
 
 
