@@ -53,62 +53,126 @@ _nn = _Namespace("nn")
 
 
 def set_default_dtype(d: Any) -> None:
-    """Set the dtype that Python floats become."""
+    """Set the dtype that Python floats become.
+
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor(0.5).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     dtypes.set_default_dtype(d)
     _core.set_default_dtype(d.code)
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a legacy tensor type (deprecated)."""
+    """Set the default dtype by a legacy tensor type (deprecated).
+
+    >>> torch.set_default_tensor_type(torch.DoubleTensor)
+    >>> torch.get_default_dtype()
+    torch.float64
+    >>> torch.set_default_tensor_type("torch.FloatTensor")
+    """
     set_default_dtype(t.dtype if hasattr(t, "dtype") else _tensor._TYPE_NAMES[t.rpartition(".")[2]])
 
 
 def set_num_threads(n: int) -> None:
-    """How many threads long kernels may use."""
+    """How many threads long kernels may use.
+
+    >>> before = torch.get_num_threads()
+    >>> torch.set_num_threads(1)
+    >>> torch.get_num_threads()
+    1
+    >>> torch.set_num_threads(before)
+    """
     if not isinstance(n, builtins.int):
         raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
     _core.set_num_threads(n)
 
 
 def get_num_threads() -> int:
-    """How many threads long kernels may use."""
+    """How many threads long kernels may use.
+
+    >>> torch.get_num_threads() >= 1
+    True
+    """
     return _core.get_num_threads()
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Accepted; there is one pool only."""
+    """Accepted; there is one pool only.
+
+    >>> torch.set_num_interop_threads(4)
+    >>> torch.get_num_interop_threads()
+    1
+    """
 
 
 def get_num_interop_threads() -> int:
-    """1: there is one pool only."""
+    """1: there is one pool only.
+
+    >>> torch.get_num_interop_threads() >= 1
+    True
+    """
     return 1
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Accepted: every kernel here is deterministic."""
+    """Accepted: every kernel here is deterministic.
+
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.ones(3).cumsum(0)
+    tensor([1., 2., 3.])
+    >>> torch.use_deterministic_algorithms(False)
+    """
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """True: every kernel here is deterministic."""
+    """True: every kernel here is deterministic.
+
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
+    """
     return True
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Accepted: products are computed in the tensors' own type."""
+    """Accepted: products are computed in the tensors' own type.
+
+    >>> torch.set_float32_matmul_precision("highest")
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
 
 
 def get_float32_matmul_precision() -> str:
-    """'highest': products are computed in the tensors' own type."""
+    """'highest': products are computed in the tensors' own type.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
     return "highest"
 
 
 def set_printoptions(**options: Any) -> None:
-    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
+    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode.
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
+    """
     printing.set_printoptions(**options)
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """Accepted: gives the model back as it is, or a decorator that does."""
+    """Accepted: gives the model back as it is, or a decorator that does.
+
+    >>> model = torch.compile(nn.Linear(2, 1), disable=True)
+    >>> model(torch.zeros(3, 2)).shape
+    torch.Size([3, 1])
+    """
     return (lambda m: m) if model is None else model
 
 
@@ -128,3 +192,4 @@ def _exports() -> dict[str, Any]:
 
 
 globals().update(_exports())
+ops.attach_examples()

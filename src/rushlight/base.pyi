@@ -1622,7 +1622,9 @@ def norm(
 ) -> Tensor:
     """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
 
-def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor: ...
+def norm_except_dim(v: Tensor, pow: _float = 2, dim: _int = 0) -> Tensor:
+    """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
+
 def normal(
     mean: Tensor | _float,
     std: Tensor | _float = 1.0,

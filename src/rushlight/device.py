@@ -44,10 +44,12 @@ _NO_ACCELERATOR = "Cannot access accelerator device when none is available."
 class device:
     """A device's kind and, where there are several of it, its number.
 
-    >>> device('cuda:1') == device('cuda', 1)
-    True
-
     As a context manager it is the default device inside the `with` block of this thread.
+
+    >>> torch.device("cuda:1") == torch.device("cuda", 1)
+    True
+    >>> torch.zeros(2, device=torch.device("cpu")).device
+    device(type='cpu')
     """
 
     __slots__ = ("index", "type")
@@ -214,14 +216,24 @@ cpu = device("cpu")
 
 
 def get_default_device() -> device:
-    """The device of tensors made without naming one."""
+    """The device of tensors made without naming one.
+
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
     if _defaults.entered:
         return _defaults.entered[-1]
     return _defaults.chosen or cpu
 
 
 def set_default_device(device: device | str | int | None) -> None:
-    """Makes `device` the one that tensors are made on unless another is named; None resets it."""
+    """Makes `device` the one that tensors are made on unless another is named; None resets it.
+
+    >>> torch.set_default_device("cpu")
+    >>> torch.zeros(1).device
+    device(type='cpu')
+    >>> torch.set_default_device(None)
+    """
     _defaults.chosen = None if device is None else globals()["device"](device)
 
 
@@ -287,14 +299,23 @@ class _Named:
 
 
 class layout(_Named):
-    """How elements are arranged: `strided` for every tensor made here."""
+    """How elements are arranged: `strided` for every tensor made here.
+
+    >>> torch.zeros(2).layout
+    torch.strided
+    """
 
     __slots__ = ()
     __module__ = "rushlight"
 
 
 class memory_format(_Named):
-    """The order of dimensions in memory that an operation is asked to give its result."""
+    """The order of dimensions in memory that an operation is asked to give its result.
+
+    >>> x = torch.zeros(2, 3, 4, 4)
+    >>> x.contiguous(memory_format=torch.channels_last).stride()
+    (48, 1, 12, 3)
+    """
 
     __slots__ = ()
     __module__ = "rushlight"

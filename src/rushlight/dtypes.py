@@ -87,6 +87,11 @@ class dtype:
     `scalar_name`  'Float', as in "result type Float can't be cast to ..."
     `c_name`       'float', as in "but got: float != double"
     `abbr`         'f32'
+
+    >>> torch.float16.itemsize, torch.float16.is_floating_point
+    (2, True)
+    >>> torch.tensor([1, 2]).dtype
+    torch.int64
     """
 
     __slots__ = (
@@ -261,7 +266,11 @@ _default: dtype = float32
 
 
 def get_default_dtype() -> dtype:
-    """The floating-point dtype of tensors made without naming one: float32 unless changed."""
+    """The floating-point dtype of tensors made without naming one: float32 unless changed.
+
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return _default
 
 
@@ -288,7 +297,7 @@ _promoted: dict[tuple[dtype, dtype], dtype] = {}
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype of an operation on tensors of these two dtypes (both with dimensions).
 
-    >>> promote_types(uint8, int8)
+    >>> torch.promote_types(torch.uint8, torch.int8)
     torch.int16
     """
     result = _promoted.get((type1, type2))
@@ -324,6 +333,9 @@ def can_cast(from_: dtype, to: dtype) -> _bool:
 
     Only the kind of number counts: complex to real, floating point to integer and anything to
     bool lose it; int64 to int8 does not.
+
+    >>> torch.can_cast(torch.int64, torch.int8), torch.can_cast(torch.float32, torch.int64)
+    (True, False)
     """
     _require_dtype("can_cast", "from_", 1, from_)
     _require_dtype("can_cast", "to", 2, to)
@@ -352,8 +364,10 @@ _FLOAT_SHAPE = {
 class finfo:
     """Limits of a floating-point dtype; of its real part where it is complex.
 
-    >>> finfo(float32).eps
+    >>> torch.finfo(torch.float32).eps
     1.1920928955078125e-07
+    >>> torch.finfo(torch.bfloat16).max
+    3.3895313892515355e+38
     """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -395,8 +409,8 @@ class finfo:
 class iinfo:
     """Limits of an integer dtype.
 
-    >>> iinfo(int8).max
-    127
+    >>> torch.iinfo(torch.int8).min, torch.iinfo(torch.int8).max
+    (-128, 127)
     """
 
     __slots__ = ("bits", "dtype", "max", "min")

@@ -8,7 +8,11 @@ __all__ = ["OutOfMemoryError", "dim_out_of_range", "not_implemented_for"]
 
 
 class OutOfMemoryError(RuntimeError):
-    """Raised when an array does not fit in memory; a RuntimeError, as torch's."""
+    """Raised when an array does not fit in memory; a RuntimeError, as torch's.
+
+    >>> issubclass(torch.OutOfMemoryError, RuntimeError)
+    True
+    """
 
 
 def dim_out_of_range(dim: int, ndim: int) -> NoReturn:

@@ -20,7 +20,6 @@ _wrap = _core.wrap
 class Generator:
     """A Mersenne Twister whose numbers are PyTorch's for the same seed.
 
-    >>> import rushlight as torch
     >>> torch.rand(1, generator=torch.Generator().manual_seed(0))
     tensor([0.4963])
     """

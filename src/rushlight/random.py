@@ -32,33 +32,68 @@ _wrap = _core.wrap
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; returns it."""
+    """Seed the default generator; returns it.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
     return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
-    """Seed the default generator from the system's entropy; returns the seed."""
+    """Seed the default generator from the system's entropy; returns the seed.
+
+    >>> torch.seed() == torch.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The default generator's seed."""
+    """The default generator's seed.
+
+    >>> _ = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Any:
-    """The default generator's state."""
+    """The default generator's state.
+
+    >>> state = torch.get_rng_state()
+    >>> first = torch.rand(3)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(first, torch.rand(3))
+    True
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Set the default generator's state."""
+    """Set the default generator's state.
+
+    >>> state = torch.Generator().manual_seed(1).get_state()
+    >>> torch.set_rng_state(state)
+    >>> torch.rand(1)
+    tensor([0.7576])
+    """
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **more: Any) -> Iterator[None]:
-    """Draw inside the block without the outside noticing."""
+    """Draw inside the block without the outside noticing.
+
+    >>> _ = torch.manual_seed(0)
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.manual_seed(1)
+    ...     inside = torch.rand(1)
+    >>> torch.rand(1)
+    tensor([0.4963])
+    """
     state = get_rng_state() if enabled else None
     try:
         yield

@@ -17,9 +17,10 @@ __all__ = ["Size"]
 class Size(tuple[int, ...]):
     """The lengths of a tensor's dimensions.
 
-    >>> Size([2, 3]) + (4,)
+    >>> size = torch.Size([2, 3])
+    >>> size + (4,)
     torch.Size([2, 3, 4])
-    >>> Size([2, 3]).numel()
+    >>> size.numel()
     6
     """
 

@@ -208,7 +208,12 @@ def tensor_types() -> dict[str, Any]:
     """The legacy type objects by name."""
     types = {}
     for name, dtype in _TYPE_NAMES.items():
-        types[name] = _TensorType(name, (), {"dtype": dtype, "__module__": "torch"})
+        doc = (
+            f"Tensors of dtype {dtype.name}: from sizes, elements not set; from data, a copy.\n\n"
+            f">>> torch.{name}([1, 0]).dtype\ntorch.{dtype.name}"
+        )
+        members = {"dtype": dtype, "__module__": "torch", "__doc__": doc}
+        types[name] = _TensorType(name, (), members)
     return types
 
 
@@ -371,6 +376,21 @@ _METHODS: dict[str, Any] = {
 for _name, _value in _METHODS.items():
     setattr(Tensor, _name, _value)
 
+Tensor.__doc__ = """An array of one dtype that can record how it was computed.
+
+Made by `torch.tensor` and its like; `torch.Tensor(...)` is an older form: data are copied as the
+default dtype, sizes give elements that are not set.
+
+>>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+>>> y = (x @ x).sum()
+>>> y
+tensor(54., grad_fn=<SumBackward0>)
+>>> y.backward()
+>>> x.grad
+tensor([[ 7., 11.],
+        [ 9., 13.]])
+"""
+
 copyreg.pickle(dtypes.dtype, lambda d: (_dtype_by_name, (d.name,)))
 
 
@@ -382,27 +402,47 @@ _core.register(callbacks={"repr": text, "tensor_new": _tensor_new})
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a tensor."""
+    """Whether an object is a tensor.
+
+    >>> torch.is_tensor(torch.zeros(1)), torch.is_tensor([0.0])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether a tensor's dtype is a real floating type."""
+    """Whether a tensor's dtype is a real floating type.
+
+    >>> torch.is_floating_point(torch.tensor(1.0)), torch.is_floating_point(torch.tensor(1))
+    (True, False)
+    """
     return bool(input.dtype.is_floating_point)
 
 
 def is_complex(input: Any) -> bool:
-    """Whether a tensor's dtype is complex."""
+    """Whether a tensor's dtype is complex.
+
+    >>> torch.is_complex(torch.tensor(1j))
+    True
+    """
     return bool(input.dtype.is_complex)
 
 
 def numel(input: Any) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    >>> torch.numel(torch.zeros(2, 3))
+    6
+    """
     return int(input.numel())
 
 
 def typename(obj: Any) -> str:
-    """The name of an object's type, with the module it lives in."""
+    """The name of an object's type, with the module it lives in.
+
+    >>> torch.typename(torch.tensor([1, 2])), torch.typename([1, 2])
+    ('torch.LongTensor', 'list')
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     cls = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -412,7 +452,13 @@ def typename(obj: Any) -> str:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The dtype of arithmetic between two tensors or numbers."""
+    """The dtype of arithmetic between two tensors or numbers.
+
+    >>> torch.result_type(torch.tensor([1, 2]), 0.5)
+    torch.float32
+    >>> torch.result_type(torch.tensor([1], dtype=torch.int8), 100)
+    torch.int8
+    """
     return _core.result_type((tensor1, tensor2))
 
 

@@ -15,7 +15,11 @@ matmul = _Matmul()
 
 
 def is_built() -> bool:
-    """False: CUDA is not here."""
+    """False: CUDA is not here.
+
+    >>> torch.backends.cuda.is_built() and torch.cuda.is_available()
+    False
+    """
     return False
 
 

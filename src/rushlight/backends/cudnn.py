@@ -12,12 +12,20 @@ benchmark_limit: int | None = 10
 
 
 def is_available() -> bool:
-    """False: cuDNN is not here."""
+    """False: cuDNN is not here.
+
+    >>> torch.backends.cudnn.is_available() and torch.cuda.is_available()
+    False
+    """
     return False
 
 
 def version() -> int | None:
-    """None: cuDNN is not here."""
+    """None: cuDNN is not here.
+
+    >>> torch.backends.cudnn.version() is None
+    True
+    """
     return None
 
 

@@ -6,12 +6,20 @@ from .._missing import missing_name
 
 
 def is_available() -> bool:
-    """False: everything is computed on the CPU."""
+    """False: everything is computed on the CPU.
+
+    >>> torch.backends.mps.is_available()
+    False
+    """
     return False
 
 
 def is_built() -> bool:
-    """False: everything is computed on the CPU."""
+    """False: everything is computed on the CPU.
+
+    >>> torch.backends.mps.is_built()
+    False
+    """
     return False
 
 

@@ -42,9 +42,10 @@ from . import (  # noqa: F401  importing a family enters its ops
     strided,
     windows,
 )
+from ._examples import attach as attach_examples
 from ._op import OPS, namespace
 
-__all__ = ["OPS", "namespace"]
+__all__ = ["OPS", "attach_examples", "namespace"]
 
 # What the engine itself computes with.
 _core.register(callbacks={"add": pointwise.add})

@@ -344,7 +344,6 @@ def tensor(
 ) -> Any:
     """A new leaf tensor with a copy of `data`: numbers, nested lists, arrays or tensors.
 
-    >>> import rushlight as torch
     >>> torch.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])

@@ -403,4 +403,9 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     return solve_triangular(LU, half, upper=True)
 
 
-_torch["lu_solve"] = lambda b, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, b)
+def _torch_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """`linalg.lu_solve` in torch's older form."""
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+_torch["lu_solve"] = _torch_lu_solve

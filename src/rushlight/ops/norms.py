@@ -407,15 +407,18 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     return _vector_norm_op(pairs, p, -1)
 
 
+def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
+    """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
+    if dim == -1:
+        return _vector_norm_op(v, pow)
+    return _vector_norm_op(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
+
+
 namespace("torch").update(
     pairwise_distance=pairwise_distance,
     cosine_similarity=cosine_similarity,
     pdist=pdist,
-    norm_except_dim=lambda v, pow=2, dim=0: (
-        _vector_norm_op(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
-        if dim != -1
-        else _vector_norm_op(v, pow)
-    ),
+    norm_except_dim=_norm_except_dim,
 )
 
 __all__ = [

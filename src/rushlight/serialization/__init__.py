@@ -50,7 +50,12 @@ def save(
 
     Nothing is written when `obj` cannot be pickled.
 
-    >>> save({'weights': model.state_dict(), 'epoch': 3}, 'checkpoint.pt')
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save(nn.Linear(2, 1).state_dict(), file)
+    >>> _ = file.seek(0)
+    >>> list(torch.load(file))
+    ['weight', 'bias']
     """
     if not _use_new_zipfile_serialization:
         raise NotImplementedError(
@@ -103,6 +108,13 @@ def load(
     weights_only: with True, the default, anything but tensors, numbers, strings and their
         containers is refused with `pickle.UnpicklingError`. With False a file can run any code.
     mmap: accepted; the file is read in either case.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"epoch": 3, "weight": torch.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'epoch': 3, 'weight': tensor([1., 1.])}
     """
     if weights_only is None:
         weights_only = True

@@ -191,23 +191,50 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Lets `load(..., weights_only=True)` use these classes and functions too.
 
     Each is the object itself, or a pair of it and the 'module.name' it goes by in files.
+
+    >>> from fractions import Fraction
+    >>> torch.serialization.add_safe_globals([Fraction])
+    >>> Fraction in torch.serialization.get_safe_globals()
+    True
+    >>> torch.serialization.clear_safe_globals()
     """
     _allowed.extend(safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` has added."""
+    """What `add_safe_globals` has added.
+
+    >>> from fractions import Fraction
+    >>> with torch.serialization.safe_globals([Fraction]):
+    ...     torch.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    """
     return list(_allowed)
 
 
 def clear_safe_globals() -> None:
-    """Forgets what `add_safe_globals` has added."""
+    """Forgets what `add_safe_globals` has added.
+
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     _allowed.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
-    """`add_safe_globals` for the length of a `with` block."""
+    """`add_safe_globals` for the length of a `with` block.
+
+    >>> import io
+    >>> from fractions import Fraction
+    >>> file = io.BytesIO()
+    >>> torch.save(Fraction(1, 3), file)
+    >>> _ = file.seek(0)
+    >>> with torch.serialization.safe_globals([Fraction]):
+    ...     torch.load(file)
+    Fraction(1, 3)
+    """
     before = get_safe_globals()
     add_safe_globals(safe_globals)
     try:

@@ -1,0 +1,252 @@
+"""The examples of docstrings run, print what they say, and no public name is without one.
+
+In an example `torch` is rushlight, `nn` and `F` are `torch.nn` and `torch.nn.functional`, `np` is
+NumPy. Where PyTorch is installed, each example runs on it as well and must print the same there:
+so what an example claims is checked by something other than the code it stands in. Those of what
+only rushlight has are listed in OURS.
+"""
+
+import ast
+import doctest
+import importlib
+import subprocess
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
+TABLE = SOURCE / "ops" / "examples.txt"
+
+# Where what is public says it comes from: Tensor and the dtypes print as torch's.
+OWN = ("rushlight", "torch")
+# Modules of the library's own, whose examples use names of the module.
+INTERNAL = {"_missing", "printing"}
+# Examples of what PyTorch does not have, or of what rushlight does beyond PyTorch.
+OURS: dict[str, str] = {
+    "": "imports rushlight by its own name",
+    "autograd.anomaly_mode.detect_anomaly": "check_forward is rushlight's",
+    "autograd.graph.region_activation_memory_budget": "refused by PyTorch outside of its compiler",
+    "backends.cudnn.version": "PyTorch's CUDA builds have a version",
+    "base.set_num_interop_threads": "PyTorch can be told once a process, and counts",
+    "cuda._no_device": "worded so by PyTorch's CPU builds only",
+    "cuda.ipc_collect": "refused by PyTorch's CPU builds",
+    "func._batching.unbatched_ops": "rushlight's",
+    "torch.ComplexDoubleTensor": "PyTorch has no such type object",
+    "torch.ComplexFloatTensor": "PyTorch has no such type object",
+}
+# What would change the process for all tests that follow: run in one of its own.
+ALONE = "torch_alias"
+# How many public names of a namespace have no example yet: these may only fall.
+WITHOUT: dict[str, int] = {}
+
+NAMESPACES = (
+    "rushlight",
+    *(f"rushlight.{name}" for name in ("autograd", "func", "linalg", "special", "nn", "optim")),
+    *(f"rushlight.{name}" for name in ("backends", "cuda", "serialization")),
+    *(f"rushlight.autograd.{name}" for name in ("anomaly_mode", "forward_ad", "function")),
+    *(f"rushlight.autograd.{name}" for name in ("functional", "grad_mode", "graph", "profiler")),
+    *(f"rushlight.nn.{name}" for name in ("functional", "init", "parameter", "utils")),
+    "rushlight.nn.utils.rnn",
+    "rushlight.optim.lr_scheduler",
+    *(f"rushlight.utils.{name}" for name in ("checkpoint", "data", "hooks")),
+    *(f"rushlight.backends.{name}" for name in ("cuda", "cudnn", "mkldnn", "mps")),
+)
+
+
+def _steps(text: str) -> list[doctest.Example]:
+    return doctest.DocTestParser().get_examples(text)
+
+
+class Example(NamedTuple):
+    """A docstring, or a block of the table's examples."""
+
+    name: str  # "nn.modules.linear.Linear", or "torch.add" of the table
+    text: str
+    path: Path
+    line: int
+
+
+def _docstrings(path: Path) -> Iterator[Example]:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def visit(node: ast.AST, name: str) -> Iterator[Example]:
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            text = ast.get_docstring(node, clean=False)
+            if text and ">>>" in text:
+                yield Example(name, text, path, node.body[0].lineno)
+        for child in ast.iter_child_nodes(node):
+            inner = getattr(child, "name", "")
+            yield from visit(child, f"{name}.{inner}".strip(".") if inner else name)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), module)
+
+
+def _table() -> Iterator[Example]:
+    line = 1
+    for block in TABLE.read_text(encoding="utf-8").split("\n\n"):
+        if not block.startswith("#"):
+            yield Example(block.partition("\n")[0], block, TABLE, line)
+        line += block.count("\n") + 2
+
+
+def _public(namespace: str) -> dict[str, Any]:
+    """The functions and classes of a namespace; modules, dtypes and other values are none."""
+    module = importlib.import_module(namespace)
+    listed = getattr(module, "__all__", None)
+    if listed is None:
+        listed = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == namespace]
+    found = {name: getattr(module, name) for name in listed if not name.startswith("_")}
+    return {
+        name: value
+        for name, value in found.items()
+        # A module's own imports, such as typing.Any, are no names of the library.
+        if callable(value) and getattr(value, "__module__", "rushlight").startswith(OWN)
+    }
+
+
+def _made_when_imported(known: list[Example]) -> Iterator[Example]:
+    """Docstrings that are no literals of a `def` or a `class`."""
+    steps = {step.source + step.want for e in known for step in _steps(e.text)}
+    for namespace in NAMESPACES:
+        for name, value in _public(namespace).items():
+            text = getattr(value, "__doc__", None) or ""
+            if any(step.source + step.want not in steps for step in _steps(text)):
+                yield Example(
+                    f"{namespace}.{name}".replace("rushlight", "torch", 1), text, SOURCE, 1
+                )
+
+
+EXAMPLES = [e for path in sorted(SOURCE.rglob("*.py")) for e in _docstrings(path)]
+EXAMPLES += _table()
+EXAMPLES += _made_when_imported(EXAMPLES)
+EXAMPLES = [e for e in EXAMPLES if not e.name.startswith(ALONE)]
+SHARED = [e for e in EXAMPLES if e.name not in OURS and e.name not in INTERNAL]
+SHARED = [e for e in SHARED if e.name.rpartition(".")[0] not in INTERNAL]
+
+
+def _names(library: str) -> dict[str, Any]:
+    torch = importlib.import_module(library)
+    assert torch.__name__ == library, "rushlight has been installed as torch in this process"
+    # PyTorch imports some of its rooms only when asked.
+    for room in ("autograd.forward_ad", "autograd.profiler", "func", "nn.utils.rnn"):
+        importlib.import_module(f"{library}.{room}")
+    for room in ("utils.checkpoint", "utils.data"):
+        importlib.import_module(f"{library}.{room}")
+    return {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np}
+
+
+def _settings(torch: Any) -> list[Any]:
+    """What an example may change, and must put back."""
+    ask = "get_default_dtype get_default_device get_num_threads is_grad_enabled is_anomaly_enabled"
+    ask += " are_deterministic_algorithms_enabled"
+    return [getattr(torch, name)() for name in ask.split()] + [repr(torch.tensor(1 / 3))]
+
+
+def _check(example: Example, names: dict[str, Any]) -> None:
+    torch = names["torch"]
+    names = {**names, "__name__": "__main__"}
+    test = doctest.DocTestParser().get_doctest(
+        example.text, names, example.name, str(example.path), example.line - 1
+    )
+    said: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    before, numbers = _settings(torch), torch.get_rng_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = runner.run(test, out=said.append)
+    torch.set_rng_state(numbers)
+    if result.failed:
+        pytest.fail("".join(said), pytrace=False)
+    assert _settings(torch) == before
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_example_prints_what_it_says(example: Example):
+    names = _names("rushlight")
+    module = example.name.rpartition(".")[0]
+    if module in INTERNAL:
+        names = {**vars(importlib.import_module(f"rushlight.{module}")), **names}
+    _check(example, names)
+
+
+def test_examples_that_need_a_process_of_their_own():
+    program = f"import doctest, sys, rushlight.{ALONE} as m; sys.exit(doctest.testmod(m).failed)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not find_spec("torch"), reason="could not import 'torch'")
+@pytest.mark.parametrize("example", SHARED, ids=lambda e: e.name)
+def test_example_prints_the_same_in_pytorch(example: Example):
+    names = _names("torch")
+    if (
+        example.name.startswith(("cuda.", "backends."))
+        and names["torch"].accelerator.is_available()
+    ):
+        pytest.skip("PyTorch sees a device here; rushlight has none")
+    _check(example, names)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_example_claims_something(example: Example):
+    assert any(step.want for step in _steps(example.text)), f"{example.name}: it shows no result"
+
+
+# ---- every public name has one
+
+
+def _has_example(function: Any, find: Callable[[str], Any]) -> bool:
+    text = getattr(function, "__doc__", None) or ""
+    if ">>>" in text:
+        return True
+    # In-place forms, functional aliases: what the function that they name does, they do.
+    for words in ("In-place version of `", "Another name of `", "Deprecated name of `"):
+        if text.startswith(words):
+            named = find(text[len(words) :].partition("`")[0])
+            return named is not None and named is not function and _has_example(named, find)
+    return False
+
+
+def _without(namespace: str) -> list[str]:
+    public = _public(namespace)
+    tensor = importlib.import_module("rushlight").Tensor
+
+    def find(name: str) -> Any:
+        return public.get(name) or getattr(tensor, name, None)
+
+    return [name for name, value in public.items() if not _has_example(value, find)]
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_public_names_have_examples(namespace: str):
+    missing = _without(namespace)
+    assert len(missing) == WITHOUT.get(namespace, 0), (
+        f"{namespace}: {len(missing)} names have a docstring without an example (ops: a block in "
+        f"ops/examples.txt), {WITHOUT.get(namespace, 0)} are expected: {', '.join(missing)}"
+    )
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_public_names_have_a_sentence(namespace: str):
+    texts = {name: getattr(value, "__doc__", "") for name, value in _public(namespace).items()}
+    bare = [n for n, text in texts.items() if not text or text.startswith((">>>", "None\n"))]
+    assert not bare
+
+
+def test_namespaces_are_those_of_the_package():
+    """A namespace added to a package's `__all__` is added to NAMESPACES."""
+    package = importlib.import_module("rushlight")
+    modules = [getattr(package, name) for name in package.__all__]
+    listed = {m.__name__ for m in modules if isinstance(m, types.ModuleType)}
+    listed = {name for name in listed if name.startswith("rushlight.")}
+    internal = {"base", "dtypes", "errors", "ops", "printing", "random", "size", "utils"}
+    found = {n for n in listed if n.rpartition(".")[2] not in internal}
+    assert not sorted(found - set(NAMESPACES))
