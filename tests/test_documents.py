@@ -1,0 +1,118 @@
+"""What the pages show is so: programs print it, statements make ops, links lead somewhere.
+
+A `python` block of README.md and ARCHITECTURE.md is a program: it runs in an empty folder, and
+behind its `print` stands, as a comment, what it prints. Those of CONTRIBUTING.md and of the op
+table's page are statements of the table; they are entered in it and differentiated.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("docs", "src", "examples", "benchmarks", "tests")
+PAGES = sorted([*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))])
+
+PROGRAMS = ("README.md", "ARCHITECTURE.md")
+STATEMENTS = ("CONTRIBUTING.md", "src/rushlight/ops/README.md")
+
+# Everything that a statement in one of the table's files may name, and what follows a statement.
+AS_IN_THE_TABLE = """
+import sys
+import numpy as np
+import rushlight as torch
+from rushlight.ops._kinds import *
+names = {k: v for k, v in globals().items() if not k.startswith("__")}
+for module in (torch.ops.sorting, torch.ops.rearrange, torch.ops.elementary):
+    names = {**vars(module), **names}
+before = dict(names, __builtins__=None)
+exec(compile(sys.stdin.read(), "block", "exec"), names)
+made = [name for name in names if name not in before or names[name] is not before[name]]
+made.remove("__builtins__")
+print(*made)
+x = torch.tensor([[0.3, -0.7], [1.4, 1.9]], dtype=torch.float64, requires_grad=True)
+for name in made:
+    def call(x):
+        out = names[name](x, 0) if "dims" in torch.ops.OPS[name].signature else names[name](x)
+        return out if isinstance(out, torch.Tensor) else out[0]
+    assert torch.autograd.gradcheck(call, x) and torch.autograd.gradgradcheck(call, x)
+"""
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [
+        Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+        for found in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
+    ]
+
+
+def named(block: Block) -> str:
+    return f"{block.page}:{block.line}"
+
+
+def python(pages: tuple[str, ...]) -> list[Block]:
+    return [b for page in pages for b in blocks(page) if b.language == "python"]
+
+
+@pytest.mark.parametrize("block", python(PROGRAMS), ids=named)
+def test_program_prints_what_its_comments_say(block: Block, tmp_path: Path):
+    said = re.findall(r"^print\(.*\)  # (.*)$", block.text, re.M)
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == said
+
+
+@pytest.mark.parametrize("block", python(STATEMENTS), ids=named)
+def test_statement_makes_an_op_with_right_derivatives(block: Block, tmp_path: Path):
+    stated = re.findall(r"^(\w+)(?:: Any)? = ", block.text, re.M)
+    done = subprocess.run(
+        [sys.executable, "-c", AS_IN_THE_TABLE],
+        cwd=tmp_path,
+        input=block.text,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == stated
+
+
+def test_there_are_programs_and_statements():
+    """So that a change of the fences' form cannot empty the tests above."""
+    assert len(python(("README.md",))) >= 2
+    assert [len(python((page,))) > 0 for page in STATEMENTS] == [True, True]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    local = [link for link in links if link and not re.match(r"[a-z]+:", link)]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_commands_name_what_exists(page: str):
+    """`make` targets, and the files and folders of the project that commands are given."""
+    shell = "".join(b.text for b in blocks(page) if b.language == "sh")
+    shell = re.sub(r"#.*", "", shell)
+    targets = re.findall(r"^([\w ]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    known = {word for line in targets for word in line.split()}
+    assert set(re.findall(r"^make ([a-z]+)", shell, re.M)) <= known
+    paths = re.findall(r"(?<![\w/.])((?:tests|tools|examples|benchmarks)/[\w./]*)", shell)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
