@@ -308,6 +308,11 @@ class _Storage:
         return self._root.ravel().tolist()  # type: ignore[no-any-return]
 
 
+def _storage(self: Any) -> _Storage:
+    """The memory that the tensor and its views share."""
+    return _Storage(self)
+
+
 def _getattr(self: Any, name: str) -> Any:
     raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
 
@@ -337,9 +342,9 @@ _METHODS: dict[str, Any] = {
     "set_": _set,
     "apply_": _apply,
     "map_": _map,
-    "untyped_storage": _Storage,
-    "storage": _Storage,
-    "_typed_storage": _Storage,
+    "untyped_storage": _storage,
+    "storage": _storage,
+    "_typed_storage": _storage,
     "get_device": lambda self: -1,
     "is_shared": lambda self: False,
     "is_pinned": lambda self: False,
