@@ -728,7 +728,9 @@ class TensorMethods:
     def ger(self, vec2: Tensor) -> Tensor:
         """Another name of `outer`."""
 
-    def get_device(self) -> _int: ...
+    def get_device(self) -> _int:
+        """The number of the tensor's GPU; -1 in main memory."""
+
     def greater(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
         """input > other."""
 
@@ -753,7 +755,9 @@ class TensorMethods:
     def hardshrink(self, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
         """input outside of [-lambd, lambd], 0 inside."""
 
-    def has_names(self) -> _bool: ...
+    def has_names(self) -> _bool:
+        """Whether dimensions have names: never."""
+
     def heaviside(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """0 below zero, 1 above, `values` at zero."""
 
@@ -846,7 +850,9 @@ class TensorMethods:
     def inverse(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse of square matrices."""
 
-    def is_complex(self) -> _bool: ...
+    def is_complex(self) -> _bool:
+        """Whether the dtype is complex."""
+
     def is_conj(self) -> _bool:
         """Whether a conjugate was put off: never."""
 
@@ -857,7 +863,9 @@ class TensorMethods:
     def is_cpu(self) -> _bool: ...
     @property
     def is_cuda(self) -> _bool: ...
-    def is_floating_point(self) -> _bool: ...
+    def is_floating_point(self) -> _bool:
+        """Whether the dtype is a real floating type."""
+
     @property
     def is_meta(self) -> _bool: ...
     @property
@@ -872,11 +880,17 @@ class TensorMethods:
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero."""
 
-    def is_pinned(self) -> _bool: ...
+    def is_pinned(self) -> _bool:
+        """Whether the memory is page-locked: never here."""
+
     @property
     def is_quantized(self) -> _bool: ...
-    def is_shared(self) -> _bool: ...
-    def is_signed(self) -> _bool: ...
+    def is_shared(self) -> _bool:
+        """Whether processes share the memory: never here."""
+
+    def is_signed(self) -> _bool:
+        """Whether the dtype has negative numbers."""
+
     @property
     def is_sparse(self) -> _bool: ...
     @property
@@ -1315,7 +1329,9 @@ class TensorMethods:
     def polygamma(self, n: Any) -> Tensor:
         """The n-th derivative of digamma."""
 
-    def polygamma_(self, n: Any) -> Tensor: ...
+    def polygamma_(self, n: Any) -> Tensor:
+        """In-place version of `polygamma`."""
+
     def positive(self) -> Tensor:
         """input itself."""
 
@@ -1611,7 +1627,9 @@ class TensorMethods:
     ) -> Tensor:
         """The standard deviation, of all elements or along dimensions."""
 
-    storage: Any
+    def storage(self) -> Any:
+        """The memory that the tensor and its views share."""
+
     def storage_offset(self) -> _int:
         """How many elements of the storage come before the first."""
 
@@ -1786,7 +1804,9 @@ class TensorMethods:
     def unsqueeze_(self, dim: _int) -> Tensor:
         """In-place version of `unsqueeze`."""
 
-    untyped_storage: Any
+    def untyped_storage(self) -> Any:
+        """The memory that the tensor and its views share."""
+
     def var(
         self,
         dim: _Ints | None = None,

@@ -231,10 +231,15 @@ def _new(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _legacy(self.dtype, "new", args, kwargs)
 
 
-@property  # type: ignore[misc]
-def _is_cuda(self: Any) -> bool:
-    """Whether the tensor lives on a GPU: never."""
-    return False
+def _method(doc: str, function: Any) -> Any:
+    """A method that is said and done in a line."""
+    function.__doc__ = doc
+    return function
+
+
+def _never(doc: str) -> property:
+    """An attribute for what no tensor is here."""
+    return property(lambda self: False, doc=f"{doc}: never here.")
 
 
 def _as_subclass(self: Any, cls: Any) -> Any:
@@ -345,35 +350,39 @@ _METHODS: dict[str, Any] = {
     "untyped_storage": _storage,
     "storage": _storage,
     "_typed_storage": _storage,
-    "get_device": lambda self: -1,
-    "is_shared": lambda self: False,
-    "is_pinned": lambda self: False,
-    "is_floating_point": lambda self: self.dtype.is_floating_point,
-    "is_complex": lambda self: self.dtype.is_complex,
-    "is_signed": lambda self: self.dtype.is_signed,
-    "is_conj": lambda self: False,
-    "is_neg": lambda self: False,
-    "resolve_conj": lambda self: self,
-    "resolve_neg": lambda self: self,
-    "has_names": lambda self: False,
+    "get_device": _method("The number of the tensor's GPU; -1 in main memory.", lambda self: -1),
+    "is_shared": _method("Whether processes share the memory: never here.", lambda self: False),
+    "is_pinned": _method("Whether the memory is page-locked: never here.", lambda self: False),
+    "is_floating_point": _method(
+        "Whether the dtype is a real floating type.", lambda self: self.dtype.is_floating_point
+    ),
+    "is_complex": _method("Whether the dtype is complex.", lambda self: self.dtype.is_complex),
+    "is_signed": _method(
+        "Whether the dtype has negative numbers.", lambda self: self.dtype.is_signed
+    ),
+    "is_conj": _method("Whether a conjugate was put off: never.", lambda self: False),
+    "is_neg": _method("Whether a negative was put off: never.", lambda self: False),
+    "resolve_conj": _method("The tensor: conjugates are never put off here.", lambda self: self),
+    "resolve_neg": _method("The tensor: negatives are never put off here.", lambda self: self),
+    "has_names": _method("Whether dimensions have names: never.", lambda self: False),
     "_make_subclass": staticmethod(_make_subclass),
     "device": property(lambda self: cpu, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
-    "is_cuda": _is_cuda,
-    "is_cpu": property(lambda self: True),
-    "is_mps": _is_cuda,
-    "is_meta": _is_cuda,
-    "is_sparse": _is_cuda,
-    "is_sparse_csr": _is_cuda,
-    "is_quantized": _is_cuda,
-    "is_nested": _is_cuda,
-    "is_xpu": _is_cuda,
-    "is_mkldnn": _is_cuda,
+    "is_cuda": _never("Whether it lives on an NVIDIA GPU"),
+    "is_cpu": property(lambda self: True, doc="Whether it lives in main memory: always."),
+    "is_mps": _never("Whether it lives on an Apple GPU"),
+    "is_meta": _never("Whether it has a shape but no elements"),
+    "is_sparse": _never("Whether zeros are left out of its memory"),
+    "is_sparse_csr": _never("Whether it is kept as compressed rows"),
+    "is_quantized": _never("Whether it holds scaled small integers"),
+    "is_nested": _never("Whether its rows may differ in length"),
+    "is_xpu": _never("Whether it lives on an Intel GPU"),
+    "is_mkldnn": _never("Whether it lies in oneDNN's own layout"),
     "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes an element."),
     "nbytes": property(lambda self: self._array.nbytes, doc="Bytes of all elements."),
-    "name": property(lambda self: None),
-    "names": property(lambda self: (None,) * self.dim()),
-    "volatile": property(lambda self: False),
+    "name": property(lambda self: None, doc="None: tensors have no names."),
+    "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
+    "volatile": property(lambda self: False, doc="False: an older name of what no_grad does."),
     "_backward_hooks": property(lambda self: None),
     "__getattr__": _getattr,
 }

@@ -7,17 +7,21 @@ runs them, on PyTorch too where it is installed.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
+from .. import _core
 from ._op import namespace
 
 __all__ = ["attach"]
 
-_NAMESPACES = {
-    "torch": "torch",
-    "torch.nn.functional": "nn",
-    "torch.linalg": "linalg",
-    "torch.special": "special",
-    "torch.fft": "fft",
+_NAMESPACES: dict[str, Mapping[str, Any]] = {
+    "torch": namespace("torch"),
+    "torch.Tensor": vars(_core.Tensor),
+    "torch.nn.functional": namespace("nn"),
+    "torch.linalg": namespace("linalg"),
+    "torch.special": namespace("special"),
+    "torch.fft": namespace("fft"),
 }
 
 
@@ -29,5 +33,5 @@ def attach() -> None:
     for block in blocks[1:]:  # the first says what the file is
         name, _, example = block.partition("\n")
         where, _, last = name.rpartition(".")
-        function = namespace(_NAMESPACES[where])[last]
+        function = _NAMESPACES[where][last]
         function.__doc__ = f"{function.__doc__}\n\n{example}"

@@ -42,8 +42,10 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
     return portable
 
 
-def add_method(name: str, member: Any) -> None:
+def add_method(name: str, member: Any, doc: str | None = None) -> None:
     """Put a function or a property among Tensor's members."""
+    if doc is not None:
+        member.__doc__ = doc
     setattr(_core.Tensor, name, member)
 
 

@@ -57,7 +57,11 @@ def _where(condition: Any, input: Any = None, other: Any = None, *, out: Any = N
 
 
 namespace("torch")["where"] = _where
-add_method("where", lambda self, condition, other: where(condition, self, other))
+add_method(
+    "where",
+    lambda self, condition, other: where(condition, self, other),
+    "The tensor where the condition holds, else other.",
+)
 
 # ---- clamp
 

@@ -180,8 +180,12 @@ def polygamma(n: int, input: Any) -> Any:
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
-add_method("polygamma", lambda self, n: polygamma(n, self))
-add_method("polygamma_", lambda self, n: self.copy_(polygamma(n, self)))
+add_method("polygamma", lambda self, n: polygamma(n, self), "The n-th derivative of digamma.")
+add_method(
+    "polygamma_",
+    lambda self, n: self.copy_(polygamma(n, self)),
+    "In-place version of `polygamma`.",
+)
 
 
 def _mvlgamma_values(a: Any, p: int) -> Any:
