@@ -5,6 +5,8 @@
 >>> (x * x).sum().backward()
 >>> x.grad
 tensor([2., 4.])
+
+In the examples of docstrings `nn` and `F` are `torch.nn` and `torch.nn.functional`, `np` is NumPy.
 """
 
 from . import _core as _core

@@ -68,14 +68,44 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Say which inputs forward has changed in place."""
+        """Say which inputs forward has changed in place.
+
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.mul_(2)
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * g
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> y = x.clone()
+        >>> Double.apply(y).sum().backward()
+        >>> x.grad, y.grad_fn.name()
+        (tensor([2., 2.]), 'DoubleBackward')
+        """
         for t in tensors:
             if not isinstance(t, _Tensor):
                 raise RuntimeError("mark_dirty can only accept variables, but argument ")
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say which outputs have no gradient."""
+        """Say which outputs have no gradient.
+
+        >>> class Sorted(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         values, places = x.sort()
+        ...         ctx.mark_non_differentiable(places)
+        ...         ctx.save_for_backward(places)
+        ...         return values, places
+        ...     @staticmethod
+        ...     def backward(ctx, g, _):
+        ...         return torch.zeros_like(g).scatter(0, ctx.saved_tensors[0], g)
+        >>> values, places = Sorted.apply(torch.tensor([3.0, 1.0], requires_grad=True))
+        >>> values.requires_grad, places.requires_grad
+        (True, False)
+        """
         for t in tensors:
             if not isinstance(t, _Tensor):
                 raise RuntimeError(
@@ -282,7 +312,21 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what backward needs, apart from forward."""
+        """Save what backward needs, apart from forward.
+
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):  # no ctx: usable under torch.func too
+        ...         return x * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         ctx.save_for_backward(*inputs)
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * ctx.saved_tensors[0] * g
+        >>> torch.func.grad(Square.apply)(torch.tensor(3.0))
+        tensor(6.)
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod

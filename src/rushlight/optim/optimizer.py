@@ -110,7 +110,14 @@ class Optimizer:
     # --- groups ---
 
     def add_param_group(self, param_group: Group) -> None:
-        """Adds a group of parameters, with options of its own: `{"params": ..., "lr": 0.1}`."""
+        """Adds a group of parameters, with options of its own: `{"params": ..., "lr": 0.1}`.
+
+        >>> a, b = torch.zeros(1), torch.zeros(2)
+        >>> optimizer = torch.optim.SGD([a], lr=0.1)
+        >>> optimizer.add_param_group({"params": [b], "lr": 0.01})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.01]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -173,7 +180,15 @@ class Optimizer:
     # --- stepping ---
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros."""
+        """Drops the gradients of all parameters, or fills them with zeros.
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> optimizer = torch.optim.SGD([x], lr=0.1)
+        >>> (2 * x).backward()
+        >>> optimizer.zero_grad()
+        >>> x.grad is None
+        True
+        """
         for group in self.param_groups:
             if set_to_none:
                 for p in group["params"]:
@@ -231,7 +246,15 @@ class Optimizer:
     # --- saving and loading ---
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by number of the parameter, and the groups' options."""
+        """The state by number of the parameter, and the groups' options.
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9)
+        >>> (2 * x).backward()
+        >>> optimizer.step()
+        >>> optimizer.state_dict()["state"]
+        {0: {'momentum_buffer': tensor([2.])}}
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -257,7 +280,14 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over state and options; tensors are cast to the parameters' dtype and device."""
+        """Takes over state and options; tensors are cast to the parameters' dtype and device.
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> one, other = torch.optim.SGD([x], lr=0.1), torch.optim.SGD([x], lr=0.5)
+        >>> one.load_state_dict(other.state_dict())
+        >>> one.param_groups[0]["lr"]
+        0.5
+        """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             replaced = hook(self, state_dict)

@@ -49,6 +49,11 @@ class HookMethods:
         """`hook(module, args)` before `forward`; what it returns replaces the arguments.
 
         With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns both or None.
+
+        >>> layer = nn.Identity()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] * 10,))
+        >>> layer(torch.tensor([1.0]))
+        tensor([10.])
         """
         handle = add(self._forward_pre_hooks, hook, extra=self._forward_pre_hooks_with_kwargs)
         if with_kwargs:
@@ -69,6 +74,14 @@ class HookMethods:
 
         With `with_kwargs`: `hook(module, args, kwargs, output)`. With `always_call` the hook runs
         even when the call fails.
+
+        >>> shapes = []
+        >>> layer = nn.Linear(3, 2)
+        >>> handle = layer.register_forward_hook(lambda module, args, y: shapes.append(y.shape))
+        >>> y = layer(torch.zeros(5, 3))
+        >>> handle.remove()
+        >>> shapes
+        [torch.Size([5, 2])]
         """
         flags = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = add(self._forward_hooks, hook, extra=flags)
@@ -92,7 +105,13 @@ class HookMethods:
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(module, grad_input, grad_output)` when both are known; may replace `grad_input`."""
+        """`hook(module, grad_input, grad_output)` when both are known; may replace `grad_input`.
+
+        >>> layer = nn.Linear(3, 2)
+        >>> handle = layer.register_full_backward_hook(lambda module, inner, outer: print(outer))
+        >>> layer(torch.zeros(3)).sum().backward()
+        (tensor([1., 1.]),)
+        """
         if self._is_full_backward_hook is False:
             raise RuntimeError(_ONE_KIND)
         self._is_full_backward_hook = True

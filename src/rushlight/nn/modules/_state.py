@@ -64,7 +64,12 @@ class StateMethods(HookMethods):
         prefix: str = "",
         keep_vars: bool = False,
     ) -> Any:
-        """Parameters and persistent buffers by dotted path; detached, but sharing memory."""
+        """Parameters and persistent buffers by dotted path; detached, but sharing memory.
+
+        >>> state = nn.Linear(3, 2).state_dict()
+        >>> {name: tuple(value.shape) for name, value in state.items()}
+        {'weight': (2, 3), 'bias': (2,)}
+        """
         if args:
             warnings.warn(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
@@ -124,6 +129,12 @@ class StateMethods(HookMethods):
         Args:
             strict: raise if keys are missing or left over.
             assign: take the tensors themselves instead of copying their values.
+
+        >>> one, other = nn.Linear(3, 2), nn.Linear(3, 2)
+        >>> one.load_state_dict(other.state_dict())
+        <All keys matched successfully>
+        >>> torch.equal(one.weight, other.weight)
+        True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

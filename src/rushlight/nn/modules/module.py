@@ -218,7 +218,13 @@ class Module(StateMethods):
     # --- registration ---
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the module's state but is not trained."""
+        """Adds a tensor that is part of the module's state but is not trained.
+
+        >>> layer = nn.Module()
+        >>> layer.register_buffer("count", torch.tensor(0))
+        >>> list(layer.state_dict()), list(layer.parameters())
+        (['count'], [])
+        """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
@@ -351,14 +357,22 @@ class Module(StateMethods):
                 yield start + name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the module and, if `recurse`, of all below it, each once."""
+        """The parameters of the module and, if `recurse`, of all below it, each once.
+
+        >>> sum(p.numel() for p in nn.Linear(3, 2).parameters())
+        8
+        """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Dotted path and parameter, in order of registration."""
+        """Dotted path and parameter, in order of registration.
+
+        >>> [name for name, _ in nn.Sequential(nn.Linear(3, 2)).named_parameters()]
+        ['0.weight', '0.bias']
+        """
         return self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
@@ -420,7 +434,14 @@ class Module(StateMethods):
     # --- changing everything below ---
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Calls `fn` on every module below and then on the module itself."""
+        """Calls `fn` on every module below and then on the module itself.
+
+        >>> def start(module):
+        ...     if isinstance(module, nn.Linear):
+        ...         nn.init.zeros_(module.bias)
+        >>> nn.Sequential(nn.Linear(3, 2)).apply(start)[0].bias.sum().item()
+        0.0
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -448,6 +469,9 @@ class Module(StateMethods):
         """Moves and casts in place: `to(device)`, `to(dtype)`, `to(device, dtype)` or `to(tensor)`.
 
         Only floating-point and complex members change their dtype.
+
+        >>> nn.Linear(3, 2).to(torch.float64).weight.dtype
+        torch.float64
         """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         non_blocking = kwargs.pop("non_blocking", False)
@@ -511,7 +535,12 @@ class Module(StateMethods):
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def train(self, mode: bool = True) -> Self:
-        """Sets `training` on the module and all below (dropout and batch norm read it)."""
+        """Sets `training` on the module and all below (dropout and batch norm read it).
+
+        >>> net = nn.Sequential(nn.Dropout(0.5))
+        >>> net.eval()[0].training, net.train()[0].training
+        (False, True)
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -530,7 +559,14 @@ class Module(StateMethods):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros."""
+        """Drops the gradients of all parameters, or fills them with zeros.
+
+        >>> layer = nn.Linear(3, 2)
+        >>> layer(torch.ones(3)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             grad = parameter.grad
             if grad is None:
