@@ -10,6 +10,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import pydoc
 import subprocess
 import sys
 import types
@@ -252,6 +253,14 @@ def test_public_names_have_a_sentence(namespace: str):
     texts = {name: getattr(value, "__doc__", "") for name, value in _public(namespace).items()}
     bare = [n for n, text in texts.items() if not text or text.startswith((">>>", "None\n"))]
     assert not bare
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_help_shows_them(namespace: str):
+    """`help(torch.zeros)` looks docstrings up in a way of its own."""
+    public = _public(namespace)
+    blind = [name for name, value in public.items() if not pydoc.getdoc(value)]
+    assert not blind
 
 
 def test_namespaces_are_those_of_the_package():

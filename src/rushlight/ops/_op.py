@@ -382,6 +382,9 @@ def _reduce(function: Any) -> Any:
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
 
+# Attributes of a Public are its function's, but help() looks at the type for this one.
+_core.Public.__doc__ = property(lambda self: self.__wrapped__.__doc__)  # type: ignore[assignment]
+
 
 def enter(
     entry: Entry,
