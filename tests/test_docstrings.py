@@ -214,6 +214,12 @@ def test_example_claims_something(example: Example):
     assert any(step.want for step in _steps(example.text)), f"{example.name}: it shows no result"
 
 
+def test_blocks_are_in_order():
+    """By namespace and name, each once: so that one finds them, and two branches agree."""
+    names = [e.name for e in _table()]
+    assert names == sorted(set(names), key=lambda name: name.rpartition(".")[::2])
+
+
 # ---- every public name has one
 
 

@@ -7,6 +7,7 @@ runs them, on PyTorch too where it is installed.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,8 @@ _NAMESPACES: dict[str, Mapping[str, Any]] = {
 
 def attach() -> None:
     """Read the file and end the docstrings; once, when every op is in the table."""
+    if sys.flags.optimize > 1:
+        return  # -OO: there are no docstrings
     path = os.path.join(os.path.dirname(__file__), "examples.txt")
     with open(path, encoding="utf-8") as file:
         blocks = file.read().rstrip().split("\n\n")
