@@ -11,9 +11,10 @@ import numpy as np
 from . import _core, dtypes
 from .errors import not_implemented_for
 from .generator import Generator, default_generator, draw, state_of
+from .ops._factory import allocate, finished, numpy_of, shape_of
 from .ops._kinds import composite, linear
 from .ops._op import draws
-from .ops.creation import allocate, finished, numpy_of, shape_of, zeros_like
+from .ops.creation import zeros_like
 
 __all__ = [
     "Generator",

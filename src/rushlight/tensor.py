@@ -180,7 +180,8 @@ class _TensorType(type):
 def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.Tensor(...) and its kind: sizes make an unset tensor, data a copy."""
     kwargs.pop("device", None)
-    from .ops.creation import allocate, array_of, shape_of
+    from .ops._factory import allocate, shape_of
+    from .ops.from_data import array_of
 
     if kwargs:
         raise TypeError(f"new() received an invalid combination of arguments: {sorted(kwargs)}")

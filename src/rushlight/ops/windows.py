@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ._factory import finished, numpy_of
 from ._kinds import composite
 from ._op import namespace
-from .creation import finished, numpy_of
 
 
 def _cosines(

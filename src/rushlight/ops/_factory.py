@@ -1,0 +1,153 @@
+"""The steps of a function that makes a tensor: the size asked for, the memory, the element type,
+and the tensor, which may have to go into `out`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import _core, dtypes
+from ..device import resolve
+
+__all__ = ["allocate", "finish_out", "finished", "numpy_of", "shape_of"]
+
+Tensor = _core.Tensor
+_wrap = _core.wrap
+
+
+def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that `f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean, checked."""
+    listed = len(size) == 1 and isinstance(size[0], (tuple, list))
+    if listed:
+        size = tuple(size[0])
+    try:
+        shape = tuple([operator.index(n) for n in size])
+    except TypeError:
+        at = next(i for i, n in enumerate(size) if not hasattr(n, "__index__"))
+        bad = type(size[at]).__name__
+        if not at and not listed:
+            raise TypeError(
+                f"{function}(): argument 'size' (position 1) must be tuple of ints, not {bad}"
+            ) from None
+        raise TypeError(
+            f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with error "
+            f'"type must be tuple of ints,but got {bad}"'
+        ) from None
+    for at, n in enumerate(shape):
+        if n < 0:
+            if function == "zeros":
+                raise RuntimeError(
+                    f"zeros: Dimension size must be non-negative. Got {list(shape)}."
+                )
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
+        if n >= 2**63:
+            raise TypeError(
+                f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with "
+                f'error "Overflow when unpacking long long": {n} does not fit in 64 bits'
+            )
+    return shape
+
+
+def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
+    """A new array; running out of memory is torch's RuntimeError."""
+    try:
+        if fill is None:
+            return np.empty(shape, numpy_dtype)
+        if fill == 0:
+            return np.zeros(shape, numpy_dtype)
+        return np.full(shape, fill, numpy_dtype)
+    except (MemoryError, ValueError) as error:
+        if (
+            isinstance(error, ValueError)
+            and "dimension" not in str(error)
+            and "big" not in str(error)
+        ):
+            raise
+        count = math.prod(shape)
+        if count * np.dtype(numpy_dtype).itemsize >= 2**63:
+            raise RuntimeError(
+                f"Storage size calculation overflowed with sizes={list(shape)}"
+            ) from None
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+            f"memory: you tried to allocate {count * np.dtype(numpy_dtype).itemsize} bytes (a "
+            f"tensor of shape {list(shape)})."
+        ) from None
+
+
+def finished(
+    array: Any,
+    requires_grad: bool = False,
+    out: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+    function: str = "tensor",
+) -> Any:
+    """Wrap a creation function's array, or write it to `out`."""
+    if device is not None:
+        resolve(device, function)
+    if out is not None:
+        return finish_out(out, _wrap(array), function)
+    return _wrap(array, True) if requires_grad else _wrap(array)
+
+
+def numpy_of(dtype: Any, function: str = "tensor") -> Any:
+    """The NumPy dtype of an optional torch dtype argument."""
+    if dtype is None:
+        return dtypes.get_default_dtype().numpy
+    if isinstance(dtype, dtypes.dtype):
+        return dtype.numpy
+    if dtype is float:
+        return np.dtype(np.float64)
+    if dtype is int:
+        return np.dtype(np.int64)
+    if dtype is bool:
+        return np.dtype(np.bool_)
+    raise TypeError(
+        f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+    )
+
+
+def finish_out(out: Any, result: Any, name: str) -> Any:
+    """Write results to the `out=` tensors; resizes them, refuses a lossy cast."""
+    if isinstance(result, tuple):
+        outs = tuple(out)
+        for o, r in zip(outs, result, strict=True):
+            finish_out(o, r, name)
+        return type(result)(outs)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if not _core.can_cast(result.dtype.code, out.dtype.code):
+        raise RuntimeError(
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
+            f"{out.dtype.scalar_name}"
+        )
+    _core.check_in_place(out, False)
+    array = result._array
+    if out._array.shape != array.shape:
+        if out._array.size:
+            import warnings
+
+            warnings.warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out.shape)}, which does not match the required output shape "
+                f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero "
+                "elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=3,
+            )
+        out._array = np.empty(array.shape, out._array.dtype)
+    np.copyto(out._array, array, casting="unsafe")
+    out._bump_version()
+    return out
+
+
+_core.register(callbacks={"finish_out": finish_out})
