@@ -10,6 +10,7 @@ from . import (  # noqa: F401  importing a family enters its ops
     class_loss,
     complex_numbers,
     conv,
+    copies,
     creation,
     decompositions,
     dropout,
@@ -26,6 +27,7 @@ from . import (  # noqa: F401  importing a family enters its ops
     normalization,
     norms,
     padding,
+    parts,
     patches,
     picking,
     pointwise,
@@ -42,6 +44,7 @@ from . import (  # noqa: F401  importing a family enters its ops
     sorting,
     special,
     strided,
+    transposes,
     windows,
 )
 from ._examples import attach as attach_examples

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..dtypes import from_numpy_dtype
+from ..errors import dim_out_of_range
 
 __all__ = [
     "Array",
@@ -82,14 +84,12 @@ def common_type(*arrays: Array) -> np.dtype[Any]:
     return promoted
 
 
-def dim_in(dim: int, ndim: int) -> int:
+def dim_in(dim: Any, ndim: int) -> int:
     """A dimension made non-negative; torch's IndexError where it does not exist."""
-    n = max(ndim, 1)
-    if not -n <= dim < n:
-        from ..errors import dim_out_of_range
-
-        dim_out_of_range(dim, ndim)
-    return dim % n
+    d, n = as_int(dim), ndim or 1
+    if not -n <= d < n:
+        dim_out_of_range(d, ndim)
+    return d + n if d < 0 else d
 
 
 def listed(shape: Sequence[int]) -> str:

@@ -116,6 +116,12 @@ def namespace(name: str) -> dict[str, Any]:
     return _NAMESPACES[name]
 
 
+def internal(*names: str) -> None:
+    """Take ops out of the public namespace: what torch has only as a method, or not at all."""
+    for name in names:
+        namespace("torch").pop(name, None)
+
+
 # What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by
 # the room `func`.
 mapped_draw: Any = None

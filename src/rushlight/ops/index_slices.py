@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import shape as _shape
 from ._arrays import dim_in, scalar_name
 from ._kinds import composite, general, linear
 from .indexing import _index, _index_backward, _index_zero, scalar_array
@@ -26,6 +25,7 @@ from .scatter import (
     _zeros,
 )
 from .selection import masked_fill
+from .shape import expand
 
 __all__: list[str] = []
 
@@ -352,7 +352,7 @@ def _index_reduce_rule(
     if source.ndim:
         dim = dim_in(dim, source.ndim)
         index = _vector(index).reshape([-1 if d == dim else 1 for d in range(source.ndim)])
-        index = _shape.expand(index, source.shape)
+        index = expand(index, source.shape)
     else:
         index = index.reshape(())
     return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out)

@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import shape as _shape
 from ._kinds import linear
 from ._op import namespace
+from .copies import alias
 from .joining import unbind
+from .parts import _slice, select
 from .selection import _cell, copy_, fill_
+from .shape import unsqueeze
 
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
 
@@ -300,15 +302,15 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
                 item.stop is None or operator.index(item.stop) >= size
             )
             if not (whole and step == 1):
-                view = _shape._slice(view, dim, start, max(start, stop), step)
+                view = _slice(view, dim, start, max(start, stop), step)
             dim += 1
         elif item is Ellipsis:
             dim += ndim - specified
         elif item is None:
-            view = _shape.unsqueeze(view, dim)
+            view = unsqueeze(view, dim)
             dim += 1
         elif type(item) is bool:
-            view = _shape.unsqueeze(view, dim)
+            view = unsqueeze(view, dim)
             found.append((dim, 1, _core.wrap(np.zeros(1 if item else 0, np.int64))))
             dim += 1
         elif isinstance(item, _Tensor):
@@ -326,9 +328,9 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
                 raise IndexError(
                     f"index {int(item)} is out of bounds for dimension {at} with size {size}"
                 )
-            view = _shape.select(view, dim, int(item))
+            view = select(view, dim, int(item))
     if not found:
-        return (view if writing or view is not x else _shape.alias(x)), None
+        return (view if writing or view is not x else alias(x)), None
     return view, _place(view, found)
 
 
@@ -434,7 +436,7 @@ def set_item(x: Any, key: Any, value: Any) -> None:
         )
     if key is False:
         return
-    target, place = (_shape.unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
+    target, place = (unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
             value = _core.wrap(scalar_array(value, x._array.dtype))
@@ -540,10 +542,10 @@ _core.register(
     }
 )
 _core.set_subscript(
-    _shape.select,
-    _shape._slice,
-    _shape.unsqueeze,
-    _shape.alias,
+    select,
+    _slice,
+    unsqueeze,
+    alias,
     _index,
     _index_put_,
     fill_,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import common_type
+from ._arrays import common_type, dim_in
 from ._kinds import composite, linear
-from .shape import _dim, _slice
+from .parts import _slice
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -160,7 +160,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    total = shape[_dim(dim, len(shape))]
+    total = shape[dim_in(dim, len(shape))]
     size = -(-total // chunks)
     if size == 0:
         return split_with_sizes(input, [0] * chunks, dim)
@@ -179,7 +179,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
-    dim = _dim(dim, input.ndim)
+    dim = dim_in(dim, input.ndim)
     size = input.shape[dim]
     if isinstance(cuts, Tensor):
         cuts = cuts.tolist()

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import shape as _shape
 from ._arrays import dim_in, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
+from .parts import _slice, _slice_backward, diagonal, select
 from .scatter import _copied, _flat, _permuted, _zeros, gather
 from .selection import _core_size_error, fill_, masked_fill, where
+from .shape import expand
 
 __all__: list[str] = []
 
@@ -131,8 +132,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         have, want = list(input.shape), list(indices.shape)
         have[dim] = want[dim]
         common = list(_common(tuple(have), tuple(want)))
-        input = _shape.expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
-        indices = _shape.expand(indices, common)
+        input = expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
+        indices = expand(indices, common)
     size = input.shape[dim] if input.ndim else 1
     if indices.numel() and int(indices._array.min()) < 0:
         indices = where(indices < 0, indices + size, indices)
@@ -225,7 +226,7 @@ def _to_source(g: Any, mask: Any, source_shape: Any) -> Any:
     taken = masked_select(g, mask)
     n, size = taken.shape[0], math.prod(source_shape)
     if n != size:
-        taken = _shape._slice_backward(taken, (size,), 0, 0, n, 1)
+        taken = _slice_backward(taken, (size,), 0, 0, n, 1)
     return taken.reshape(source_shape)
 
 
@@ -316,9 +317,9 @@ select_scatter: Any = linear(
     ),
     transpose={
         "input": lambda g, dim, index, src_shape: select_scatter(
-            g, _zeros(_shape.select(g, dim, index)), dim, index
+            g, _zeros(select(g, dim, index)), dim, index
         ),
-        "src": lambda g, dim, index: _shape.select(g, dim, index),
+        "src": lambda g, dim, index: select(g, dim, index),
     },
     out=False,
     samples=lambda make: [(make(2, 3), make(3), 0, 1), (make(2, 3), make(2), 1, -1)],
@@ -331,9 +332,9 @@ slice_scatter: Any = linear(
     ),
     transpose={
         "input": lambda g, dim, start, end, step: slice_scatter(
-            g, _zeros(_shape._slice(g, dim, start, end, step)), dim, start, end, step
+            g, _zeros(_slice(g, dim, start, end, step)), dim, start, end, step
         ),
-        "src": lambda g, dim, start, end, step: _shape._slice(g, dim, start, end, step),
+        "src": lambda g, dim, start, end, step: _slice(g, dim, start, end, step),
     },
     out=False,
     samples=lambda make: [(make(4, 3), make(2, 3), 0, 1, 3), (make(2, 5), make(2, 2), 1, 0, 4, 2)],
@@ -346,9 +347,9 @@ diagonal_scatter: Any = linear(
     ),
     transpose={
         "input": lambda g, offset, dim1, dim2: diagonal_scatter(
-            g, _zeros(_shape.diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
+            g, _zeros(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
         ),
-        "src": lambda g, offset, dim1, dim2: _shape.diagonal(g, offset, dim1, dim2),
+        "src": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
     },
     out=False,
     samples=lambda make: [(make(3, 3), make(3)), (make(3, 4), make(3), 1)],

@@ -9,21 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import listed
+from ._arrays import common_type, dim_in, listed
 from ._kinds import composite, linear
-from ._op import OPS
+from ._op import OPS, internal
+from .copies import _contiguous_copy
 from .joining import cat, stack
-from .shape import (
-    _contiguous_copy,
-    _diagonal_backward,
-    _dim,
-    diagonal,
-    expand,
-    internal,
-    reshape,
-    unsqueeze,
-    view,
-)
+from .parts import _diagonal_backward, diagonal
+from .shape import expand, reshape, unsqueeze, view
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
@@ -36,7 +28,7 @@ def _dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """Dimensions made non-negative; an error for one that is named twice."""
     result: list[int] = []
     for given in dims if isinstance(dims, (tuple, list)) else (dims,):
-        d = _dim(given, ndim)
+        d = dim_in(given, ndim)
         if d in result:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         result.append(d)
@@ -92,9 +84,9 @@ def _roll(a: Array, shifts: Any, dims: Any) -> Array:
         )
     if a.ndim == 0:
         for d in along:
-            _dim(d, 0)
+            dim_in(d, 0)
         return a.copy()
-    return np.ascontiguousarray(np.roll(a, by, tuple([_dim(d, a.ndim) for d in along])))
+    return np.ascontiguousarray(np.roll(a, by, tuple([dim_in(d, a.ndim) for d in along])))
 
 
 roll: Any = linear(
@@ -114,7 +106,7 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if a.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {a.ndim}")
-    first, second = _dim(dims[0], a.ndim), _dim(dims[1], a.ndim)
+    first, second = dim_in(dims[0], a.ndim), dim_in(dims[1], a.ndim)
     if first == second:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
@@ -198,7 +190,7 @@ def repeat_interleave(
         return _wrap(np.repeat(np.arange(input.numel()), input._array))
     if dim is None:
         input, dim = reshape(input, -1), 0
-    dim = _dim(dim, input.ndim)
+    dim = dim_in(dim, input.ndim)
     if isinstance(repeats, Tensor):
         if repeats.dtype.category != 1 or repeats.dtype.itemsize < 4:
             raise RuntimeError("repeats has to be Long or Int tensor")
@@ -261,7 +253,7 @@ diag_embed: Any = linear(
 
 def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     ndim = a.ndim + 1
-    first, second = _dim(dim1, ndim), _dim(dim2, ndim)
+    first, second = dim_in(dim1, ndim), dim_in(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if a.ndim == 0:
@@ -305,8 +297,6 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
 
 def _blocks(tensors: list[Array]) -> Array:
-    from ._arrays import common_type
-
     for i, a in enumerate(tensors):
         if a.ndim > 2:
             raise RuntimeError(

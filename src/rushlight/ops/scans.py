@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import rounded, scalar_name, widened
+from ._arrays import dim_in, rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear
 from ._op import OPS
 from .extremes import selecting
 from .joining import cat
+from .parts import _slice
 from .reduction import sum
-from .shape import _dim, _slice
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -37,7 +37,7 @@ def _cumulated(kernel: Any, ufunc: Any) -> Any:
             if found is not NotImplemented:
                 return found  # type: ignore[no-any-return]
             like = a
-        d = _dim(dim, a.ndim)
+        d = dim_in(dim, a.ndim)
         if a.ndim == 0:
             return a.copy()
         with np.errstate(all="ignore"):
@@ -102,7 +102,7 @@ def _extreme_so_far(name: str, largest: bool) -> Any:
     def forward(a: Array, dim: int) -> tuple[Array, Array]:
         if a.dtype.kind == "c":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_name(a)}'")
-        d = _dim(dim, a.ndim)
+        d = dim_in(dim, a.ndim)
         if a.ndim == 0:
             return a.copy(), np.zeros((), np.int64)
         wide = widened(a)
@@ -133,7 +133,7 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
         raise NotImplementedError(
             f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_name(a)}'"
         )
-    d = _dim(dim, a.ndim)
+    d = dim_in(dim, a.ndim)
     if a.ndim == 0:
         return a.copy()
     with np.errstate(all="ignore"):
@@ -174,7 +174,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    d = _dim(dim, input.ndim)
+    d = dim_in(dim, input.ndim)
     for other in (prepend, append):
         if other is not None and not isinstance(other, Tensor):
             raise TypeError(
@@ -217,7 +217,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
     if y.dtype.category == 0:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
-    d = _dim(dim, y.ndim)
+    d = dim_in(dim, y.ndim)
     if y.shape[d] == 0:
         return OPS["zeros"].function([n for i, n in enumerate(y.shape) if i != d], dtype=y.dtype)
     if x is None:
@@ -236,7 +236,7 @@ def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
-    d = _dim(dim, y.ndim)
+    d = dim_in(dim, y.ndim)
     high, low = _both_ends(y, d)
     if x is None:
         return cumsum((high + low) * (dx / 2.0), d)

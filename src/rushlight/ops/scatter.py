@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import shape as _shape
 from ._arrays import dim_in, scalar_name
 from ._kinds import composite, general, linear
 from ._op import namespace
 from .indexing import scalar_array
+from .parts import _slice, _slice_backward
 from .selection import masked_fill, where
 
 __all__: list[str] = []
@@ -173,7 +173,7 @@ def _from_picks(g: Any, dim: int, index: Any, src_shape: Any) -> Any:
     for d, n in enumerate(src_shape):
         if found.shape[d] != n:
             shape = (*found.shape[:d], n, *found.shape[d + 1 :])
-            found = _shape._slice_backward(found, shape, d, 0, found.shape[d], 1)
+            found = _slice_backward(found, shape, d, 0, found.shape[d], 1)
     return found.reshape(src_shape)
 
 
@@ -409,7 +409,7 @@ def _reduce_rule(
     inner = src
     for d, n in enumerate(index.shape):
         if d < src.ndim and src.shape[d] != n:
-            inner = _shape._slice(inner, d, 0, n, 1)
+            inner = _slice(inner, d, 0, n, 1)
     if inner.shape != index.shape:
         inner = inner.reshape(index.shape)
     to_input, to_src = _reduce_gradients(
@@ -418,7 +418,7 @@ def _reduce_rule(
     for d, n in enumerate(src.shape):
         if to_src.ndim == src.ndim and to_src.shape[d] != n:
             shape = (*to_src.shape[:d], n, *to_src.shape[d + 1 :])
-            to_src = _shape._slice_backward(to_src, shape, d, 0, to_src.shape[d], 1)
+            to_src = _slice_backward(to_src, shape, d, 0, to_src.shape[d], 1)
     return to_input, to_src.reshape(src.shape)
 
 

@@ -1,34 +1,30 @@
-"""Views: the same memory seen with other sizes and strides.
+"""Views in another shape: other sizes for the same elements, and dimensions repeated.
 
-See `strided.py` for views by strides, `rearrange.py` for copies that rearrange elements,
-`joining.py` for views by the dozen.
+See `transposes.py` for views with the dimensions in another order, `parts.py` for views of parts,
+`strided.py` for views by strides, `joining.py` for views by the dozen, `rearrange.py` for copies
+that rearrange elements.
 
 A view's forward is a kernel (native/bindings/views.cpp) that answers with torch's strides and
 errors. Its rule is another view op where the gradient is only seen differently (`transpose`), or
-the op that writes the gradient into zeros at the view's place (`_select_backward`): each is the
-other's transpose, so every order of derivative is there.
+the op that writes the gradient into zeros at the view's place (`_select_backward`).
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from operator import index as as_int
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..device import channels_last, channels_last_3d, contiguous_format
 from ..dtypes import dtype as dtype_class
-from ..errors import dim_out_of_range
-from ._arrays import listed
+from ._arrays import dim_in, listed
 from ._kinds import composite, linear
-from ._op import namespace
+from ._op import internal
+from .copies import _contiguous_copy, contiguous
 
 _kernels = _core.kernels
-_wrap = _core.wrap
 Tensor = _core.Tensor
 Array = np.ndarray[Any, Any]
 
@@ -160,14 +156,6 @@ def reshape_as(input: Any, other: Any) -> Any:
     return reshape(input, other.shape)
 
 
-def _dim(dim: Any, ndim: int) -> int:
-    """A dimension made non-negative; IndexError where there is none."""
-    d, n = as_int(dim), ndim or 1
-    if not -n <= d < n:
-        dim_out_of_range(d, ndim)
-    return d + n if d < 0 else d
-
-
 @composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions start_dim to end_dim as one."""
@@ -175,7 +163,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     ndim = len(shape)
     if start_dim == 0 and end_dim == -1 and ndim > 1:
         return reshape(input, -1) if 0 not in shape else reshape(input, 0)
-    first, last = _dim(start_dim, ndim), _dim(end_dim, ndim)
+    first, last = dim_in(start_dim, ndim), dim_in(end_dim, ndim)
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if ndim == 0:
@@ -190,7 +178,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """One dimension as several of the given sizes."""
     shape = input.shape
-    dim = _dim(dim, input.ndim)
+    dim = dim_in(dim, input.ndim)
     sizes = list(sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -264,178 +252,6 @@ unsqueeze: Any = linear(
     samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1), (make(), 0)],
     doc="With one more dimension of size 1, at position dim.",
 )
-
-# ---- dimensions in another order
-
-transpose: Any = linear(
-    "transpose(input, dim0: int, dim1: int)",
-    _kernels.transpose,
-    transpose={"input": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
-    backward=(_kernels.transpose, "g dim0 dim1"),
-    view=True,
-    out=False,
-    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3), -1, 0)],
-    doc="Two dimensions changed over.",
-)
-
-t: Any = linear(
-    "t(input)",
-    _kernels.t,
-    transpose={"input": lambda g: t(g)},
-    backward=(_kernels.t, "g"),
-    view=True,
-    out=False,
-    samples=lambda make: [(make(2, 3),), (make(3),), (make(),)],
-    doc="A matrix's transpose; a vector or a number as it is.",
-)
-
-permute: Any = linear(
-    "permute(input, *dims)",
-    _kernels.permute,
-    transpose={"input": lambda g, dims: _permute_back(g, dims)},
-    backward=(_kernels.permute_back, "g dims"),
-    view=True,
-    out=False,
-    samples=lambda make: [(make(2, 3, 4), 2, 0, 1), (make(2, 3), (-1, 0))],
-    doc="The dimensions in the order given.",
-)
-
-_permute_back: Any = linear(
-    "_permute_back(input, *dims)",
-    _kernels.permute_back,
-    transpose={"input": lambda g, dims: permute(g, dims)},
-    backward=(_kernels.permute, "g dims"),
-    node="PermuteBackward0",
-    view=True,
-    method=False,
-    out=False,
-    samples=lambda make: [(make(2, 3, 4), 2, 0, 1)],
-    doc="Undoes `permute`.",
-)
-
-
-@composite
-def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
-    """`transpose` under NumPy's name."""
-    return transpose(input, axis0, axis1)
-
-
-@composite
-def swapdims(input: Any, dim0: int, dim1: int) -> Any:
-    """`transpose` under another name."""
-    return transpose(input, dim0, dim1)
-
-
-def _movedim(input: Any, source: Any, destination: Any, name: str) -> Any:
-    sources = [source] if isinstance(source, int) else list(source)
-    targets = [destination] if isinstance(destination, int) else list(destination)
-    if len(sources) != len(targets):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({listed(sources)} dims) "
-            "should contain "
-            f"the same number of dims as destination ({listed(targets)} dims)"
-        )
-    ndim = input.ndim
-    from_dims = [_dim(d, ndim) for d in sources]
-    to_dims = [_dim(d, ndim) for d in targets]
-    for what, dims, given in (("source", from_dims, sources), ("destination", to_dims, targets)):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({listed(given)})")
-    if ndim == 0:
-        return alias(input)
-    order = [-1] * ndim
-    for a, b in zip(from_dims, to_dims, strict=True):
-        order[b] = a
-    rest = iter([d for d in range(ndim) if d not in from_dims])
-    return permute(input, [next(rest) if d < 0 else d for d in order])
-
-
-@composite(samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (2, 0))])
-def movedim(input: Any, source: Any, destination: Any) -> Any:
-    """Dimensions moved to other places, the rest in their order."""
-    return _movedim(input, source, destination, "movedim")
-
-
-@composite
-def moveaxis(input: Any, source: Any, destination: Any) -> Any:
-    """`movedim` under NumPy's name."""
-    return _movedim(input, source, destination, "moveaxis")
-
-
-def _conj(input: Any) -> Any:
-    return input.conj() if input.dtype.is_complex else input
-
-
-@composite(samples=lambda make: [(make(2, 3),), (make(2, 3, 4),)])
-def adjoint(input: Any) -> Any:
-    """The conjugate transpose of the last two dimensions."""
-    if input.ndim < 2:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. "
-            f"Got {input.ndim}-D tensor."
-        )
-    return _conj(transpose(input, -2, -1))
-
-
-def _reversed_dims(self: Any) -> Any:
-    """The dimensions in reverse order."""
-    ndim = self.ndim
-    if ndim == 2:
-        return permute(self, (1, 0))
-    if ndim == 0:
-        message = (
-            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-        )
-    else:
-        message = (
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
-            "deprecated "
-            "and it will throw an error in a future release. Consider `x.mT` to transpose "
-            "batches of "
-            "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
-            "dimensions of a "
-            "tensor."
-        )
-    warnings.warn(message, UserWarning, stacklevel=2)
-    return permute(self, tuple(range(ndim - 1, -1, -1)))
-
-
-def _matrix_transpose(self: Any) -> Any:
-    """The last two dimensions changed over."""
-    if self.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
-            "tensor."
-        )
-    return transpose(self, -2, -1)
-
-
-def _matrix_adjoint(self: Any) -> Any:
-    """The conjugate transpose of the last two dimensions."""
-    if self.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D "
-            "tensor."
-        )
-    return _conj(transpose(self, -2, -1))
-
-
-def _hermitian(self: Any) -> Any:
-    """A matrix's conjugate transpose."""
-    if self.ndim not in (0, 2):
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
-        )
-    return _conj(transpose(self, 0, 1)) if self.ndim else _conj(self)
-
-
-for _name, _property in {
-    "T": _reversed_dims,
-    "mT": _matrix_transpose,
-    "mH": _matrix_adjoint,
-    "H": _hermitian,
-}.items():
-    setattr(Tensor, _name, property(_property))
 
 # ---- repeated without copying
 
@@ -548,252 +364,5 @@ def broadcast_shapes(*shapes: Any) -> Any:
     return Size(result)
 
 
-# ---- parts
-
-select: Any = linear(
-    "select(input, dim: int, index: int)",
-    _kernels.select,
-    transpose={
-        "input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)
-    },
-    backward=(_kernels.select_backward, "g input_shape dim index"),
-    view=True,
-    out=False,
-    samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
-    doc="One entry of a dimension, without it.",
-)
-_select_backward: Any = linear(
-    "_select_backward(input, shape: shape, dim: int, index: int)",
-    _kernels.select_backward,
-    transpose={"input": lambda g, dim, index: select(g, dim, index)},
-    backward=(_kernels.select, "g dim index"),
-    method=False,
-    out=False,
-    samples=lambda make: [(make(3), (2, 3), 0, 1)],
-    doc="Zeros of a shape, with the input where `select` finds it.",
-)
-
-_slice: Any = linear(
-    "_slice(input, dim=0, start=None, end=None, step=1)",
-    _kernels.slice,
-    transpose={
-        "input": lambda g, input_shape, dim, start, end, step: _slice_backward(
-            g, input_shape, dim, start, end, step
-        )
-    },
-    backward=(_kernels.slice_backward, "g input_shape dim start end step"),
-    view=True,
-    method=False,
-    out=False,
-    samples=lambda make: [
-        (make(5, 3), 0, 1, None, 2),
-        (make(5, 3), 1, -2, 10, 1),
-        (make(5), 0, 3, 1, 1),
-    ],
-    doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
-)
-_slice_backward: Any = linear(
-    "_slice_backward(input, shape: shape, dim: int, start: int, end: int, step: int)",
-    _kernels.slice_backward,
-    transpose={"input": lambda g, dim, start, end, step: _slice(g, dim, start, end, step)},
-    backward=(_kernels.slice, "g dim start end step"),
-    method=False,
-    out=False,
-    samples=lambda make: [(make(2, 3), (5, 3), 0, 1, None, 2)],
-    doc="Zeros of a shape, with the input where `_slice` finds it.",
-)
-
-
-@composite(samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)])
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
-    """`length` entries of a dimension from `start` on."""
-    if input.ndim == 0:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    shape = input._array.shape
-    size = shape[_dim(dim, len(shape))]
-    start = as_int(start)
-    if not -size <= start <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
-        )
-    if start < 0:
-        start += size
-    if start + length > size:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return _slice(input, dim, start, start + length, 1)
-
-
-diagonal: Any = linear(
-    "diagonal(input, offset=0, dim1=0, dim2=1)",
-    _kernels.diagonal,
-    transpose={
-        "input": lambda g, input_shape, offset, dim1, dim2: _diagonal_backward(
-            g, input_shape, offset, dim1, dim2
-        )
-    },
-    backward=(_kernels.diagonal_backward, "g input_shape offset dim1 dim2"),
-    view=True,
-    out=False,
-    samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), -1, 0, 2)],
-    doc="A diagonal of two dimensions, as a new last dimension.",
-)
-_diagonal_backward: Any = linear(
-    "_diagonal_backward(input, shape: shape, offset: int, dim1: int, dim2: int)",
-    _kernels.diagonal_backward,
-    transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
-    backward=(_kernels.diagonal, "g offset dim1 dim2"),
-    method=False,
-    out=False,
-    samples=lambda make: [(make(3), (3, 4), 1, 0, 1)],
-    doc="Zeros of a shape, with the input on a diagonal.",
-)
-
-
-def _unfold_back(g: Array, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Array:
-    half = g.dtype.itemsize == 2 and g.dtype.kind in "fV"
-    result = np.zeros(shape, np.float32 if half else g.dtype)
-    if result.ndim == 0:
-        result += g.sum(dtype=result.dtype)
-        return result.astype(g.dtype)
-    dim = dimension % result.ndim
-    windows = g.shape[dim]
-    target = np.moveaxis(result, dim, -1)
-    source = np.moveaxis(g, dim, -2)
-    for k in range(size):
-        target[..., k : k + step * windows : step][..., :windows] += source[..., k]
-    return result.astype(g.dtype, copy=False)
-
-
-unfold: Any = linear(
-    "unfold(input, dimension: int, size: int, step: int)",
-    _kernels.unfold,
-    transpose={
-        "input": lambda g, input_shape, dimension, size, step: _unfold_backward(
-            g, input_shape, dimension, size, step
-        )
-    },
-    view=True,
-    out=False,
-    samples=lambda make: [(make(7, 3), 0, 3, 2), (make(7), 0, 2, 1), (make(), 0, 1, 1)],
-    doc="Windows of a size along a dimension, every step, as a new last dimension.",
-)
-_unfold_backward: Any = linear(
-    "_unfold_backward(input, shape: shape, dimension: int, size: int, step: int)",
-    _unfold_back,
-    transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},
-    method=False,
-    out=False,
-    samples=lambda make: [(make(3, 3, 3), (7, 3), 0, 3, 2)],
-    doc="The sum of windows, each at its place.",
-)
-
-# ---- the same and copies of it
-
-alias: Any = linear(
-    "alias(input)",
-    lambda a: a,
-    transpose={"input": lambda g: g},
-    view=True,
-    method=False,
-    out=False,
-    samples=lambda make: [(make(2, 3),)],
-    doc="A view of everything.",
-)
-
-_ORDERS = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}
-
-
-def _format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
-    """The order of dimensions in memory; None where it is that of the shape."""
-    if memory_format is channels_last or memory_format is channels_last_3d:
-        order = _ORDERS[memory_format._name]
-        if ndim != len(order):
-            raise RuntimeError(
-                f"required rank {len(order)} tensor to use {memory_format._name} format. "
-                f"This one has {ndim} dimensions."
-            )
-        return order
-    return None
-
-
-def _copied(a: Array, memory_format: Any) -> Array:
-    order = _format_order(memory_format, a.ndim)
-    if order is None:
-        return a.copy() if memory_format is contiguous_format else a.copy(order="K")
-    return a.transpose(order).copy().transpose(np.argsort(order))
-
-
-clone: Any = linear(
-    "clone(input, *, memory_format=None)",
-    _copied,
-    native=_kernels.clone,
-    transpose={"input": lambda g: g},
-    out=False,
-    samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3).t(),)],
-    doc="A copy, which gradients flow through.",
-)
-
-_contiguous_copy: Any = linear(
-    "_contiguous_copy(input)",
-    lambda a: a.copy(),
-    transpose={"input": lambda g: g},
-    node="CloneBackward0",
-    method=False,
-    out=False,
-    samples=lambda make: [(make(2, 3).t(),)],
-    doc="A copy whose memory order is that of the shape.",
-)
-
-
-def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
-    array = self._array
-    if memory_format is contiguous_format:
-        return array.flags.c_contiguous  # type: ignore[no-any-return]
-    order = _ORDERS.get(getattr(memory_format, "_name", ""))
-    if order is None or array.ndim != len(order):
-        return False
-    return array.transpose(order).flags.c_contiguous  # type: ignore[no-any-return]
-
-
-@composite
-def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
-    """The tensor itself when it is contiguous, else a contiguous copy."""
-    if memory_format is contiguous_format:
-        return input if input._array.flags.c_contiguous else _contiguous_copy(input)
-    _format_order(memory_format, input.ndim)
-    return (
-        input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
-    )
-
-
-def storage_offset(self: Any) -> int:
-    """How many elements of the storage come before the first."""
-    return _kernels.storage_offset(self._array)  # type: ignore[no-any-return]
-
-
-for _method in (is_contiguous, storage_offset):
-    setattr(Tensor, _method.__name__, _method)
-
-
-def internal(*names: str) -> None:
-    """Take ops out of the public namespace: what torch has only as a method, or not at all."""
-    for name in names:
-        namespace("torch").pop(name, None)
-
-
-internal(
-    "view",
-    "view_as",
-    "reshape_as",
-    "expand",
-    "expand_as",
-    "unfold",
-    "contiguous",
-    "sum_to",
-    "alias",
-)
-
-_core.register(callbacks={"clone": clone, "sum_to": sum_to})
+internal("view", "view_as", "reshape_as", "expand", "expand_as", "sum_to")
+_core.register(callbacks={"sum_to": sum_to})

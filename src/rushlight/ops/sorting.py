@@ -12,11 +12,11 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import listed, scalar_name, widened
+from ._arrays import dim_in, listed, scalar_name, widened
 from ._kinds import composite, constant, general
 from ._op import OPS
 from .extremes import _at, _check_tensor, _checked_dim, _chosen, _take_along, selecting
-from .shape import _dim, reshape, unsqueeze
+from .shape import reshape, unsqueeze
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
@@ -36,7 +36,7 @@ def _order(a: Array, dim: int, descending: bool) -> Array:
 def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Array]:
     if a.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
-    d = _dim(dim, a.ndim)
+    d = dim_in(dim, a.ndim)
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
     return _chosen(a, _order(a, d, bool(descending)), d, True)
@@ -93,7 +93,7 @@ def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Arra
         raise RuntimeError(f"{kind} dtypes on CPU")
     if not hasattr(k, "__index__"):
         raise TypeError(f"topk(): argument 'k' (position 1) must be int, not {type(k).__name__}")
-    d = _dim(dim, a.ndim)
+    d = dim_in(dim, a.ndim)
     size = a.shape[d] if a.ndim else 1
     if not 0 <= k <= size:
         raise RuntimeError(
@@ -205,9 +205,9 @@ def _quantile(
     if dim is None:
         moved = reshape(input, [1] * (ndim if keepdim else 0) + [-1])
     elif keepdim or not ndim:
-        moved = unsqueeze(input, -1).transpose(_dim(dim, ndim), -1) if ndim else reshape(input, 1)
+        moved = unsqueeze(input, -1).transpose(dim_in(dim, ndim), -1) if ndim else reshape(input, 1)
     else:
-        moved = input.movedim(_dim(dim, ndim), -1)
+        moved = input.movedim(dim_in(dim, ndim), -1)
     values = _sort_op(moved, -1, False, False)[0]
     size = values.shape[-1]
     nan = np.isnan(values._array)
@@ -362,7 +362,7 @@ def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Arra
     if dim is None:
         rows: Array = widened(a).reshape(-1)
     else:
-        d = _dim(dim, a.ndim)
+        d = dim_in(dim, a.ndim)
         rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], -1)
     n = rows.shape[0]
     if consecutive:

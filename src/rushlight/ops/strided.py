@@ -24,7 +24,9 @@ import numpy as np
 
 from .. import _core
 from ._kinds import composite, linear
-from .shape import _to_shape, internal, t, transpose
+from ._op import internal
+from .shape import _to_shape
+from .transposes import t, transpose
 
 _kernels = _core.kernels
 _wrap = _core.wrap

@@ -1,0 +1,106 @@
+"""The same elements: `alias`, copies, and the order in which elements lie in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..device import channels_last, channels_last_3d, contiguous_format
+from ._kinds import composite, linear
+from ._op import internal
+
+_kernels = _core.kernels
+Tensor = _core.Tensor
+Array = np.ndarray[Any, Any]
+
+alias: Any = linear(
+    "alias(input)",
+    lambda a: a,
+    transpose={"input": lambda g: g},
+    view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3),)],
+    doc="A view of everything.",
+)
+
+_ORDERS = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}
+
+
+def _format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
+    """The order of dimensions in memory; None where it is that of the shape."""
+    if memory_format is channels_last or memory_format is channels_last_3d:
+        order = _ORDERS[memory_format._name]
+        if ndim != len(order):
+            raise RuntimeError(
+                f"required rank {len(order)} tensor to use {memory_format._name} format. "
+                f"This one has {ndim} dimensions."
+            )
+        return order
+    return None
+
+
+def _copied(a: Array, memory_format: Any) -> Array:
+    order = _format_order(memory_format, a.ndim)
+    if order is None:
+        return a.copy() if memory_format is contiguous_format else a.copy(order="K")
+    return a.transpose(order).copy().transpose(np.argsort(order))
+
+
+clone: Any = linear(
+    "clone(input, *, memory_format=None)",
+    _copied,
+    native=_kernels.clone,
+    transpose={"input": lambda g: g},
+    out=False,
+    samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3).t(),)],
+    doc="A copy, which gradients flow through.",
+)
+
+_contiguous_copy: Any = linear(
+    "_contiguous_copy(input)",
+    lambda a: a.copy(),
+    transpose={"input": lambda g: g},
+    node="CloneBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3).t(),)],
+    doc="A copy whose memory order is that of the shape.",
+)
+
+
+def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
+    array = self._array
+    if memory_format is contiguous_format:
+        return array.flags.c_contiguous  # type: ignore[no-any-return]
+    order = _ORDERS.get(getattr(memory_format, "_name", ""))
+    if order is None or array.ndim != len(order):
+        return False
+    return array.transpose(order).flags.c_contiguous  # type: ignore[no-any-return]
+
+
+@composite
+def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+    """The tensor itself when it is contiguous, else a contiguous copy."""
+    if memory_format is contiguous_format:
+        return input if input._array.flags.c_contiguous else _contiguous_copy(input)
+    _format_order(memory_format, input.ndim)
+    return (
+        input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
+    )
+
+
+def storage_offset(self: Any) -> int:
+    """How many elements of the storage come before the first."""
+    return _kernels.storage_offset(self._array)  # type: ignore[no-any-return]
+
+
+for _method in (is_contiguous, storage_offset):
+    setattr(Tensor, _method.__name__, _method)
+
+
+internal("alias", "contiguous")
+_core.register(callbacks={"clone": clone})
