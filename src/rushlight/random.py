@@ -11,6 +11,7 @@ import numpy as np
 from . import _core, dtypes
 from .errors import not_implemented_for
 from .generator import Generator, default_generator, draw, state_of
+from .ops._arrays import none_left
 from .ops._factory import allocate, finished, numpy_of, shape_of
 from .ops._kinds import composite, linear
 from .ops._op import draws
@@ -156,8 +157,7 @@ def uniform_(
 ) -> Any:
     """Fill with numbers drawn evenly from [from, to)."""
     low = named.pop("from", from_)
-    if named:
-        raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(named))}'")
+    none_left("uniform_", named)
     _float_only(self, "check_uniform_bounds")
     if low > to:
         raise RuntimeError(
@@ -211,13 +211,10 @@ def _probability(p: Any) -> Any:
 
 
 def _one_parameter(name: str, kernel: str, default: float | None, parameter: str, doc: str) -> None:
+    @composite(name=name, doc=doc)
     def method(self: Any, value: Any = default, *, generator: Any = None, **named: Any) -> Any:
         value = named.pop(parameter, value)
         return _fill(self, kernel, generator, float(value))
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = doc
-    composite(method, name=name)
 
 
 _one_parameter(
@@ -245,6 +242,8 @@ _KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_c
 
 
 def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
+    @composite(method=False, name=name, doc=f"A tensor of the given size with numbers {doc}.")
+    @draws
     def create(
         *size: Any,
         generator: Any = None,
@@ -258,14 +257,19 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
     ) -> Any:
         if "size" in named and not size:
             size = (named.pop("size"),)
-        if named:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+        none_left(name, named)
         if dtype is not None and dtype.category < 2:
             not_implemented_for(_KERNEL_NAMES[kernel], dtype.scalar_name)
         array = allocate(shape_of(name, size), numpy_of(dtype, name))
         draw(kernel, generator, array, *args)
         return finished(array, requires_grad, out, device, function=name)
 
+    @composite(
+        method=False,
+        name=name + "_like",
+        doc=f"A tensor of another's size and dtype with numbers {doc}.",
+    )
+    @draws
     def like(
         input: Any,
         *,
@@ -284,13 +288,6 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
             generator=generator,
         )
 
-    create.__name__ = create.__qualname__ = name
-    like.__name__ = like.__qualname__ = name + "_like"
-    create.__doc__ = f"A tensor of the given size with numbers {doc}."
-    like.__doc__ = f"A tensor of another's size and dtype with numbers {doc}."
-    create, like = draws(create), draws(like)
-    composite(create, method=False)
-    composite(like, method=False)
     return create
 
 

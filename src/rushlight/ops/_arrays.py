@@ -1,5 +1,5 @@
-"""What the forward functions of several families ask of ndarrays: element types by torch's names,
-and half precision.
+"""What the functions of several families ask of ndarrays (element types by torch's names, half
+precision) and of their arguments.
 
 NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and rounds
 the result. `widened` gives the array to compute with, `rounded` brings a result back.
@@ -20,13 +20,16 @@ from ..errors import dim_out_of_range
 
 __all__ = [
     "Array",
+    "by_axis",
     "c_name",
     "categories",
+    "check_tensor",
     "common_type",
     "default_float",
     "dim_in",
     "is_half",
     "listed",
+    "none_left",
     "refuse",
     "rounded",
     "scalar_name",
@@ -118,3 +121,25 @@ def refuse(op: str, a: Array, kinds: str, halves: bool = False) -> None:
     precision."""
     if a.dtype.kind in kinds or (halves and is_half(a)):
         raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name(a)}'")
+
+
+def check_tensor(function: str, input: Any) -> None:
+    """TypeError, in torch's words, where the first argument is no tensor."""
+    if not isinstance(input, _core.Tensor):
+        raise TypeError(
+            f"{function}(): argument 'input' (position 1) must be Tensor, "
+            f"not {type(input).__name__}"
+        )
+
+
+def none_left(function: str, named: dict[str, Any]) -> None:
+    """TypeError for a keyword that a function with `**named` does not know."""
+    if named:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+
+
+def by_axis(function: str, named: dict[str, Any], dim: Any, keepdim: Any) -> tuple[Any, Any]:
+    """dim and keepdim, which may have come under NumPy's names."""
+    dim, keepdim = named.pop("axis", dim), named.pop("keepdims", keepdim)
+    none_left(function, named)
+    return dim, keepdim

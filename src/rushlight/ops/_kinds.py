@@ -253,22 +253,14 @@ def constant(
 
 
 @overload
-def composite(
-    function: _F,
-    *,
-    method: bool = True,
-    where: str = "torch",
-    name: str | None = None,
-    operator: str | None = None,
-    reflected: str | None = None,
-    samples: Any = None,
-) -> _F: ...
+def composite(function: _F) -> _F: ...
 @overload
 def composite(
     *,
     method: bool = True,
     where: str = "torch",
     name: str | None = None,
+    doc: str | None = None,
     operator: str | None = None,
     reflected: str | None = None,
     samples: Any = None,
@@ -279,14 +271,22 @@ def composite(
     method: bool = True,
     where: str = "torch",
     name: str | None = None,
+    doc: str | None = None,
     operator: str | None = None,
     reflected: str | None = None,
     samples: Any = None,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
-    a decorator that enters it in the table."""
+    a decorator that enters it in the table.
+
+    name: of the op, where the function's own is another. doc: for a function made once for each of
+    several ops, which then also takes the op's name.
+    """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        if doc is not None:
+            f.__name__ = f.__qualname__ = name or f.__name__
+            f.__doc__ = doc
         entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
         _op.enter(entry, f, method=method, in_place=False, operator=operator, reflected=reflected)

@@ -131,6 +131,12 @@ def _adaptive_of(n: int) -> None:
     average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
     avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
 
+    @composite(
+        where="nn",
+        method=False,
+        name=avg_name,
+        doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
+    )
     def avg(input: Any, output_size: Any) -> Any:
         wanted = _target_size(avg_name, input, output_size, n, "")
         if n > 1 and all(v == 1 for v in wanted):
@@ -138,31 +144,27 @@ def _adaptive_of(n: int) -> None:
         refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
         return average(input, wanted)
 
+    @composite(
+        where="nn",
+        method=False,
+        name=max_name,
+        doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
+    )
     def maximum(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
         pair = largest(input, wanted)
         return pair if return_indices else pair[0]
 
+    @composite(
+        where="nn",
+        method=False,
+        name=f"{max_name}_with_indices",
+        doc="Largest elements and their places.",
+    )
     def with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
         return maximum(input, output_size, True)
 
-    for f, name, doc in (
-        (
-            avg,
-            avg_name,
-            f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
-        ),
-        (
-            maximum,
-            max_name,
-            f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
-        ),
-        (with_indices, f"{max_name}_with_indices", "Largest elements and their places."),
-    ):
-        f.__name__ = f.__qualname__ = name
-        f.__doc__ = doc
-        composite(f, where="nn", method=False)
     if n == 1:
         namespace("torch").update({avg_name: avg, max_name: with_indices})
 

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _core, dtypes
 from ..device import device as device_class
 from ..device import resolve
+from ._arrays import none_left
 from ._kinds import composite, linear
 from ._op import namespace
 
@@ -52,8 +53,7 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool,
     device = kwargs.pop("device", None)
     other = kwargs.pop("other", None)
     kwargs.pop("non_blocking", None)
-    if kwargs:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    none_left("to", kwargs)
     rest = list(args)
     if rest:
         first = rest.pop(0)
@@ -98,12 +98,9 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _cast_method(name: str, dtype: Any) -> None:
+    @composite(name=name, doc=f"The tensor as {dtype}.")
     def method(self: Any, memory_format: Any = None) -> Any:
         return self if self.dtype is dtype else _to_copy(self, dtype)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The tensor as {dtype}."
-    composite(method, name=name)
 
 
 for _name, _dtype in {

@@ -537,8 +537,9 @@ def _run_transposed(
 
 
 def _public(n: int) -> None:
-    name = f"conv{n}d"
+    name, transposed_name = f"conv{n}d", f"conv_transpose{n}d"
 
+    @composite(where="nn", method=False, name=name, doc=f"A convolution over {n} dimension(s).")
     def conv(
         input: Any,
         weight: Any,
@@ -550,6 +551,12 @@ def _public(n: int) -> None:
     ) -> Any:
         return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
 
+    @composite(
+        where="nn",
+        method=False,
+        name=transposed_name,
+        doc=f"The transpose of a convolution over {n} dimension(s).",
+    )
     def transposed(
         input: Any,
         weight: Any,
@@ -561,7 +568,7 @@ def _public(n: int) -> None:
         dilation: Any = 1,
     ) -> Any:
         return _run_transposed(
-            f"conv_transpose{n}d",
+            transposed_name,
             n,
             input,
             weight,
@@ -573,18 +580,7 @@ def _public(n: int) -> None:
             dilation,
         )
 
-    for f, called, doc in (
-        (conv, name, f"A convolution over {n} dimension(s)."),
-        (
-            transposed,
-            f"conv_transpose{n}d",
-            f"The transpose of a convolution over {n} dimension(s).",
-        ),
-    ):
-        f.__name__ = f.__qualname__ = called
-        f.__doc__ = doc
-        composite(f, where="nn", method=False)
-        namespace("torch")[called] = f
+    namespace("torch").update({name: conv, transposed_name: transposed})
 
 
 for _n in (1, 2, 3):

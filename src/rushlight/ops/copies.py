@@ -8,12 +8,12 @@ import numpy as np
 
 from .. import _core
 from ..device import channels_last, channels_last_3d, contiguous_format
+from ._arrays import Array
 from ._kinds import composite, linear
 from ._op import internal
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 alias: Any = linear(
     "alias(input)",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
+from ._arrays import check_tensor, none_left
 from ._factory import allocate, finished, numpy_of, shape_of
 from ._kinds import composite
 from .from_data import array_of
@@ -21,6 +22,7 @@ _wrap, _wrap_data = _core.wrap, _core.wrap_data
 def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
     """`zeros` and its kin; what is returned are the functions of a size and of a tensor like it."""
 
+    @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
     def create(
         *size: Any,
         out: Any = None,
@@ -41,6 +43,9 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
             return _wrap(array, requires_grad)
         return finished(array, requires_grad, out, device, function=name)
 
+    @composite(
+        method=False, name=name + "_like", doc=f"A tensor of another's size and dtype {doc}."
+    )
     def like(
         input: Any,
         *,
@@ -51,7 +56,7 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
         memory_format: Any = None,
         pin_memory: bool = False,
     ) -> Any:
-        _check_tensor(name + "_like", input)
+        check_tensor(name + "_like", input)
         source = input._array
         numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
         if source.flags.c_contiguous or (value is None and 0 in source.strides):
@@ -61,13 +66,6 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
             if value is not None:
                 array.fill(value)
         return finished(array, requires_grad, device=device, function=name)
-
-    create.__name__ = create.__qualname__ = name
-    like.__name__ = like.__qualname__ = name + "_like"
-    create.__doc__ = f"A tensor of the given size {doc}."
-    like.__doc__ = f"A tensor of another's size and dtype {doc}."
-    composite(create, method=False)
-    composite(like, method=False)
 
     def new(self: Any, *size: Any, dtype: Any = None, **more: Any) -> Any:
         return create(*size, dtype=dtype or self.dtype, **more)
@@ -85,8 +83,7 @@ def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     named.pop("names", None)
-    if named:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+    none_left(name, named)
     return size
 
 
@@ -95,13 +92,6 @@ def _wrong(name: str, argument: str, kind: str, value: Any, position: int = 0) -
     return TypeError(
         f"{name}(): argument '{argument}'{where} must be {kind}, not {type(value).__name__}"
     )
-
-
-def _check_tensor(name: str, input: Any) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
 
 
 zeros, zeros_like = _filled("zeros", 0, "filled with 0")

@@ -87,6 +87,13 @@ def _channels(input: Any) -> Any:
 
 
 def _feature(name: str, n: int) -> None:
+    @composite(
+        where="nn",
+        method=False,
+        name=name,
+        doc="Sets each channel to 0 with probability p while training, "
+        "and scales the others by 1 / (1 - p).",
+    )
     def f(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
         _check(p)
         ndim = input.ndim
@@ -130,13 +137,6 @@ def _feature(name: str, n: int) -> None:
         if alone:
             result = result.squeeze_(0) if inplace else result.squeeze(0)
         return result
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = (
-        "Sets each channel to 0 with probability p while training, "
-        "and scales the others by 1 / (1 - p)."
-    )
-    composite(f, where="nn", method=False)
 
 
 for _n in (1, 2, 3):

@@ -15,21 +15,13 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import rounded, scalar_name, widened
+from ._arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear
 from ._op import OPS
 from .reduction import _axes, _reduced, _spread, _sum_of
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
-
-
-def _check_tensor(name: str, input: Any) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
 
 
 def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array:
@@ -313,6 +305,12 @@ def _three_forms(name: str, largest: bool) -> Any:
         doc=f"The {name}ima along a dimension and their indices.",
     )
 
+    @composite(
+        name=name,
+        doc=f"The {name}imum of all elements, the {name}ima along a dimension with their indices, "
+        "or of two tensors element by element.",
+        samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))],
+    )
     def function(
         input: Any,
         dim: Any = None,
@@ -323,10 +321,8 @@ def _three_forms(name: str, largest: bool) -> Any:
         **axis: Any,
     ) -> Any:
         if axis:
-            dim, keepdim = axis.pop("axis", dim), axis.pop("keepdims", keepdim)
-            if axis:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(axis))}'")
-        _check_tensor(name, input)
+            dim, keepdim = by_axis(name, axis, dim, keepdim)
+        check_tensor(name, input)
         more = {} if out is None else {"out": out}
         if dim is None and other is None:
             return of_all(input, **more)
@@ -334,15 +330,7 @@ def _three_forms(name: str, largest: bool) -> Any:
             return OPS[elementwise].function(input, dim if other is None else other, **more)
         return of_dim(input, dim, keepdim, **more)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"The {name}imum of all elements, the {name}ima along a dimension with their indices, or "
-        "of two "
-        "tensors element by element."
-    )
-    return composite(samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))])(
-        function
-    )
+    return function
 
 
 max = _three_forms("max", True)
@@ -432,16 +420,18 @@ def _medians(name: str, skip_nan: bool) -> Any:
         doc="The lower medians along a dimension and their indices.",
     )
 
+    @composite(
+        name=name,
+        doc="The lower median of all elements, or along a dimension with its index"
+        + (", NaN left out." if skip_nan else "."),
+        samples=lambda make: [(make(2, 3),), (make(3, 4), 1)],
+    )
     def function(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-        _check_tensor(name, input)
+        check_tensor(name, input)
         more = {} if out is None else {"out": out}
         return of_all(input, **more) if dim is None else of_dim(input, dim, keepdim, **more)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "The lower median of all elements, or along a dimension with its index" + (
-        ", NaN left out." if skip_nan else "."
-    )
-    return composite(samples=lambda make: [(make(2, 3),), (make(3, 4), 1)])(function)
+    return function
 
 
 median = _medians("median", False)

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import common_type, dim_in
+from ._arrays import Array, common_type, dim_in
 from ._kinds import composite, linear
 from .parts import _slice
 
 _kernels = _core.kernels
 _wrap = _core.wrap
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 # ---- joining
 
@@ -196,6 +195,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
 
 
 def _even_split(name: str, least: int, choose: Any) -> None:
+    @composite(name=name, doc=f"`tensor_split` as numpy.{name} does it.")
     def split_function(input: Any, indices_or_sections: Any = None, **named: Any) -> Any:
         cuts = named.pop("indices", named.pop("sections", indices_or_sections))
         if input.ndim < least:
@@ -212,10 +212,6 @@ def _even_split(name: str, least: int, choose: Any) -> None:
                     f"dimension {size} is not divisible by the split_size {cuts}!"
                 )
         return tensor_split(input, cuts, dim)
-
-    split_function.__name__ = split_function.__qualname__ = name
-    split_function.__doc__ = f"`tensor_split` as numpy.{name} does it."
-    composite(split_function)
 
 
 _even_split("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
@@ -245,13 +241,10 @@ unbind: Any = linear(
 
 
 def _cat_again(name: str) -> None:
+    @composite(method=False, name=name, doc="`cat` under another name.")
     def function(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Any:
         dim = dim if axis is None else axis
         return cat(tensors, dim) if out is None else cat(tensors, dim, out=out)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "`cat` under another name."
-    composite(method=False)(function)
 
 
 _cat_again("concat")

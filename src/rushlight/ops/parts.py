@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import dim_in
+from ._arrays import Array, dim_in, is_half
 from ._kinds import composite, linear
 from ._op import internal
 
 _kernels = _core.kernels
-Array = np.ndarray[Any, Any]
 
 select: Any = linear(
     "select(input, dim: int, index: int)",
@@ -121,8 +120,7 @@ _diagonal_backward: Any = linear(
 
 
 def _unfold_back(g: Array, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Array:
-    half = g.dtype.itemsize == 2 and g.dtype.kind in "fV"
-    result = np.zeros(shape, np.float32 if half else g.dtype)
+    result = np.zeros(shape, np.float32 if is_half(g) else g.dtype)
     if result.ndim == 0:
         result += g.sum(dtype=result.dtype)
         return result.astype(g.dtype)

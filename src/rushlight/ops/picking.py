@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import dim_in, scalar_name
+from ._arrays import check_tensor, dim_in, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward, diagonal, select
@@ -270,10 +270,7 @@ _nonzero_columns = constant(
 
 def nonzero(input: Any, *, as_tuple: bool = False, **out: Any) -> Any:
     """The indices of what is not zero: one a row, or (as_tuple) one tensor a dimension."""
-    if not isinstance(input, _Tensor):
-        raise TypeError(
-            f"nonzero(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+    check_tensor("nonzero", input)
     if as_tuple:
         return tuple(_nonzero_columns(input))
     return _nonzero_rows(input, **out)

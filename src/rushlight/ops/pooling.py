@@ -289,6 +289,12 @@ def _max_pool_of(n: int) -> None:
     op = _max_pools[n]
     kernel = name if n > 1 else "max_pool2d"
 
+    @composite(
+        where="nn",
+        method=False,
+        name=f"{name}_with_indices",
+        doc="The largest elements of windows and their places.",
+    )
     def with_indices(
         input: Any,
         kernel_size: Any,
@@ -311,6 +317,12 @@ def _max_pool_of(n: int) -> None:
         refuse(kernel, input._array, "bc")
         return op(input, *window, ceil_mode)
 
+    @composite(
+        where="nn",
+        method=False,
+        name=name,
+        doc=f"The largest element of each window of {n} dimension(s).",
+    )
     def pool(
         input: Any,
         kernel_size: Any,
@@ -326,14 +338,7 @@ def _max_pool_of(n: int) -> None:
         pair = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
 
-    for f, called, doc in (
-        (with_indices, f"{name}_with_indices", "The largest elements of windows and their places."),
-        (pool, name, f"The largest element of each window of {n} dimension(s)."),
-    ):
-        f.__name__ = f.__qualname__ = called
-        f.__doc__ = doc
-        composite(f, where="nn", method=False)
-        namespace("torch")[called] = f
+    namespace("torch").update({f"{name}_with_indices": with_indices, name: pool})
 
 
 for _n in (1, 2, 3):
@@ -343,6 +348,12 @@ for _n in (1, 2, 3):
 def _unpool(n: int) -> None:
     name = f"max_unpool{n}d"
 
+    @composite(
+        where="nn",
+        method=False,
+        name=name,
+        doc="Elements back at the places that max_pool gave, zeros elsewhere.",
+    )
     def unpool(
         input: Any,
         indices: Any,
@@ -368,10 +379,6 @@ def _unpool(n: int) -> None:
                 f"but got indices tensor with shape: {listed(indices.shape)}"
             )
         return _pool_unpool(input, indices, shape, n)
-
-    unpool.__name__ = unpool.__qualname__ = name
-    unpool.__doc__ = "Elements back at the places that max_pool gave, zeros elsewhere."
-    composite(unpool, where="nn", method=False)
 
 
 def _place(x: Array, indices: Array, shape: Any, n: int) -> Array:
@@ -575,8 +582,15 @@ def _avg_pool_of(n: int) -> None:
             refuse("avg_pool3d_out_frame", input._array, "bc", halves=True)
         return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
+    enter = composite(
+        where="nn",
+        method=False,
+        name=name,
+        doc=f"The mean of each window of {n} dimension(s).",
+    )
     if n == 1:
 
+        @enter
         def pool(
             input: Any,
             kernel_size: Any,
@@ -589,7 +603,8 @@ def _avg_pool_of(n: int) -> None:
 
     else:
 
-        def pool(  # type: ignore[misc]
+        @enter
+        def pool(
             input: Any,
             kernel_size: Any,
             stride: Any = None,
@@ -602,9 +617,6 @@ def _avg_pool_of(n: int) -> None:
                 input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
             )
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"The mean of each window of {n} dimension(s)."
-    composite(pool, where="nn", method=False)
     if n == 1:
         namespace("torch")[name] = pool
 

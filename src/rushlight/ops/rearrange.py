@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import common_type, dim_in, listed
+from ._arrays import Array, common_type, dim_in, listed
 from ._kinds import composite, linear
 from ._op import OPS, internal
 from .copies import _contiguous_copy
@@ -19,7 +19,6 @@ from .shape import expand, reshape, unsqueeze, view
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 # ---- turned and rolled
 
@@ -417,15 +416,14 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 def _at_least(name: str, widen: Any) -> None:
+    many = "" if name[8] == "1" else "s"
+
+    @composite(method=False, name=name, doc=f"Tensors with at least {name[8]} dimension{many}.")
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
             return widen(tensors[0])
         given = tensors[0] if len(tensors) == 1 else tensors
         return tuple([widen(x) for x in given])
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Tensors with at least {name[8]} dimension{'' if name[8] == '1' else 's'}."
-    composite(method=False)(function)
 
 
 def _to_1d(x: Any) -> Any:
@@ -452,6 +450,7 @@ _at_least("atleast_3d", _to_3d)
 
 
 def _stacked(name: str, join: Any, doc: str) -> None:
+    @composite(method=False, name=name, doc=doc)
     def function(tensors: Any, *, out: Any = None) -> Any:
         if not isinstance(tensors, (tuple, list)):
             raise TypeError(
@@ -467,10 +466,6 @@ def _stacked(name: str, join: Any, doc: str) -> None:
                 )
         pieces, dim = join(tensors)
         return cat(pieces, dim) if out is None else cat(pieces, dim, out=out)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    composite(method=False)(function)
 
 
 def _side_by_side(tensors: Any) -> Any:

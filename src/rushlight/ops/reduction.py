@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import default_float, is_half, rounded, scalar_name, widened
+from ._arrays import (
+    Array,
+    by_axis,
+    check_tensor,
+    default_float,
+    is_half,
+    rounded,
+    scalar_name,
+    widened,
+)
 from ._kinds import composite, constant, general, linear, variant
 from ._op import OPS, namespace
 from .joining import cat
@@ -27,7 +36,6 @@ from .shape import view
 _kernels = _core.kernels
 _NAMESPACE = namespace("torch")
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 
 def _call(name: str, *args: Any) -> Any:
@@ -296,10 +304,7 @@ def _var(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
 
 
 def _checked_var(name: str, input: Any, dim: Any, correction: float) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+    check_tensor(name, input)
     array = input._array
     if array.dtype.kind in "bui":
         what = name if name.endswith("_mean") else "std and var"
@@ -415,6 +420,9 @@ _std_mean_op: Any = general(
 
 
 def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
+    @composite(
+        method=method, name=name, doc=doc, samples=lambda make: [(make(3, 4),), (make(3, 4), 0)]
+    )
     def function(
         input: Any,
         dim: Any = None,
@@ -426,9 +434,7 @@ def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
         **axis: Any,
     ) -> Any:
         if axis:
-            dim, keepdim = axis.pop("axis", dim), axis.pop("keepdims", keepdim)
-            if axis:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(axis))}'")
+            dim, keepdim = by_axis(name, axis, dim, keepdim)
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         if correction is not None and unbiased is not None:
@@ -445,10 +451,7 @@ def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
             return op(input, dim, correction, keepdim, out=out)
         return op(input, dim, correction, keepdim)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    samples = lambda make: [(make(3, 4),), (make(3, 4), 0)]
-    return composite(method=method, samples=samples)(function)
+    return function
 
 
 var = _spread_function("var", _var_op, "The variance, of all elements or along dimensions.", True)

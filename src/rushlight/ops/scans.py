@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import dim_in, rounded, scalar_name, widened
+from ._arrays import Array, dim_in, rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear
 from ._op import OPS
 from .extremes import selecting
@@ -19,7 +19,6 @@ from .reduction import sum
 _kernels = _core.kernels
 _wrap = _core.wrap
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:

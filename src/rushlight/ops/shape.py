@@ -19,14 +19,13 @@ import numpy as np
 
 from .. import _core
 from ..dtypes import dtype as dtype_class
-from ._arrays import dim_in, listed
+from ._arrays import Array, check_tensor, dim_in, is_half, listed
 from ._kinds import composite, linear
 from ._op import internal
 from .copies import _contiguous_copy, contiguous
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 # ---- another shape
 
@@ -132,10 +131,7 @@ def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
 def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
     shape = _shape_argument("reshape", size, shape)
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            f"reshape(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+    check_tensor("reshape", input)
     array = input._array
     if array.flags.c_contiguous:
         return view(input, shape)
@@ -276,8 +272,7 @@ def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
         *range(lead),
         *(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1),
     ]
-    half = a.dtype.itemsize == 2 and a.dtype.kind in "fV"
-    total = a.sum(tuple(dims), dtype=np.float32 if half else a.dtype)
+    total = a.sum(tuple(dims), dtype=np.float32 if is_half(a) else a.dtype)
     return np.array(total, a.dtype).reshape(shape)
 
 

@@ -12,15 +12,14 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import dim_in, listed, scalar_name, widened
+from ._arrays import Array, check_tensor, dim_in, listed, scalar_name, widened
 from ._kinds import composite, constant, general
 from ._op import OPS
-from .extremes import _at, _check_tensor, _checked_dim, _chosen, _take_along, selecting
+from .extremes import _at, _checked_dim, _chosen, _take_along, selecting
 from .shape import reshape, unsqueeze
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 
 
 def _order(a: Array, dim: int, descending: bool) -> Array:
@@ -64,7 +63,7 @@ def sort(
     input: Any, dim: int = -1, descending: bool = False, stable: Any = None, *, out: Any = None
 ) -> Any:
     """The entries of a dimension in order, and where each was."""
-    _check_tensor("sort", input)
+    check_tensor("sort", input)
     op = _sort_op if stable is None else _stable_sort
     if out is not None:
         return op(input, dim, descending, stable, out=out)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ._arrays import Array, is_half
 from ._kinds import composite, linear
 from ._op import internal
 from .shape import _to_shape
@@ -31,7 +32,6 @@ from .transposes import t, transpose
 _kernels = _core.kernels
 _wrap = _core.wrap
 Tensor = _core.Tensor
-Array = np.ndarray[Any, Any]
 Ints = Sequence[int]
 
 
@@ -89,8 +89,7 @@ class _Place:
 
 def _scattered(g: Array, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
     place = _Place(shape, size, stride, offset, layout)
-    half = g.dtype.itemsize == 2 and g.dtype.kind in "fV"
-    buffer = np.zeros(place.total, np.float32 if half else g.dtype)
+    buffer = np.zeros(place.total, np.float32 if is_half(g) else g.dtype)
     if _overlapping(size, stride):
         where = place.part(np.arange(place.total))
         np.add.at(buffer, where.ravel(), g.ravel().astype(buffer.dtype, copy=False))

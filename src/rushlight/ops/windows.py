@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ._arrays import none_left
 from ._factory import finished, numpy_of
 from ._kinds import composite
 from ._op import namespace
@@ -17,9 +18,8 @@ def _cosines(
 ) -> Any:
     dtype = more.pop("dtype", None)
     requires_grad, device = more.pop("requires_grad", False), more.pop("device", None)
-    for keyword in more:
-        if keyword not in ("layout", "pin_memory"):
-            raise TypeError(f"{name}() got an unexpected keyword argument '{keyword}'")
+    more.pop("layout", None), more.pop("pin_memory", None)
+    none_left(name, more)
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype")
     if window_length < 0:
