@@ -218,34 +218,28 @@ def _floor_quotient(a: Any, b: Any) -> Any:
     return np.floor_divide(a, _nonzero(b))
 
 
-div_floor = pointwise(
-    "_div_floor(input, other, *, rounding_mode: str = None)",
-    kernel="floor_divide",
-    portable=lambda a, b, rounding_mode: _floor_quotient(a, b),
-    partials={"input": 0, "other": 0},
-    refuses={"bool complex": "div_floor_cpu"},
-    portable_for="int",
-    node="DivBackward2",
-    method=False,
-    in_place=False,
-    domain=(0.5, 2.0),
-    samples=scalars_too,
-    doc="`div` rounded down.",
-)
-div_trunc = pointwise(
-    "_div_trunc(input, other, *, rounding_mode: str = None)",
-    kernel="trunc_divide",
-    portable=lambda a, b, rounding_mode: _trunc_quotient(a, b),
-    partials={"input": 0, "other": 0},
-    refuses={"bool complex": "div_trunc_cpu"},
-    portable_for="int",
-    node="DivBackward2",
-    method=False,
-    in_place=False,
-    domain=(0.5, 2.0),
-    samples=scalars_too,
-    doc="`div` rounded towards zero.",
-)
+def _rounded_div(mode: str, quotient: Any, how: str) -> Any:
+    """`div` with a rounding_mode."""
+    op = pointwise(
+        f"_div_{mode}(input, other, *, rounding_mode: str = None)",
+        kernel="floor_divide" if mode == "floor" else "trunc_divide",
+        portable=lambda a, b, rounding_mode: quotient(a, b),
+        partials={"input": 0, "other": 0},
+        refuses={"bool complex": f"div_{mode}_cpu"},
+        portable_for="int",
+        node="DivBackward2",
+        method=False,
+        in_place=False,
+        domain=(0.5, 2.0),
+        samples=scalars_too,
+        doc=f"`div` rounded {how}.",
+    )
+    variant(div, "rounding_mode", "equals", op, mode)
+    return op
+
+
+div_floor = _rounded_div("floor", _floor_quotient, "down")
+div_trunc = _rounded_div("trunc", _trunc_quotient, "towards zero")
 
 
 def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
@@ -262,8 +256,6 @@ _div_unknown = pointwise(
     in_place=False,
     doc="`div` with a rounding_mode that there is not.",
 )
-variant(div, "rounding_mode", "equals", div_floor, "floor")
-variant(div, "rounding_mode", "equals", div_trunc, "trunc")
 variant(div, "rounding_mode", "given", _div_unknown)
 
 

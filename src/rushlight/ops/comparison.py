@@ -163,10 +163,6 @@ logical_xor = pointwise(
 # ---- bits
 
 
-def _integers(make: Any) -> Any:
-    return [(make(2, 3, kind="int"), make(2, 3, kind="int")), (make(3, kind="int"), 2)]
-
-
 _invert = pointwise(
     "_invert(input)",
     kernel="bitwise_not",
@@ -194,53 +190,48 @@ bitwise_not = pointwise(
     samples=lambda make: [(make(2, 3, kind="int"),)],
     doc="Every bit turned over; of bools, not.",
 )
-bitwise_and = pointwise(
-    "bitwise_and(input: Operand, other)",
-    operator="and",
-    reflected="rand",
-    portable=np.bitwise_and,
-    refuses={"float complex": "bitwise_and_cpu"},
-    samples=_integers,
-    doc="The bits set in both.",
+
+
+def _bitwise(operator: str, portable: Any, doc: str) -> Any:
+    return pointwise(
+        f"bitwise_{operator}(input: Operand, other)",
+        operator=operator,
+        reflected=f"r{operator}",
+        portable=portable,
+        refuses={"float complex": f"bitwise_{operator}_cpu"},
+        samples=lambda make: [
+            (make(2, 3, kind="int"), make(2, 3, kind="int")),
+            (make(3, kind="int"), 2),
+        ],
+        doc=doc,
+    )
+
+
+bitwise_and = _bitwise("and", np.bitwise_and, "The bits set in both.")
+bitwise_or = _bitwise("or", np.bitwise_or, "The bits set in either.")
+bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
+
+
+def _shift(kernel: str, operator: str, portable: Any, doc: str) -> Any:
+    op = pointwise(
+        f"bitwise_{kernel}(input: Operand, other)",
+        operator=operator,
+        kernel=kernel,
+        portable=portable,
+        refuses={"bool float complex": f"{operator}_cpu"},
+        samples=lambda make: [(make(2, 3, kind="int"), 2)],
+        doc=doc,
+    )
+    _core.set_operator(f"r{operator}", lambda self, other: op(other, self))
+    return op
+
+
+bitwise_left_shift = _shift(
+    "left_shift", "lshift", np.left_shift, "input * 2**other; by more than the width, 0."
 )
-bitwise_or = pointwise(
-    "bitwise_or(input: Operand, other)",
-    operator="or",
-    reflected="ror",
-    portable=np.bitwise_or,
-    refuses={"float complex": "bitwise_or_cpu"},
-    samples=_integers,
-    doc="The bits set in either.",
+bitwise_right_shift = _shift(
+    "right_shift", "rshift", np.right_shift, "input divided by 2**other, rounded down."
 )
-bitwise_xor = pointwise(
-    "bitwise_xor(input: Operand, other)",
-    operator="xor",
-    reflected="rxor",
-    portable=np.bitwise_xor,
-    refuses={"float complex": "bitwise_xor_cpu"},
-    samples=_integers,
-    doc="The bits set in exactly one.",
-)
-bitwise_left_shift = pointwise(
-    "bitwise_left_shift(input: Operand, other)",
-    operator="lshift",
-    kernel="left_shift",
-    portable=np.left_shift,
-    refuses={"bool float complex": "lshift_cpu"},
-    samples=lambda make: [(make(2, 3, kind="int"), 2)],
-    doc="input * 2**other; by more than the width, 0.",
-)
-bitwise_right_shift = pointwise(
-    "bitwise_right_shift(input: Operand, other)",
-    operator="rshift",
-    kernel="right_shift",
-    portable=np.right_shift,
-    refuses={"bool float complex": "rshift_cpu"},
-    samples=lambda make: [(make(2, 3, kind="int"), 2)],
-    doc="input divided by 2**other, rounded down.",
-)
-_core.set_operator("rlshift", lambda self, other: bitwise_left_shift(other, self))
-_core.set_operator("rrshift", lambda self, other: bitwise_right_shift(other, self))
 
 
 # ---- whole tensors

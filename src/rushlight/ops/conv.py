@@ -151,14 +151,26 @@ def _backward_weight(
 # ---- one dimension is two with one of size 1
 
 
-def _flat(
-    kernel: Any, a: Array, b: Array, third: Any, geometry: tuple[Any, ...], groups: int
+def _native(
+    kernel: Any,
+    a: Array,
+    b: Array,
+    third: Any,
+    stride: _Ints,
+    padding: _Ints,
+    dilation: _Ints,
+    groups: int,
 ) -> Any:
-    """Run a kernel of two dimensions on arrays of one; NotImplemented for three."""
+    """Run a kernel of two dimensions on arrays of two or one; NotImplemented for three.
+
+    third: the bias (two dimensions only), or the shape of the result.
+    """
+    if a.ndim == 4:
+        return kernel(a, b, third, stride, padding, dilation, groups)
     if a.ndim != 3:
         return NotImplemented
-    stride, padding, dilation = ((first, *v) for first, v in zip((1, 0, 1), geometry, strict=True))
-    if third is not None:  # a shape; the convolution itself has its bias there
+    stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
+    if third is not None:  # a shape
         third = (*third[:2], 1, third[2])
     result = kernel(a[:, :, None], b[:, :, None], third, stride, padding, dilation, groups)
     return result if result is NotImplemented else result[:, :, 0].copy()
@@ -179,15 +191,11 @@ def _convolve(
     dilation: _Ints,
     groups: int,
 ) -> Any:
-    if x.ndim == 4:
-        result = _kernels.conv2d(x, w, bias, stride, padding, dilation, groups)
-    else:
-        result = _flat(_kernels.conv2d, x, w, None, (stride, padding, dilation), groups)
-        if result is not NotImplemented:
-            result = _add_bias(result, bias)
-    if result is not NotImplemented:
-        return result
-    return _add_bias(_forward(x, w, stride, padding, dilation, groups), bias)
+    added = bias if x.ndim == 4 else None  # by the kernel itself
+    result = _native(_kernels.conv2d, x, w, added, stride, padding, dilation, groups)
+    if result is NotImplemented:
+        result, added = _forward(x, w, stride, padding, dilation, groups), None
+    return result if added is not None else _add_bias(result, bias)
 
 
 def _grad_input(
@@ -200,11 +208,8 @@ def _grad_input(
     dilation: _Ints,
     groups: int,
 ) -> Any:
-    if g.ndim == 4:
-        result = _kernels.conv2d_grad_input(g, w, shape, stride, padding, dilation, groups)
-    else:
-        kernel = _kernels.conv2d_grad_input
-        result = _flat(kernel, g, w, shape, (stride, padding, dilation), groups)
+    kernel = _kernels.conv2d_grad_input
+    result = _native(kernel, g, w, shape, stride, padding, dilation, groups)
     if result is NotImplemented:
         result = _backward_input(g, w, shape, stride, padding, dilation, groups)
     return _add_bias(result, bias)
@@ -213,11 +218,8 @@ def _grad_input(
 def _grad_weight(
     g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
 ) -> Any:
-    if g.ndim == 4:
-        result = _kernels.conv2d_grad_weight(g, x, shape, stride, padding, dilation, groups)
-    else:
-        kernel = _kernels.conv2d_grad_weight
-        result = _flat(kernel, g, x, shape, (stride, padding, dilation), groups)
+    kernel = _kernels.conv2d_grad_weight
+    result = _native(kernel, g, x, shape, stride, padding, dilation, groups)
     if result is NotImplemented:
         result = _backward_weight(g, x, shape, stride, padding, dilation, groups)
     return result

@@ -240,11 +240,7 @@ def upsample(
 # ---- sampling at given places
 
 
-@composite(where="nn", method=False)
-def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
-    if not theta.is_floating_point():
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+def _corners(align_corners: bool | None) -> bool:
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
@@ -252,9 +248,18 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
             "specify align_corners=True if the old behavior is desired. See the documentation of "
             "grid_sample for "
             "details.",
-            stacklevel=2,
+            stacklevel=3,
         )
-        align_corners = False
+        return False
+    return align_corners
+
+
+@composite(where="nn", method=False)
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    align_corners = _corners(align_corners)
     dtype = theta.dtype.numpy
 
     def axis(n: int) -> Array:
@@ -353,16 +358,7 @@ def grid_sample(
     1]."""
     _check_grid(input, grid, mode, padding_mode)
     refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._array, "biuc")
-    if align_corners is None:
-        warnings.warn(
-            "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
-            "1.3.0. Please "
-            "specify align_corners=True if the old behavior is desired. See the documentation of "
-            "grid_sample for "
-            "details.",
-            stacklevel=2,
-        )
-        align_corners = False
+    align_corners = _corners(align_corners)
     n, c = input.shape[:2]
     spatial = [int(s) for s in input.shape[2:]]
     out_shape = [int(s) for s in grid.shape[1:-1]]

@@ -70,14 +70,23 @@ def _to_shape(g: Any, input_shape: Any) -> Any:
     return reshape(g, input_shape)
 
 
-view: Any = linear(
+def _reshaping(signature: str, forward: Any, **more: Any) -> Any:
+    """A linear op that changes nothing but the shape."""
+    return linear(
+        signature,
+        forward,
+        transpose={"input": _to_shape},
+        backward=(_kernels.reshape, "g input_shape"),
+        out=False,
+        **more,
+    )
+
+
+view = _reshaping(
     "view(input, *size)",
     _view_dtype,
     native=_kernels.view,
-    transpose={"input": _to_shape},
-    backward=(_kernels.reshape, "g input_shape"),
     view=True,
-    out=False,
     samples=lambda make: [
         (make(2, 6), 3, 4),
         (make(2, 6), (-1,)),
@@ -87,30 +96,21 @@ view: Any = linear(
     doc="The same elements in another shape, which the strides must allow; or the same bytes as "
     "another dtype.",
 )
-
-_unsafe_view: Any = linear(
+_unsafe_view = _reshaping(
     "_unsafe_view(input, *size)",
     _kernels.reshape,
-    transpose={"input": _to_shape},
-    backward=(_kernels.reshape, "g input_shape"),
     node="UnsafeViewBackward0",
     method=False,
-    out=False,
     samples=lambda make: [(make(2, 6), 3, 4)],
     doc="`view` of a tensor that nobody else sees: no view as far as in-place writes are "
     "concerned.",
 )
-
-
-_reshape_alias: Any = linear(
+_reshape_alias = _reshaping(
     "_reshape_alias(input, *size)",
     _kernels.view,
-    transpose={"input": _to_shape},
-    backward=(_kernels.reshape, "g input_shape"),
     node="ReshapeAliasBackward0",
     view=True,
     method=False,
-    out=False,
     samples=lambda make: [(make(2, 3).t(), 3, 1, 2)],
     doc="The view that `reshape` gives of a tensor that is not contiguous.",
 )

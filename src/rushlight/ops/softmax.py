@@ -10,7 +10,7 @@ import numpy as np
 from .. import _core
 from ._arrays import Array, dim_in, is_half, refuse, rounded, widened
 from ._kinds import composite, general, variant
-from ._op import namespace
+from ._op import namespace, node_name
 from ._samples import Make, Samples
 
 _kernels = _core.kernels
@@ -102,24 +102,22 @@ log_softmax = general(
 
 # ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
 
-_softmax_as = general(
-    "_softmax_as(input, dim: plain, dtype=None)",
-    lambda a, dim, dtype: _softmax(a.astype(dtype.numpy), dim),
-    vjp={"input": _softmax_rule},
-    node="SoftmaxBackward0",
-    method=False,
-    doc="`softmax` of the tensor converted to a dtype.",
-)
-_log_softmax_as = general(
-    "_log_softmax_as(input, dim: plain, dtype=None)",
-    lambda a, dim, dtype: _log_softmax(a.astype(dtype.numpy), dim),
-    vjp={"input": _log_softmax_rule},
-    node="LogSoftmaxBackward0",
-    method=False,
-    doc="`log_softmax` of the tensor converted to a dtype.",
-)
-variant(softmax, "dtype", "given", _softmax_as)
-variant(log_softmax, "dtype", "given", _log_softmax_as)
+
+def _with_dtype(op: Any, forward: Any, rule: Any) -> None:
+    name = op.entry.name
+    converting = general(
+        f"_{name}_as(input, dim: plain, dtype=None)",
+        lambda a, dim, dtype: forward(a.astype(dtype.numpy), dim),
+        vjp={"input": rule},
+        node=node_name(name),
+        method=False,
+        doc=f"`{name}` of the tensor converted to a dtype.",
+    )
+    variant(op, "dtype", "given", converting)
+
+
+_with_dtype(softmax, _softmax, _softmax_rule)
+_with_dtype(log_softmax, _log_softmax, _log_softmax_rule)
 
 # ---- torch.nn.functional's forms
 
