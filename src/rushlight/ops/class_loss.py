@@ -16,7 +16,6 @@ from ._kinds import composite, general, linear
 from .loss import (
     _REDUCTIONS,
     _broadcast,
-    _check_reduction,
     _how,
     _operands,
     _pair,
@@ -176,6 +175,17 @@ _nll_transpose = linear(
 )
 
 
+def _check_targets(input: Any, target: Any, weight: Any) -> None:
+    """What torch checks before it computes anything."""
+    if input.ndim > 1 and target.ndim > 0 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0]})."
+        )
+    if weight is not None:
+        _check_classes(input._array, target._array, weight._array)
+
+
 @composite(where="nn", method=False)
 def nll_loss(
     input: Any,
@@ -190,16 +200,9 @@ def nll_loss(
     probabilities."""
     if reduction != "mean" or reduce is not None or size_average is not None:
         reduction = _how(size_average, reduce, reduction)
-        _check_reduction(reduction)
     if input.ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if input.ndim > 1 and target.ndim > 0 and input.shape[0] != target.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-            f"({target.shape[0]})."
-        )
-    if weight is not None:
-        _check_classes(input._array, target._array, weight._array)
+    _check_targets(input, target, weight)
     op = _nll_loss if input.ndim <= 2 else _nll_loss2d
     return op(input, target, weight, ignore_index, _NUMBERS[reduction])
 
@@ -225,6 +228,18 @@ _divided: Any = linear(
 )
 
 
+def _check_smoothing(label_smoothing: float) -> None:
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+
+
+def _times_weight(x: Any, weight: Any, dim: int) -> Any:
+    """x times the weights (or None) of the classes, which are along dim."""
+    if weight is None:
+        return x
+    return x * weight.reshape([-1 if i == dim else 1 for i in range(x.ndim)])
+
+
 def _probabilities_loss(
     input: Any, target: Any, weight: Any, reduction: str, smoothing: float
 ) -> Any:
@@ -234,9 +249,7 @@ def _probabilities_loss(
     logs = log_softmax(input, dim)
     if smoothing:
         target = target * (1 - smoothing) + smoothing / n_classes
-    product = logs * target
-    if weight is not None:
-        product = product * weight.reshape([-1 if i == dim else 1 for i in range(input.ndim)])
+    product = _times_weight(logs * target, weight, dim)
     if reduction == "mean":
         return _divided(-product.sum(), max(input.numel() // n_classes, 1))
     if reduction == "sum":
@@ -250,10 +263,7 @@ def _smoothed_loss(
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
     picked = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
-    spread = logs
-    if weight is not None:
-        spread = spread * weight.reshape([-1 if i == dim else 1 for i in range(input.ndim)])
-    spread = -spread.sum(dim)
+    spread = -_times_weight(logs, weight, dim).sum(dim)
     ignored = target == ignore_index
     spread = spread.masked_fill(ignored, 0.0)
     if reduction == "sum":
@@ -282,31 +292,18 @@ def cross_entropy(
     the input's shape."""
     if reduction != "mean" or reduce is not None or size_average is not None:
         reduction = _how(size_average, reduce, reduction)
-        _check_reduction(reduction)
     ndim = input.ndim
     if target.ndim == ndim and (target.shape == input.shape or ndim == 0):
         if ndim == 0:
             _check_float_target(target)
-        if not 0.0 <= label_smoothing <= 1.0:
-            raise RuntimeError(
-                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
-            )
+        _check_smoothing(label_smoothing)
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _probabilities_loss(input, target, weight, reduction, label_smoothing)
     if label_smoothing:
-        if not 0.0 < label_smoothing <= 1.0:
-            raise RuntimeError(
-                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
-            )
+        _check_smoothing(label_smoothing)
         return _smoothed_loss(input, target, weight, reduction, ignore_index, label_smoothing)
-    if ndim > 1 and target.ndim > 0 and input.shape[0] != target.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-            f"({target.shape[0]})."
-        )
-    if weight is not None:
-        _check_classes(input._array, target._array, weight._array)
+    _check_targets(input, target, weight)
     op = _nll_loss if ndim <= 2 else _nll_loss2d
     logs = log_softmax(input, 0 if ndim == 1 else 1)
     return op(logs, target, weight, ignore_index, _NUMBERS[reduction])
@@ -380,7 +377,6 @@ def binary_cross_entropy(
 ) -> Any:
     """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size "
@@ -467,7 +463,6 @@ def binary_cross_entropy_with_logits(
     """`binary_cross_entropy` of sigmoid(input), exact for large input; pos_weight weighs the
     positive targets."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
@@ -511,7 +506,6 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + exp(-target * input)); targets are 1 and -1."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     return _soft_margin_loss(input, target, reduction)
 
 
@@ -529,7 +523,6 @@ def multi_margin_loss(
     """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the
     number of classes."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     refuse("multi_margin_loss_cpu_kernel", input._array, "biuc", halves=True)
@@ -556,7 +549,6 @@ def multilabel_margin_loss(
     """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
     over the number of classes."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     x = input.unsqueeze(0) if input.ndim < 2 else input
     t = target.unsqueeze(0) if target.ndim < 2 else target
     labels = (t >= 0).cumprod(1).bool()  # those before the first -1
@@ -580,7 +572,6 @@ def multilabel_soft_margin_loss(
 ) -> Any:
     """The mean over the classes of the cross-entropy of each, as of a logit."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     refuse("log_sigmoid_cpu", input._array, "biuc")
     loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
     if weight is not None:

@@ -23,8 +23,9 @@ _REDUCTIONS = ("mean", "sum", "none")
 
 
 def _how(size_average: Any, reduce: Any, reduction: str) -> str:
-    """The reduction that the two deprecated arguments mean."""
+    """The reduction asked for, checked; the two deprecated arguments mean one too."""
     if size_average is None and reduce is None:
+        _check_reduction(reduction)
         return reduction
     average = True if size_average is None else size_average
     how = ("mean" if average else "sum") if reduce is None or reduce else "none"
@@ -75,6 +76,11 @@ def _warn_of_sizes(input: Any, target: Any) -> None:
         "Please ensure they have the same size.",
         stacklevel=3,
     )
+
+
+def _check_weight(weight: Any, input: Any) -> None:
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
 
 
 def _broadcast(a: Array, b: Array) -> tuple[int, ...]:
@@ -167,11 +173,9 @@ def mse_loss(
         _warn_of_sizes(input, target)
     if reduction != "mean" or reduce is not None or size_average is not None:
         reduction = _how(size_average, reduce, reduction)
-        _check_reduction(reduction)
     if weight is None:
         return _mse_loss(input, target, reduction)
-    if weight.size() != input.size():
-        raise ValueError("Weights and input must have the same size.")
+    _check_weight(weight, input)
     squares = (input - target) ** 2 * weight
     if reduction == "mean":
         return squares.sum() / weight.sum()
@@ -191,12 +195,10 @@ def l1_loss(
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     loss = (input - target).abs()
     if weight is None:
         return _reduce(loss, reduction)
-    if weight.size() != input.size():
-        raise ValueError("Weights and input must have the same size.")
+    _check_weight(weight, input)
     if reduction == "mean":
         return (loss * weight).sum() / weight.sum()
     return _reduce(loss * weight, reduction)
@@ -252,7 +254,6 @@ def smooth_l1_loss(
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if beta < 0:
         raise RuntimeError(
             f"smooth_l1_loss does not support negative values for beta.\nbeta is {beta}."
@@ -300,8 +301,7 @@ def huber_loss(
         )
     if weight is None:
         return _huber_loss(input, target, reduction, float(delta))
-    if weight.size() != input.size():
-        raise ValueError("Weights and input must have the same size.")
+    _check_weight(weight, input)
     return _reduce(_huber_loss(input, target, "none", float(delta)) * weight, reduction)
 
 
@@ -372,7 +372,6 @@ def margin_ranking_loss(
 ) -> Any:
     """max(0, -target * (input1 - input2) + margin)."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -393,7 +392,6 @@ def cosine_embedding_loss(
 ) -> Any:
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     eps = 1e-12
@@ -422,7 +420,6 @@ def triplet_margin_loss(
     from .norms import pairwise_distance
 
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
@@ -478,7 +475,6 @@ def poisson_nll_loss(
 ) -> Any:
     """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
     reduction = _how(size_average, reduce, reduction)
-    _check_reduction(reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

@@ -72,24 +72,28 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any
     return _combine(input, _product(mat1, mat2), beta, alpha)
 
 
-def _times(x: Any, by: Any) -> Any:
-    return x if by == 1 else x * by
+def _through(g: Any, number: Any) -> Any:
+    """A gradient back through a multiplication by a number."""
+    if number == 1:
+        return g
+    return g * (number.conjugate() if isinstance(number, complex) else number)
 
 
-def _conj(by: Any) -> Any:
-    return by.conjugate() if isinstance(by, complex) else by
+def _sum_with_product(signature: str, forward: Any, vjp: dict[str, Any], **more: Any) -> Any:
+    """beta * input + alpha * some product; `vjp` has the rules of the factors."""
+    rules = {"input": lambda g, beta: _through(g, beta), **vjp}
+    return general(
+        signature, forward, vjp=rules, in_place=True, overlap="arguments", **more
+    )
 
 
-addmm = general(
+addmm = _sum_with_product(
     "addmm(input, mat1, mat2, *, beta=1, alpha=1)",
     _addmm,
     vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "mat1": lambda g, mat2, alpha: _times(matmul(g, mat2.mH), _conj(alpha)),
-        "mat2": lambda g, mat1, alpha: _times(matmul(mat1.mH, g), _conj(alpha)),
+        "mat1": lambda g, mat2, alpha: _through(matmul(g, mat2.mH), alpha),
+        "mat2": lambda g, mat1, alpha: _through(matmul(mat1.mH, g), alpha),
     },
-    in_place=True,
-    overlap="arguments",
     samples=lambda make: [
         (make(2, 4), make(2, 3), make(3, 4)),
         (make(4), make(2, 3), make(3, 4), {"beta": 0.5, "alpha": 2.0}),
@@ -115,16 +119,13 @@ def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
     return _combine(input, np.asarray(multiply(mat, vec)), beta, alpha)
 
 
-addmv = general(
+addmv = _sum_with_product(
     "addmv(input, mat, vec, *, beta=1, alpha=1)",
     _addmv,
     vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "mat": lambda g, vec, alpha: _times(g.unsqueeze(-1) * vec.conj(), _conj(alpha)),
-        "vec": lambda g, mat, alpha: _times(matmul(mat.mH, g), _conj(alpha)),
+        "mat": lambda g, vec, alpha: _through(g.unsqueeze(-1) * vec.conj(), alpha),
+        "vec": lambda g, mat, alpha: _through(matmul(mat.mH, g), alpha),
     },
-    in_place=True,
-    overlap="arguments",
     samples=lambda make: [
         (make(2), make(2, 3), make(3)),
         (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
@@ -142,16 +143,13 @@ def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
     return _combine(input, result.astype(like), beta, alpha).astype(like, copy=False)
 
 
-addr = general(
+addr = _sum_with_product(
     "addr(input, vec1, vec2, *, beta=1, alpha=1)",
     _addr,
     vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "vec1": lambda g, vec2, alpha: _times(matmul(g, vec2.conj()), _conj(alpha)),
-        "vec2": lambda g, vec1, alpha: _times(matmul(g.mT, vec1.conj()), _conj(alpha)),
+        "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
+        "vec2": lambda g, vec1, alpha: _through(matmul(g.mT, vec1.conj()), alpha),
     },
-    in_place=True,
-    overlap="arguments",
     samples=lambda make: [(make(2, 3), make(2), make(3))],
     doc="beta * input + alpha * outer(vec1, vec2).",
 )
@@ -163,22 +161,22 @@ def _batched(batch1: Array, batch2: Array) -> Any:
     return _bmm(batch1, batch2)
 
 
+_OF_BATCHES = {
+    "batch1": lambda g, batch2, alpha: _through(matmul(g, batch2.mH), alpha),
+    "batch2": lambda g, batch1, alpha: _through(matmul(batch1.mH, g), alpha),
+}
+
+
 def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     if batch1.ndim == 3 and batch2.ndim == 3:
         _expand_check(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return _combine(input, _batched(batch1, batch2), beta, alpha)
 
 
-baddbmm = general(
+baddbmm = _sum_with_product(
     "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)",
     _baddbmm,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "batch1": lambda g, batch2, alpha: _times(matmul(g, batch2.mH), _conj(alpha)),
-        "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
-    },
-    in_place=True,
-    overlap="arguments",
+    vjp=_OF_BATCHES,
     samples=lambda make: [
         (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
     ],
@@ -198,16 +196,10 @@ def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -
     return _combine(input, rounded(widened(product).sum(0), product), beta, alpha)
 
 
-addbmm = general(
+addbmm = _sum_with_product(
     "addbmm(input, batch1, batch2, *, beta=1, alpha=1)",
     _addbmm,
-    vjp={
-        "input": lambda g, beta: _times(g, _conj(beta)),
-        "batch1": lambda g, batch2, alpha: _times(matmul(g, batch2.mH), _conj(alpha)),
-        "batch2": lambda g, batch1, alpha: _times(matmul(batch1.mH, g), _conj(alpha)),
-    },
-    in_place=True,
-    overlap="arguments",
+    vjp=_OF_BATCHES,
     samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
     doc="beta * input + alpha * the sum of the products of a stack.",
 )
