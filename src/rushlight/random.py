@@ -111,9 +111,8 @@ def _marker(name: str, node: str) -> Any:
     # Writes nothing; its node gives what was here before a gradient of zero.
     op = linear(
         f"_{name}(input)",
-        lambda a: a.copy(),
-        transpose={"input": lambda g: zeros_like(g)},
         write=lambda a: None,
+        transpose={"input": lambda g: zeros_like(g)},
         node=node,
         method=False,
         samples=None,

@@ -193,8 +193,22 @@ def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
     return {arg: Rule(rule, sources(rule, names, name)) for arg, rule in given.items()}
 
 
+def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward of an op that is given by what it writes."""
+
+    def forward(x: Any, *args: Any) -> Any:
+        out = x.copy()
+        return NotImplemented if write(out, *args) is NotImplemented else out
+
+    return forward
+
+
 def _with_kernel(more: dict[str, Any], forward: Any, native: Any) -> Any:
     """A native kernel goes first; where it answers NotImplemented, the NumPy definition."""
+    if forward is None:
+        forward = _on_copy(more["write"])
+        if native is not None:
+            more["write"], native = native, _on_copy(native)
     if native is None:
         return forward
     more["portable"] = forward
@@ -203,13 +217,17 @@ def _with_kernel(more: dict[str, Any], forward: Any, native: Any) -> Any:
 
 def linear(
     signature: str,
-    forward: Callable[..., Any],
+    forward: Callable[..., Any] | None = None,
     *,
     transpose: dict[str, Any],
     native: Any = None,
     **more: Any,
 ) -> Any:
-    """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays."""
+    """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays.
+
+    Without a forward, `write=` says what the op writes to its first argument in place, or else to a
+    copy of it (and `native=` does the same natively).
+    """
     forward = _with_kernel(more, forward, native)
     return define(
         _op._LINEAR, signature, forward, _rules(transpose, signature, _op._LINEAR), **more
@@ -232,14 +250,14 @@ def bilinear(
 
 def general(
     signature: str,
-    forward: Callable[..., Any],
+    forward: Callable[..., Any] | None = None,
     *,
     vjp: dict[str, Any],
     native: Any = None,
     **more: Any,
 ) -> Any:
-    """Any other differentiable op: `vjp` gives each argument's gradient ('a,
-    b' for several at once)."""
+    """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at
+    once). The forward is as for `linear`."""
     forward = _with_kernel(more, forward, native)
     return define(_op._GENERAL, signature, forward, _rules(vjp, signature, _op._GENERAL), **more)
 

@@ -15,7 +15,6 @@ from ._arrays import dim_in, scalar_name
 from ._kinds import composite, general, linear
 from .indexing import _index, _index_backward, _index_zero, scalar_array
 from .scatter import (
-    _copied,
     _flat,
     _is_int,
     _permuted,
@@ -244,9 +243,8 @@ def _source_samples(make: Any) -> Any:
 
 index_add: Any = linear(
     "index_add(input, dim: int, index: Tensor, source: Tensor, *, alpha=1)",
-    _copied(_write_index_add),
-    native=_copied(_kernels.index_add),
-    write=_kernels.index_add,
+    write=_write_index_add,
+    native=_kernels.index_add,
     overlap="never",
     transpose={
         "input": lambda g: g,
@@ -265,7 +263,6 @@ index_add: Any = linear(
 )
 index_copy: Any = linear(
     "index_copy(input, dim: int, index: Tensor, source: Tensor)",
-    _copied(_write_index_copy),
     write=_write_index_copy,
     overlap="never",
     transpose={
@@ -278,7 +275,6 @@ index_copy: Any = linear(
 )
 _fill_number: Any = general(
     "_fill_number(input, dim: int, index: Tensor, value: number)",
-    _copied(_write_index_fill),
     write=_write_index_fill,
     overlap="self never",
     vjp={"input": lambda g, dim, index: _without(g, dim, index)},
@@ -290,7 +286,6 @@ _fill_number: Any = general(
 )
 _fill_tensor: Any = linear(
     "_fill_tensor(input, dim: int, index: Tensor, value: Tensor)",
-    _copied(_write_index_fill),
     write=_write_index_fill,
     overlap="self never",
     transpose={
@@ -361,7 +356,6 @@ def _index_reduce_rule(
 index_reduce: Any = general(
     "index_reduce(input, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
     "include_self=True)",
-    _copied(_write_index_reduce),
     write=_write_index_reduce,
     overlap="never",
     vjp={

@@ -13,7 +13,7 @@ from ._arrays import check_tensor, dim_in, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward, diagonal, select
-from .scatter import _copied, _flat, _permuted, _zeros, gather
+from .scatter import _flat, _permuted, _zeros, gather
 from .selection import _core_size_error, fill_, masked_fill, where
 from .shape import expand
 
@@ -91,7 +91,6 @@ def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
 
 put: Any = linear(
     "put(input, index: Tensor, source: Tensor, accumulate=False)",
-    _copied(_write_put),
     write=_write_put,
     overlap="never",
     transpose={

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,6 @@ __all__: list[str] = []
 _kernels = _core.kernels
 _Tensor: Any = _core.Tensor
 _SET, _ADD, _MUL, _MAX, _MIN = range(5)
-
-
-def _copied(write: Callable[..., Any]) -> Callable[..., Any]:
-    """The forward of an op from its writer."""
-
-    def forward(x: Any, *args: Any) -> Any:
-        out = x.copy()
-        return NotImplemented if write(out, *args) is NotImplemented else out
-
-    return forward
 
 
 def _is_int(array: Any) -> bool:
@@ -216,9 +205,8 @@ def _add_samples(make: Any) -> Any:
 
 _scatter: Any = linear(
     "_scatter(input, dim: int, index: Tensor, src: Tensor)",
-    _copied(_write_scatter),
-    native=_copied(_kernels.scatter_set),
-    write=_kernels.scatter_set,
+    write=_write_scatter,
+    native=_kernels.scatter_set,
     overlap="never",
     transpose={
         "input": lambda g, dim, index: _scatter_zero(g, dim, index),
@@ -232,7 +220,6 @@ _scatter: Any = linear(
 )
 _scatter_value: Any = general(
     "_scatter_value(input, dim: int, index: Tensor, value: number)",
-    _copied(_write_value),
     write=_write_value,
     overlap="never",
     vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
@@ -244,7 +231,6 @@ _scatter_value: Any = general(
 )
 _scatter_zero: Any = linear(
     "_scatter_zero(input, dim: int, index: Tensor)",
-    _copied(_write_nothing),
     write=_write_nothing,
     transpose={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     method=False,
@@ -254,9 +240,8 @@ _scatter_zero: Any = linear(
 )
 scatter_add: Any = linear(
     "scatter_add(input, dim: int, index: Tensor, src: Tensor)",
-    _copied(_write_add),
-    native=_copied(_kernels.scatter_add),
-    write=_kernels.scatter_add,
+    write=_write_add,
+    native=_kernels.scatter_add,
     overlap="never",
     transpose={
         "input": lambda g: g,
@@ -425,7 +410,6 @@ def _reduce_rule(
 scatter_reduce: Any = general(
     "scatter_reduce(input, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
     "include_self=True)",
-    _copied(_write_reduce),
     write=_write_reduce,
     overlap="never",
     vjp={
