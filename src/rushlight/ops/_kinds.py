@@ -18,7 +18,7 @@ from typing import Any, TypeVar, overload
 from .. import _core
 from ..dtypes import ALL
 from . import _op, _portable
-from ._op import OPS, Entry, Rule, define, sources
+from ._op import OPS, Entry, Rule, define, read_by, sources
 from ._trace import Untraceable, trace, trace_partial
 
 __all__ = ["bilinear", "composite", "constant", "general", "linear", "pointwise", "variant"]
@@ -64,7 +64,7 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 def _is_whole(partial: Any) -> bool:
     """Whether a partial reads g, and so gives the gradient itself instead of the factor."""
-    return bool(partial.__code__.co_argcount) and partial.__code__.co_varnames[0] == "g"
+    return read_by(partial)[:1] == ("g",)
 
 
 def _zero_rule(g: Any) -> Any:
@@ -78,7 +78,7 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
         if partial == 1:
             return Rule(lambda g: g, [(_op._GRAD, 0)], partial)
         return Rule(lambda g: g * partial, [(_op._GRAD, 0)], partial)
-    places = sources(partial, names, op)
+    places = sources(read_by(partial), names, op)
     if _is_whole(partial):
         return Rule(partial, places, partial)
 
@@ -190,7 +190,7 @@ def pointwise(
 def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
     name, params, _ = _op.parse(signature, kind)
     names = [p[0] for p in params]
-    return {arg: Rule(rule, sources(rule, names, name)) for arg, rule in given.items()}
+    return {arg: Rule(rule, sources(read_by(rule), names, name)) for arg, rule in given.items()}
 
 
 def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:

@@ -237,11 +237,16 @@ def checks_of(signature: str, params: list[tuple[Any, ...]]) -> list[tuple[int, 
     return found
 
 
-def sources(rule: Callable[..., Any], names: Sequence[str], op: str) -> list[tuple[int, int]]:
-    """Where each parameter of a rule comes from, as (source kind, index)."""
+def read_by(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a rule's parameters."""
     code = rule.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def sources(reads: Sequence[str], names: Sequence[str], op: str) -> list[tuple[int, int]]:
+    """Where each of the things that a rule reads comes from, as (source kind, index)."""
     found = []
-    for wanted in code.co_varnames[: code.co_argcount]:
+    for wanted in reads:
         if wanted in names:
             found.append((_ARG, names.index(wanted)))
         elif wanted == "g" or wanted == "out":
@@ -347,8 +352,8 @@ def define(
         "zero_dim": (names.index(zero_dim[0]), zero_dim[1]) if zero_dim else None,
     }
     if backward is not None:
-        fused, reads = backward
-        spec["backward"] = (fused, _named_sources(reads.split(), names, name))
+        fused, wanted = backward
+        spec["backward"] = (fused, sources(wanted.split(), names, name))
     op = _core.make_op(spec)
     entry = Entry(name, kind, signature, doc, op)
     entry.samples, entry.portable, entry.namespace = samples, portable, where
@@ -358,18 +363,6 @@ def define(
     op.__doc__ = f"{signature}\n\n{doc}"
     enter(entry, op, method=method, in_place=in_place, operator=operator, reflected=reflected)
     return op
-
-
-def _named_sources(reads: list[str], names: list[str], op: str) -> list[tuple[int, int]]:
-    # `sources` reads a function's parameter names; a kernel's are given as text.
-    class Code:
-        co_varnames = tuple(reads)
-        co_argcount = len(reads)
-
-    class Reader:
-        __code__ = Code
-
-    return sources(Reader, names, op)
 
 
 def _find(where: str, name: str) -> Any:
