@@ -6,6 +6,7 @@ from . import (  # noqa: F401  importing a family enters its ops
     activation,
     adaptive_pooling,
     attention,
+    average_pooling,
     casts,
     class_loss,
     complex_numbers,

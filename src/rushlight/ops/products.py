@@ -82,9 +82,7 @@ def _through(g: Any, number: Any) -> Any:
 def _sum_with_product(signature: str, forward: Any, vjp: dict[str, Any], **more: Any) -> Any:
     """beta * input + alpha * some product; `vjp` has the rules of the factors."""
     rules = {"input": lambda g, beta: _through(g, beta), **vjp}
-    return general(
-        signature, forward, vjp=rules, in_place=True, overlap="arguments", **more
-    )
+    return general(signature, forward, vjp=rules, in_place=True, overlap="arguments", **more)
 
 
 addmm = _sum_with_product(

@@ -25,32 +25,37 @@ def _shifted(a: Array, dim: int) -> Array:
     return a - np.where(np.isfinite(top), top, 0)
 
 
-def _softmax(a: Array, dim: int, dtype: Any = None) -> Any:
-    result = _kernels.softmax(a, dim)
-    if result is not NotImplemented:
-        return result
-    refuse("softmax_lastdim_kernel_impl", a, "biuc")
-    if a.ndim == 0:
-        dim_in(dim, 0)
-        return rounded(np.where(np.isfinite(a), np.ones_like(a), a.dtype.type(np.nan)), a)
-    dim = dim_in(dim, a.ndim)
-    with np.errstate(all="ignore"):
-        top = np.exp(_shifted(widened(a), dim))
-        return rounded(top / top.sum(dim, keepdims=True), a)
+def _normalised(kernel: Any, name: str, of_one: float, formula: Any) -> Any:
+    """A forward: what `formula` makes of shifted elements along a dimension; `of_one` is its value
+    for an element alone."""
+
+    def forward(a: Array, dim: int, dtype: Any = None) -> Any:
+        result = kernel(a, dim)
+        if result is not NotImplemented:
+            return result
+        refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
+        dim = dim_in(dim, a.ndim)
+        if a.ndim == 0:
+            one, nan = a.dtype.type(of_one), a.dtype.type(np.nan)
+            return rounded(np.where(np.isfinite(a), one, nan), a)
+        with np.errstate(all="ignore"):
+            return rounded(formula(_shifted(widened(a), dim), dim), a)
+
+    return forward
 
 
-def _log_softmax(a: Array, dim: int, dtype: Any = None) -> Any:
-    result = _kernels.log_softmax(a, dim)
-    if result is not NotImplemented:
-        return result
-    refuse("log_softmax_lastdim_kernel_impl", a, "biuc")
-    if a.ndim == 0:
-        dim_in(dim, 0)
-        return rounded(np.where(np.isfinite(a), np.zeros_like(a), a.dtype.type(np.nan)), a)
-    dim = dim_in(dim, a.ndim)
-    with np.errstate(all="ignore"):
-        low = _shifted(widened(a), dim)
-        return rounded(low - np.log(np.exp(low).sum(dim, keepdims=True)), a)
+def _shares(low: Array, dim: int) -> Any:
+    top = np.exp(low)
+    return top / top.sum(dim, keepdims=True)
+
+
+_softmax = _normalised(_kernels.softmax, "softmax", 1, _shares)
+_log_softmax = _normalised(
+    _kernels.log_softmax,
+    "log_softmax",
+    0,
+    lambda low, dim: low - np.log(np.exp(low).sum(dim, keepdims=True)),
+)
 
 
 def _softmax_back(g: Array, out: Array, dim: int) -> Any:

@@ -108,6 +108,14 @@ def moveaxis(input: Any, source: Any, destination: Any) -> Any:
     return _movedim(input, source, destination, "moveaxis")
 
 
+def _check_matrices(name: str, x: Any) -> None:
+    if x.ndim < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. "
+            f"Got {x.ndim}-D tensor."
+        )
+
+
 def _conj(input: Any) -> Any:
     return input.conj() if input.dtype.is_complex else input
 
@@ -115,11 +123,7 @@ def _conj(input: Any) -> Any:
 @composite(samples=lambda make: [(make(2, 3),), (make(2, 3, 4),)])
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of the last two dimensions."""
-    if input.ndim < 2:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. "
-            f"Got {input.ndim}-D tensor."
-        )
+    _check_matrices("adjoint()", input)
     return _conj(transpose(input, -2, -1))
 
 
@@ -148,21 +152,13 @@ def _reversed_dims(self: Any) -> Any:
 
 def _matrix_transpose(self: Any) -> Any:
     """The last two dimensions changed over."""
-    if self.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
-            "tensor."
-        )
+    _check_matrices("mT", self)
     return transpose(self, -2, -1)
 
 
 def _matrix_adjoint(self: Any) -> Any:
     """The conjugate transpose of the last two dimensions."""
-    if self.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D "
-            "tensor."
-        )
+    _check_matrices("mH", self)
     return _conj(transpose(self, -2, -1))
 
 
