@@ -145,8 +145,9 @@ struct Edge {
 
 // A value kept for the backward rule.
 struct Saved {
-  enum Kind : uint8_t { Nothing, Object, Input, Output, Packed };
-  PyObject* value;          // Object: itself; Input: the Tensor; Output: its ndarray (no node, no cycle); Packed: hooks' result
+  enum Kind : uint8_t { Nothing, Object, Input, Output, Packed, Inner };
+  PyObject* value;          // Object: itself; Input: the Tensor; Output: its ndarray (no node, no cycle); Packed: hooks' result;
+                            // Inner: the node that a CopySlices runs
   VersionCounter* version;  // Output: the counter shared with the result tensor
   uint32_t expected;        // version at the time of saving
   Kind kind;
@@ -175,7 +176,8 @@ struct BackwardState {
 };
 
 struct Node {
-  enum Kind : uint8_t { OfOp, Accumulate, Function };
+  // Rewrite: what a write through a view is to the view's root (torch's CopySlices); see inplace.cpp.
+  enum Kind : uint8_t { OfOp, Accumulate, Function, Rewrite };
   PyObject_HEAD
   Op* op;             // OfOp: strong
   uint64_t seq;       // order of creation; UINT64_MAX for AccumulateGrad
@@ -357,7 +359,10 @@ int check_in_place(Tensor* self, bool recording);
 // Refuses arguments that share memory with `out`, as the op's `overlap` says. `written`: the parameter that is `out` itself in
 // an in-place form, or -1. -1 with an exception.
 int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);
-int rebase_history(Tensor* self, Node* node, uint32_t nr);
+// Makes output `nr` of `node` the history of `self`, which was written in place; `edge`: the edge of the node that leads to what
+// `self` was, or -1.
+int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge);
+int run_rewrite(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
 // Says of a result without history why it has none: `wants_grad`, because of this call; or because of an argument.
@@ -367,6 +372,8 @@ PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots);  //
 Op* op_callback(const char* name);  // a registered Op, borrowed
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
+// The same of any node but a leaf's.
+int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 
 // ---- pointwise ----
 // The result array of a pointwise op; into `out` when given. nullptr with an exception.

@@ -261,7 +261,7 @@ class Backward {
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
     if (any) {
       const int64_t start = observed() ? clock_ns() : 0;
-      done = n->kind == Node::OfOp ? run_rules(n, grads, create_graph_, outgoing) : run_function(n, grads, n_outputs, outgoing);
+      done = rushlight::run_node(n, grads, create_graph_, outgoing);
       if (start) done = report_ran(n, outgoing, done, start);
       if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     }
@@ -275,7 +275,7 @@ class Backward {
   }
 
   void release_node(Node* n) {
-    if (n->kind == Node::OfOp) {
+    if (n->kind != Node::Function) {
       release_after_backward(n, called_);
       return;
     }
@@ -405,23 +405,6 @@ class Backward {
       PyObject* old = outgoing[i];
       outgoing[i] = item == Py_None ? nullptr : Py_NewRef(item);
       Py_XDECREF(old);
-    }
-    return 0;
-  }
-
-  int run_function(Node* n, PyObject** grads, int n_outputs, PyObject** outgoing) {
-    Ref in(PyTuple_New(n_outputs));
-    if (!in) return -1;
-    for (int i = 0; i < n_outputs; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
-    Ref result(PyObject_CallMethod(as_object(n), "_run_backward", "(O)", in.get()));
-    if (!result) return -1;
-    if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != n->n_edges) {
-      PyErr_SetString(PyExc_SystemError, "rushlight: a Function node gave a wrong number of gradients");
-      return -1;
-    }
-    for (int i = 0; i < n->n_edges; ++i) {
-      PyObject* item = PyTuple_GET_ITEM(result.get(), i);
-      if (item != Py_None) outgoing[i] = Py_NewRef(item);
     }
     return 0;
   }
@@ -700,7 +683,7 @@ PyObject* node_gradients(PyObject*, PyObject* args) {
   PyObject *o, *grads;
   int create_graph;
   if (!PyArg_ParseTuple(args, "OO!p", &o, &PyTuple_Type, &grads, &create_graph)) return nullptr;
-  if (!is_node(o) || reinterpret_cast<Node*>(o)->kind != Node::OfOp) {
+  if (!is_node(o) || reinterpret_cast<Node*>(o)->kind == Node::Accumulate) {
     PyErr_SetString(PyExc_TypeError, "expected the node of an op");
     return nullptr;
   }
@@ -715,7 +698,7 @@ PyObject* node_gradients(PyObject*, PyObject* args) {
     in[i] = g == Py_None ? nullptr : g;
   }
   GradMode mode(create_graph);
-  const int done = run_rules(n, in.data(), create_graph, out.data());
+  const int done = run_node(n, in.data(), create_graph, out.data());
   PyObject* result = done < 0 ? nullptr : PyTuple_New(n->n_edges);
   for (int i = 0; i < n->n_edges; ++i) {
     if (result) PyTuple_SET_ITEM(result, i, out[i] ? out[i] : Py_NewRef(Py_None));

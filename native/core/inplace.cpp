@@ -1,8 +1,8 @@
 // In-place forms, and what they do to history. Every check comes before the write.
 //
 // Note [Writing through a view]: a view keeps its root (`base`). After `view.op_(...)` the root's history is rewritten with one
-// node, root' = view_scatter(root, view', geometry) (torch's CopySlices), and each view's own grad_fn is remade on demand as
-// "a strided view of root'" when its `history_version` is not the counter's any more.
+// node (see Note [CopySlices]), and each view's own grad_fn is remade on demand as "a strided view of the root" when its
+// `history_version` is not the counter's any more.
 #include "core/core.h"
 
 #include <algorithm>
@@ -13,21 +13,25 @@ namespace rushlight {
 namespace {
 
 // The view's place inside its root: sizes, strides and offset in elements; and the root's own strides, None where it is
-// contiguous (gradients of the root may lie in memory otherwise).
+// contiguous (gradients of the root may lie in memory otherwise). Where one of the two is complex and the other real, all of
+// these count real numbers and `mixed` says which one is complex.
 struct Geometry {
   Ref size, stride, offset, layout;
+  const char* mixed;
 };
 
 int geometry_of(Tensor* view, Geometry* g) {
-  PyArrayObject* a = view->array;
-  const npy_intp item = PyArray_ITEMSIZE(a);
+  PyArrayObject *a = view->array, *root = view->base->array;
+  const bool complex_view = is_complex(view->dtype), complex_root = is_complex(view->base->dtype);
+  g->mixed = complex_view == complex_root ? nullptr : complex_view ? "view" : "root";
+  npy_intp item = PyArray_ITEMSIZE(a);
+  if (g->mixed && complex_view) item /= 2;
   const int ndim = PyArray_NDIM(a);
   npy_intp strides[NPY_MAXDIMS];
   for (int i = 0; i < ndim; ++i) strides[i] = PyArray_STRIDE(a, i) / item;
   g->size = Ref(shape_tuple(ndim, PyArray_DIMS(a)));
   g->stride = Ref(shape_tuple(ndim, strides));
-  g->offset = Ref(PyLong_FromSsize_t((PyArray_BYTES(a) - PyArray_BYTES(view->base->array)) / item));
-  PyArrayObject* root = view->base->array;
+  g->offset = Ref(PyLong_FromSsize_t((PyArray_BYTES(a) - PyArray_BYTES(root)) / item));
   if (PyArray_IS_C_CONTIGUOUS(root)) {
     g->layout = Ref::borrow(Py_None);
   } else {
@@ -37,23 +41,98 @@ int geometry_of(Tensor* view, Geometry* g) {
   return g->size && g->stride && g->offset && g->layout ? 0 : -1;
 }
 
-// Makes `view`'s grad_fn a strided view of its root as that is now.
-int remake_grad_fn(Tensor* view) {
-  Op* op = op_callback("strided_view");
-  Geometry g;
-  if (!op || geometry_of(view, &g) < 0) return -1;
-  PyObject* slots[] = {as_object(view->base), g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
-  Node* node = make_op_node(op, slots, nullptr, 1);
-  if (!node) return -1;
-  if (set_output_meta(node, 0, view) < 0) {
-    Py_DECREF(node);
-    return -1;
+// A tensor that is made by the recorded op or, where complex and real meet, by the Python function of that name
+// (ops/strided.py), of one or two tensors and a place.
+PyObject* place_op(const char* name, const char* mixed, PyObject* a, PyObject* b, PyObject* const* place) {
+  PyObject* slots[kMaxParams];
+  int n = 0;
+  slots[n++] = a;
+  if (b) slots[n++] = b;
+  for (int i = 0; i < 4; ++i) slots[n++] = place[i];
+  if (!mixed) {
+    Op* op = op_callback(name);
+    return op ? call_op(op, slots) : nullptr;
   }
-  Node* old = view->grad_fn;
-  view->grad_fn = node;
-  view->output_nr = 0;
-  Py_XDECREF(old);
-  return 0;
+  PyObject* f = callback((std::string("mixed_") + name).c_str());
+  Ref which(f ? PyUnicode_FromString(mixed) : nullptr);
+  if (!which) return nullptr;
+  slots[n++] = which.get();
+  return PyObject_Vectorcall(f, slots, n, nullptr);
+}
+
+// A tensor that retains its gradient goes on doing so under its new node.
+int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
+  if (!(self->flags & kRetainsGrad)) return 0;
+  PyObject* f = callback("move_retained");
+  if (!f) return -1;
+  Ref done(PyObject_CallFunction(f, "OOI", as_object(self), old_node ? old_node : Py_None, old_nr));
+  return done ? 0 : -1;
+}
+
+// Takes over `node`.
+int set_history(Tensor* t, Node* node, uint32_t nr) {
+  Ref old(as_object(t->grad_fn));
+  const uint32_t old_nr = t->output_nr;
+  t->grad_fn = node;
+  t->output_nr = nr;
+  t->flags &= ~kRequiresGrad;
+  Py_CLEAR(t->hooks);  // those of the leaf that it was
+  return move_retained(t, old.get(), old_nr);
+}
+
+// Makes `view`'s grad_fn a view of its root as that is now.
+int remake_grad_fn(Tensor* view) {
+  Geometry g;
+  if (geometry_of(view, &g) < 0) return -1;
+  PyObject* place[] = {g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
+  Node* node;
+  if (g.mixed) {
+    GradMode on(true);
+    Ref seen(place_op("strided_view", g.mixed, as_object(view->base), nullptr, place));
+    if (!seen) return -1;
+    node = as_tensor(seen.get())->grad_fn;
+    Py_XINCREF(node);
+  } else {
+    Op* op = op_callback("strided_view");
+    if (!op) return -1;
+    PyObject* slots[] = {as_object(view->base), place[0], place[1], place[2], place[3]};
+    node = make_op_node(op, slots, nullptr, 1);
+    if (!node) return -1;
+    if (set_output_meta(node, 0, view) < 0) {
+      Py_DECREF(node);
+      return -1;
+    }
+  }
+  return set_history(view, node, 0);
+}
+
+// Note [CopySlices]: the node of a write through a view, seen from the root. It holds the write's own node (`inner`) and has its
+// edges, but for the one that led to the view as it was, which leads to the root as it was. Backwards it runs the inner node on
+// the view's part of the gradient and puts what that gives for the view in the part's place. Freed, it is gone: unlike another
+// node that saved nothing, it cannot be run again.
+Node* make_rewrite(Tensor* view, Node* inner, int edge) {
+  static PyTypeObject* type = node_type("CopySlices");
+  Geometry g;
+  if (!type || geometry_of(view, &g) < 0) return nullptr;
+  const int more = edge < 0;  // the write's own node leads nowhere near: the rest of the root still does
+  Node* n = new_node(type, Node::Rewrite, inner->n_edges + more, 2, 1);
+  if (!n) return nullptr;
+  Ref owner(as_object(n));
+  n->op = nullptr;
+  n->saved[0].value = Py_NewRef(as_object(inner));
+  n->saved[0].kind = Saved::Inner;
+  n->saved[0].expected = static_cast<uint32_t>(more ? 0 : edge);
+  n->saved[1].kind = Saved::Object;
+  n->saved[1].value = Py_BuildValue("(OOOOzi)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more);
+  if (!n->saved[1].value || set_output_meta(n, 0, view->base) < 0) return nullptr;
+  for (int i = 0; i < inner->n_edges; ++i) {
+    if (i == edge) continue;
+    n->edges[i + more] = inner->edges[i];
+    Py_XINCREF(inner->edges[i].node);
+  }
+  if (gradient_edge(view->base, &n->edges[more ? 0 : edge]) < 0) return nullptr;
+  if (observed() && report_made(n) < 0) return nullptr;
+  return reinterpret_cast<Node*>(owner.release());
 }
 
 std::string made_by(Tensor* t) {
@@ -263,14 +342,6 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   return PyArray_CopyInto(self->array, from);
 }
 
-// A tensor that retains its gradient goes on doing so for its new value.
-int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
-  PyObject* f = callback("move_retained");
-  if (!f) return -1;
-  Ref done(PyObject_CallFunction(f, "OOI", as_object(self), old_node ? old_node : Py_None, old_nr));
-  return done ? 0 : -1;
-}
-
 // `self` as it was: a copy of the values with the history they had, for rules that need the overwritten argument.
 Tensor* keep_original(Tensor* self) {
   Tensor* t = wrap_array(as_array(PyArray_NewCopy(self->array, NPY_KEEPORDER)));
@@ -314,8 +385,12 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
       refuse_view(t, true);
       return -1;
     }
-    if (remake_grad_fn(t) < 0) return -1;
-    t->history_version = now;
+    const uint32_t before = t->history_version;
+    t->history_version = now;  // first: what moves with the history asks for it
+    if (remake_grad_fn(t) < 0) {
+      t->history_version = before;
+      return -1;
+    }
   }
   *grad_fn = t->grad_fn;
   return 0;
@@ -365,39 +440,64 @@ int check_write(Tensor* self, bool recording, bool may_overlap) {
 
 int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, false); }
 
-int rebase_history(Tensor* self, Node* node, uint32_t nr) {
-  Ref before = Ref::borrow(as_object(self->grad_fn));
-  const uint32_t before_nr = self->output_nr;
-  Py_INCREF(node);
-  Node* old = self->grad_fn;
-  self->grad_fn = node;
-  self->output_nr = nr;
-  self->history_version = version_of(self);
-  self->flags &= ~kRequiresGrad;
-  Py_CLEAR(self->hooks);  // those of the leaf that it was
-  Py_XDECREF(old);
+int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge) {
   Tensor* base = self->base;
-  if (!base) return self->flags & kRetainsGrad ? move_retained(self, before.get(), before_nr) : 0;
-  Op* op = op_callback("view_scatter");
-  Geometry g;
-  if (!op || geometry_of(self, &g) < 0) return -1;
-  PyObject* slots[] = {as_object(base), as_object(self), g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
-  Node* scatter = make_op_node(op, slots, nullptr, 1);
-  if (!scatter) return -1;
-  if (set_output_meta(scatter, 0, base) < 0) {
-    Py_DECREF(scatter);
+  if (!base) {
+    self->history_version = version_of(self);
+    return set_history(self, reinterpret_cast<Node*>(Py_NewRef(as_object(node))), nr);
+  }
+  Node* rewrite = make_rewrite(self, node, edge);
+  if (!rewrite || set_history(base, rewrite, 0) < 0) return -1;
+  self->history_version = version_of(self);
+  return remake_grad_fn(self);
+}
+
+int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+  Ref kept(unpack(n, &n->saved[0], false));
+  if (!kept) return -1;
+  Node* inner = reinterpret_cast<Node*>(kept.get());
+  PyObject* place[4];
+  const char* mixed;
+  int more;
+  if (!PyArg_ParseTuple(n->saved[1].value, "OOOOzi", &place[0], &place[1], &place[2], &place[3], &mixed, &more)) return -1;
+  const int edge = more ? -1 : static_cast<int>(n->saved[0].expected);
+  Ref part(place_op("strided_gather", mixed, grads[0], nullptr, place));
+  if (!part) return -1;
+  PyObject* incoming[] = {part.get()};
+  const int done = run_node(inner, incoming, create_graph, grads_in + more);
+  if (done < 0) return -1;
+  Ref given;
+  if (edge >= 0) {
+    given = Ref(grads_in[edge]);
+    grads_in[edge] = nullptr;
+  }
+  if (!given) {
+    PyObject* zeros = callback("zeros_like");
+    given = Ref(zeros ? PyObject_CallOneArg(zeros, part.get()) : nullptr);
+    if (!given) return -1;
+  } else if (!is_tensor(given.get())) {
+    PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(given.get())->tp_name);
     return -1;
   }
-  old = base->grad_fn;
-  base->grad_fn = scatter;
-  base->output_nr = 0;
-  base->flags &= ~kRequiresGrad;
-  Py_XDECREF(old);
-  if (remake_grad_fn(self) < 0) return -1;
-  return self->flags & kRetainsGrad ? move_retained(self, before.get(), before_nr) : 0;
+  // What a custom Function gave may have another type, or a shape that is still to be summed.
+  const OutputMeta& m = inner->metas[0];
+  if (PyArray_NDIM(as_tensor(given.get())->array) >= m.ndim) {
+    given = Ref(fit_gradient(given.release(), m.dtype, m.ndim, m.dims(), create_graph));
+    if (!given) return -1;
+  }
+  grads_in[more ? 0 : edge] = place_op("strided_scatter", mixed, grads[0], given.get(), place);
+  return grads_in[more ? 0 : edge] ? 0 : -1;
 }
 
 namespace {
+
+// Which edge of an op's node leads to its first argument; -1 where none does.
+int edge_of_first(Op* op) {
+  for (size_t i = 0; i < op->edge_params.size(); ++i) {
+    if (op->edge_params[i] == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
 
 PyObject* write_unobserved(Op* op, PyObject** slots) {
   Op* real = choose_variant(op->base, slots);
@@ -450,7 +550,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     for (size_t i = 0; i < real->saves.size(); ++i) {
       if (real->saves[i].source.kind == Source::Out && n->n_edges && save_output(&n->saved[i], self, 0) < 0) return nullptr;
     }
-    if (set_output_meta(n, 0, self) < 0 || rebase_history(self, n, 0) < 0) return nullptr;
+    if (set_output_meta(n, 0, self) < 0 || rebase_history(self, n, 0, edge_of_first(real)) < 0) return nullptr;
   }
   return Py_NewRef(slots[0]);
 }

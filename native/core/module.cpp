@@ -141,16 +141,17 @@ PyObject* check_in_place_function(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// rebase(tensor, node, nr): makes `node` the maker of a tensor that was written in place, roots of views included.
+// rebase(tensor, node, nr, edge): makes `node` the maker of a tensor that was written in place, roots of views included.
 PyObject* rebase(PyObject*, PyObject* args) {
   PyObject *o, *node;
   unsigned nr;
-  if (!PyArg_ParseTuple(args, "OOI", &o, &node, &nr)) return nullptr;
+  int edge;
+  if (!PyArg_ParseTuple(args, "OOIi", &o, &node, &nr, &edge)) return nullptr;
   if (!is_tensor(o) || !is_node(node)) {
-    PyErr_SetString(PyExc_TypeError, "rebase(tensor, node, nr)");
+    PyErr_SetString(PyExc_TypeError, "rebase(tensor, node, nr, edge)");
     return nullptr;
   }
-  if (rebase_history(as_tensor(o), reinterpret_cast<Node*>(node), nr) < 0) return nullptr;
+  if (rebase_history(as_tensor(o), reinterpret_cast<Node*>(node), nr, edge) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 

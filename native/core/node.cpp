@@ -235,7 +235,7 @@ PyObject* node_name(PyObject* self, PyObject*) {
   std::string name = Py_TYPE(self)->tp_name;
   const size_t dot = name.rfind('.');
   if (dot != std::string::npos) name = name.substr(dot + 1);
-  if (name == "AccumulateGrad") name = "torch::autograd::AccumulateGrad";
+  if (name == "AccumulateGrad" || name == "CopySlices") name = "torch::autograd::" + name;
   return PyUnicode_FromString(name.c_str());
 }
 

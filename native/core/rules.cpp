@@ -203,6 +203,36 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
   return 0;
 }
 
+namespace {
+
+// The backward that a custom Function's program gave.
+int run_function(Node* n, PyObject* const* grads, PyObject** grads_in) {
+  Ref in(PyTuple_New(n->n_outputs));
+  if (!in) return -1;
+  for (int i = 0; i < n->n_outputs; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
+  Ref result(PyObject_CallMethod(as_object(n), "_run_backward", "(O)", in.get()));
+  if (!result) return -1;
+  if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != n->n_edges) {
+    PyErr_SetString(PyExc_SystemError, "rushlight: a Function node gave a wrong number of gradients");
+    return -1;
+  }
+  for (int i = 0; i < n->n_edges; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(result.get(), i);
+    if (item != Py_None) grads_in[i] = Py_NewRef(item);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+  switch (node->kind) {
+    case Node::Function: return run_function(node, grads, grads_in);
+    case Node::Rewrite: return run_rewrite(node, grads, create_graph, grads_in);
+    default: return run_rules(node, grads, create_graph, grads_in);
+  }
+}
+
 // ---------------------------------------------------------------- sums and fitting
 
 namespace {

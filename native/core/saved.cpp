@@ -274,6 +274,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       return as_object(t);
     }
     case Saved::Packed: return unpack_packed(node, slot, for_graph);
+    case Saved::Inner: return Py_NewRef(slot->value);
   }
   return nullptr;
 }

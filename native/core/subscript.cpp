@@ -463,17 +463,24 @@ PyObject* leave_to(const char* name, PyObject* self, PyObject* key, PyObject* va
   return PyObject_Vectorcall(f, args, value ? 3 : 2, nullptr);
 }
 
+// A Python number as a tensor without dimensions.
+Outcome number_tensor(PyObject* value, DType dtype, Ref* tensor) {
+  Cell cell;
+  if (!read_cell(value, dtype, &cell)) return Outcome::Rare;
+  PyArrayObject* array = new_array(dtype, 0, nullptr);
+  if (!array) return Outcome::Error;
+  memcpy(PyArray_DATA(array), &cell, item_size(dtype));
+  *tensor = Ref(as_object(wrap_array(array, dtype)));
+  return *tensor ? Outcome::Done : Outcome::Error;
+}
+
 // x[key] = value where the key has tensors.
 Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
   Ref number;
   if (!is_tensor(value)) {
-    Cell cell;
-    if (!read_cell(value, self->dtype, &cell)) return Outcome::Rare;
-    PyArrayObject* array = new_array(self->dtype, 0, nullptr);
-    if (!array) return Outcome::Error;
-    memcpy(PyArray_DATA(array), &cell, item_size(self->dtype));
-    number = Ref(as_object(wrap_array(array, self->dtype)));
-    if (!(value = number.get())) return Outcome::Error;
+    const Outcome read = number_tensor(value, self->dtype, &number);
+    if (read != Outcome::Done) return read;
+    value = number.get();
   }
   Tensor* t = as_tensor(value);
   if (t->dtype != self->dtype || (PyArray_NDIM(t->array) && PyArray_DIM(t->array, 0) == 1)) return Outcome::Rare;
@@ -582,8 +589,11 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
       if (done == Outcome::Rare) done = Outcome::Done;
     }
     if (done == Outcome::Error) return -1;
-    // A number written to all of x is rare: torch records it as a tensor. So are halves: what is too large becomes inf.
+    // A number written to all of x is rare. So are halves: what is too large becomes inf.
     if (done == Outcome::Done && !(number && (!walk.changed() || item_size(t->dtype) == 2))) {
+      Ref recorded;  // a number, as torch records it: as a tensor
+      if (number && recording && number_tensor(value, t->dtype, &recorded) == Outcome::Error) return -1;
+      if (recorded) value = recorded.get();
       Ref target(walk.changed() ? walk.finish() : Py_NewRef(self));
       if (!target) return -1;
       PyArrayObject* place = as_tensor(target.get())->array;

@@ -1,10 +1,11 @@
 """Writes in place and the graph: refusals (leaf, view of leaf), version checks, rebased history."""
 
+import math
 import re
 
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 
 def starts(text: str) -> str:
@@ -492,3 +493,146 @@ def test_assigning_a_stale_view_is_refused_before_its_shape():
     whole.copy_(x)
     with pytest.raises(RuntimeError, match=r"^A view was created in no_grad mode and its base"):
         torch.zeros(3)[0] = part
+
+
+def node_names(node):
+    return [None if n is None else type(n).__name__ for n, _ in node.next_functions]
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda v, w: v.mul_(w), ["MulBackward0", "AccumulateGrad"]),
+        (lambda v, w: v.mul_(2), ["MulBackward0", None]),
+        (lambda v, w: v.exp_(), ["MulBackward0"]),
+        (lambda v, w: v.copy_(w), ["MulBackward0", "AccumulateGrad"]),
+        (lambda v, w: v.__setitem__(0, 2.0), ["MulBackward0", None]),
+        (lambda v, w: v.zero_(), ["MulBackward0"]),
+    ],
+)
+def test_copy_slices_has_the_edges_of_the_write(write, expected):
+    x = torch.ones(4, requires_grad=True)
+    y = x * 2
+    write(y[:2], torch.ones(2, requires_grad=True))
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"
+    assert node_names(y.grad_fn) == expected
+
+
+class Doubled(torch.autograd.Function):
+    """Doubles its last argument in place."""
+
+    @staticmethod
+    def forward(ctx, *args):
+        args[-1].mul_(2)
+        ctx.mark_dirty(args[-1])
+        return args[-1]
+
+    @staticmethod
+    def backward(ctx, g):
+        return (*[None] * (len(ctx.needs_input_grad) - 1), g * 2)
+
+
+def test_function_that_writes_a_view_adds_no_edge():
+    x = torch.ones(4, requires_grad=True)
+    y = x * 1
+    Doubled.apply(y[1:3])
+    assert node_names(y.grad_fn) == ["MulBackward0"]
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 2.0, 2.0, 1.0]
+
+
+@pytest.mark.skipif(NAME == "torch", reason="PyTorch sends these gradients to the wrong places")
+def test_function_that_writes_its_second_argument_a_view():
+    x = torch.ones(4, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    y = x * 1
+    Doubled.apply(w, y[1:3])
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 2.0, 2.0, 1.0] and w.grad is None
+
+
+def test_copy_slices_cannot_be_run_again():
+    x = torch.ones(4, requires_grad=True)
+    y = x * 1
+    y[:2].mul_(3)  # saves nothing
+    loss = y.sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    assert x.grad.tolist() == [6.0, 6.0, 2.0, 2.0]
+    with pytest.raises(
+        RuntimeError, match=starts("Trying to backward through the graph a second time")
+    ):
+        loss.backward()
+
+
+def test_second_derivative_through_writes_to_views():
+    x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    y[:2].pow_(3)
+    y[2].exp_()
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert torch.allclose(g, torch.tensor([3.0, 12.0, math.exp(3)], dtype=torch.float64))
+    assert torch.allclose(h, torch.tensor([6.0, 12.0, math.exp(3)], dtype=torch.float64))
+
+
+def test_call_of_copy_slices():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    y[:2].mul_(3)
+    first, second = y.grad_fn(torch.ones(3))
+    assert first.tolist() == [3.0, 3.0, 1.0] and second is None
+
+
+def test_root_and_view_retain_the_gradient_of_their_new_values():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    y.retain_grad()
+    view = y[:2]
+    view.retain_grad()
+    view.mul_(3)  # the root gets a new history
+    y.mul_(5)  # the view gets a new history
+    (view * 2).sum().backward()
+    assert view.grad.tolist() == [2.0, 2.0]
+    assert y.grad.tolist() == [2.0, 2.0, 0.0]
+    assert x.grad.tolist() == [30.0, 30.0, 0.0]
+
+
+def test_hooks_of_the_value_before_a_write():
+    seen = []
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    view = y[:2]
+    y.register_hook(lambda g: seen.append(("root before", g.tolist())))
+    view.register_hook(lambda g: seen.append(("view before", g.tolist())))
+    view.mul_(3)
+    y.register_hook(lambda g: seen.append(("root after", g.tolist())))
+    view.register_hook(lambda g: seen.append(("view after", g.tolist())))
+    (y.sum() + view.sum()).backward()
+    # The view as it was is no node of the graph: the root as it was gets its gradient.
+    assert seen == [
+        ("view after", [1.0, 1.0]),
+        ("root after", [2.0, 2.0, 1.0]),
+        ("root before", [6.0, 6.0, 1.0]),
+    ]
+
+
+def test_writing_the_parts_of_a_complex_tensor():
+    x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    y = x * 1
+    y.real.mul_(2)
+    y.imag.add_(3)
+    y.imag[0].zero_()
+    assert y.tolist() == [2 + 0j, 2 + 3j]
+    (y.real * 5 + y.imag * 7).sum().backward()
+    assert x.grad.tolist() == [10 + 0j, 10 + 7j]
+
+
+def test_writing_pairs_of_numbers_as_complex():
+    x = torch.ones(2, 2, requires_grad=True)
+    y = x * 1
+    pairs = torch.view_as_complex(y)
+    pairs.mul_(1j)  # (a, b) becomes (-b, a)
+    assert y.tolist() == [[-1.0, 1.0], [-1.0, 1.0]]
+    (y * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
+    assert x.grad.tolist() == [[10.0, -1.0], [1000.0, -100.0]]

@@ -61,7 +61,7 @@ UP_TO_PHASE = frozenset(["_eig", "_eigh", "_svd", "eig", "eigh", "svd"])
 
 # What these compute is a question of their argument's strides.
 _READ_STRIDES = """
-    as_strided as_strided_scatter strided_view view_scatter _strided_backward _strided_gather
+    as_strided as_strided_scatter strided_view _strided_scatter _strided_backward _strided_gather
     _strided_zeroed
 """
 READ_STRIDES = frozenset(_READ_STRIDES.split())

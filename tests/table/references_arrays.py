@@ -520,7 +520,7 @@ ARRAYS: dict[str, Callable[..., Any]] = {
     "as_strided": as_strided,
     "strided_view": as_strided,
     "as_strided_scatter": as_strided_scatter,
-    "view_scatter": as_strided_scatter,
+    "_strided_scatter": as_strided_scatter,
     "flip": lambda a, *dims: np.flip(a, sizes(*dims)) if a.ndim else a,
     "fliplr": np.fliplr,
     "flipud": np.flipud,

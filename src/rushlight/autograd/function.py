@@ -485,7 +485,8 @@ def _finish(
         rebased = [i for i, o in enumerate(attached) if o is not None and _among(o, dirty)]
         ctx._attach([None if i in rebased else o for i, o in enumerate(attached)], results)
         for i in rebased:
-            _core.rebase(attached[i], ctx, i)
+            edge = next((k for k, t in enumerate(inputs) if t is attached[i]), -1)
+            _core.rebase(attached[i], ctx, i, edge)
         ctx._save(saved, numbers)
         ctx._finished = True
         if is_anomaly_enabled():

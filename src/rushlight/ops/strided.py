@@ -9,8 +9,9 @@ tensor (None: contiguous), and works on a flat buffer in that layout:
 - `_strided_backward`: a gradient of the view -> zeros in the tensor's shape with it at its place;
   where the view shows an element twice, both count; it is the transpose of `_strided_gather`, which
   reads the same places of another tensor;
-- `view_scatter`: the tensor with the view's place overwritten: what an in-place write through a
-  view makes of the whole.
+- `_strided_scatter`: the tensor with the view's place overwritten.
+
+What a write through a view does backwards is made of the last two (native/core/inplace.cpp).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .. import _core
 from ._arrays import Array, is_half
 from ._kinds import composite, linear
 from ._op import internal
+from .complex_numbers import view_as_complex, view_as_real
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -209,32 +211,71 @@ def _both_parts(
     )
 
 
-def _scattering(name: str, node: str) -> Any:
-    return linear(
-        f"{name}(input, src: Tensor, size: shape, stride: shape, storage_offset: int, layout=None)",
-        _with_part,
-        transpose={
-            "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
-                g, size, stride, storage_offset, layout
-            ),
-            "src": lambda g, size, stride, storage_offset, layout: _strided_gather(
-                g, size, stride, storage_offset, layout
-            ),
-        },
-        backward=(_both_parts, "g size stride storage_offset layout"),
-        node=node,
-        method=False,
-        out=False,
-        samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
-        doc="The tensor with the place of a strided view overwritten.",
-    )
+_strided_scatter: Any = linear(
+    "_strided_scatter("
+    "input, src: Tensor, size: shape, stride: shape, storage_offset: int, layout=None)",
+    _with_part,
+    transpose={
+        "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
+            g, size, stride, storage_offset, layout
+        ),
+        "src": lambda g, size, stride, storage_offset, layout: _strided_gather(
+            g, size, stride, storage_offset, layout
+        ),
+    },
+    backward=(_both_parts, "g size stride storage_offset layout"),
+    node="AsStridedScatterBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
+    doc="The tensor with the place of a strided view overwritten.",
+)
 
 
-view_scatter = _scattering("view_scatter", "CopySlices")
-_as_strided_scatter = _scattering("_as_strided_scatter", "AsStridedScatterBackward0")
+# ---- a complex tensor seen as a real one, and the other way round: places count real numbers
 
-_core.register(callbacks={"strided_view": strided_view, "view_scatter": view_scatter})
-internal("strided_view", "view_scatter")
+
+def _as_real(a: Any, layout: Any) -> tuple[Any, Any]:
+    return view_as_real(a), None if layout is None else (*layout, 1)
+
+
+def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str) -> Any:
+    if which == "view":
+        return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
+    real, layout = _as_real(a, layout)
+    if layout is None and offset == 0 and (*size,) == real.shape:
+        return real
+    return strided_view(real, size, stride, offset, layout)
+
+
+def _mixed_gather(g: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str) -> Any:
+    if which == "view":
+        return view_as_complex(_strided_gather(g, (*size, 2), (*stride, 1), offset, layout))
+    real, layout = _as_real(g, layout)
+    return _strided_gather(real, size, stride, offset, layout)
+
+
+def _mixed_scatter(
+    g: Any, src: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str
+) -> Any:
+    if which == "view":
+        place = ((*size, 2), (*stride, 1), offset, layout)
+        return _strided_scatter(g, view_as_real(src), *place)
+    real, layout = _as_real(g, layout)
+    return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
+
+
+_core.register(
+    callbacks={
+        "strided_view": strided_view,
+        "strided_gather": _strided_gather,
+        "strided_scatter": _strided_scatter,
+        "mixed_strided_view": _mixed_view,
+        "mixed_strided_gather": _mixed_gather,
+        "mixed_strided_scatter": _mixed_scatter,
+    }
+)
+internal("strided_view")
 
 
 def _layout_of(a: Array) -> Any:
@@ -269,7 +310,7 @@ def as_strided_scatter(
             f"{list(src.shape)}, "
             f"slice size = {list(size)}"
         )
-    return _as_strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
+    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
 
 
 # ---- in place: the same tensor seen with another shape from now on
@@ -288,7 +329,7 @@ def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     self._array = made._array
     self._bump_version()
     if node is not None:
-        _core.rebase(self, node, 0)
+        _core.rebase(self, node, 0, 0)
     return self
 
 
