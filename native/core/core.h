@@ -12,6 +12,7 @@
 // pointers inside a running backward (the roots keep the graph alive: edges never change after a node is made).
 #pragma once
 #include <atomic>
+#include <string>
 #include <utility>
 
 #include "core/site.h"
@@ -222,6 +223,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph);
 void release_saved(Node* node);
+std::string short_name(const Node* node);  // as torch's in-place errors have it: without "Backward0"
 void release_after_backward(Node* node, Site backward);  // and notes where that was called
 void drop_module_from_name(PyTypeObject* type);
 PyTypeObject* node_type(const char* name);  // the class of that name, made on first use; borrowed
@@ -277,6 +279,7 @@ enum Overlap : uint8_t {
   kArgumentsMay = 2,    // an argument may share memory: it is read first
   kArgumentsNever = 4,  // no argument may share memory at all
   kCopiesSame = 8,      // written with itself, nothing happens
+  kSaidLate = 16,       // what else is wrong is said before
 };
 
 enum class ResultType : uint8_t { Promoted, Float, Bool, Default };
@@ -356,6 +359,8 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
+// Whether the history of a tensor that a custom Function has written may change.
+int check_dirty(Tensor* self);
 // Refuses arguments that share memory with `out`, as the op's `overlap` says. `written`: the parameter that is `out` itself in
 // an in-place form, or -1. -1 with an exception.
 int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);

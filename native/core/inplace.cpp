@@ -135,14 +135,7 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   return reinterpret_cast<Node*>(owner.release());
 }
 
-std::string made_by(Tensor* t) {
-  if (!t->grad_fn) return "View";
-  std::string name = Py_TYPE(t->grad_fn)->tp_name;
-  const size_t dot = name.rfind('.');
-  if (dot != std::string::npos) name = name.substr(dot + 1);
-  const size_t at = name.rfind("Backward");
-  return at == std::string::npos ? name : name.substr(0, at);
-}
+std::string made_by(Tensor* t) { return t->grad_fn ? short_name(t->grad_fn) : "View"; }
 
 // Why a view that was not made in the ordinary way cannot get a new history: it is being written itself, or (indirect) its base
 // or another view of that was.
@@ -180,6 +173,13 @@ bool overlaps_itself(PyArrayObject* a) {
     if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
   }
   return false;
+}
+
+int refuse_twice() {
+  PyErr_SetString(PyExc_RuntimeError,
+                  "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                  "Please clone() the tensor before performing the operation.");
+  return -1;
 }
 
 void bounds(PyArrayObject* a, const char** low, const char** high) {
@@ -312,10 +312,10 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
 }
 
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
-  if (op->overlap & kArgumentsNever && shares(op, slots, self, 0)) {
-    // What else is wrong is said first.
+  if (op->overlap & kSaidLate && (overlaps_itself(self->array) || shares(op, slots, self, 0))) {
     Ref value(run_forward(op, slots));
-    return value ? refuse_overlap(op, slots, self, 0) : -1;
+    if (!value) return -1;
+    return overlaps_itself(self->array) ? refuse_twice() : refuse_overlap(op, slots, self, 0);
   }
   if (op->writer) {
     Ref done(run_on_arrays(op, op->writer, slots));
@@ -408,22 +408,21 @@ int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written) {
 
 namespace {
 
-// `may_overlap`: the tensor may show an element twice.
-int check_write(Tensor* self, bool recording, bool may_overlap) {
-  if ((self->flags & kInference) && !tls.inference) {
+// Whether this tensor may be written at all.
+int check_place(Tensor* self, bool recording) {
+  if ((self->flags & kInference) && !self->version && !tls.inference) {
     PyErr_SetString(PyExc_RuntimeError,
                     "Inplace update to inference tensor outside InferenceMode is not allowed."
                     "You can make a clone to get a normal tensor before doing inplace update."
                     "See https://github.com/pytorch/rfcs/pull/17 for more details.");
     return -1;
   }
-  if (recording && check_history(self) < 0) return -1;
-  if (!may_overlap && overlaps_itself(self->array)) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                    "Please clone() the tensor before performing the operation.");
-    return -1;
-  }
+  return recording ? check_history(self) : 0;
+}
+
+// Whether its memory may be. `may_overlap`: it may show an element twice.
+int check_memory(Tensor* self, bool may_overlap) {
+  if (!may_overlap && overlaps_itself(self->array)) return refuse_twice();
   if (!PyArray_ISWRITEABLE(self->array)) {
     PyErr_SetString(PyExc_RuntimeError, "cannot write in place: the memory of this tensor is read-only. Please clone() it first.");
     return -1;
@@ -438,7 +437,17 @@ int check_write(Tensor* self, bool recording, bool may_overlap) {
 
 }  // namespace
 
-int check_in_place(Tensor* self, bool recording) { return check_write(self, recording, false); }
+int check_dirty(Tensor* self) {
+  if (!self->grad_fn && requires_grad(self)) {
+    PyErr_SetString(PyExc_RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation.");
+    return -1;
+  }
+  return check_history(self);
+}
+
+int check_in_place(Tensor* self, bool recording) {
+  return check_place(self, recording) < 0 ? -1 : check_memory(self, false);
+}
 
 int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge) {
   Tensor* base = self->base;
@@ -523,9 +532,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     Py_DECREF(r);
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
-  const bool may_overlap = real->overlap & kSelfMay || (real->overlap & kCopiesSame && same_data(slots[1], self));
-  if (check_write(self, recording, may_overlap) < 0) return nullptr;
-  if (!(real->overlap & kArgumentsNever) && !may_overlap && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
+  if (check_place(self, recording) < 0) return nullptr;
   Ref node;
   if (recording) {
     bool needs_original = false;
@@ -542,6 +549,9 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     node = Ref(as_object(make_op_node(real, bound, nullptr, 1, op->node_type)));
     if (!node) return nullptr;
   }
+  const bool same = real->overlap & kCopiesSame && same_data(slots[1], self);
+  if (!same && !(real->overlap & kSaidLate) && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
+  if (check_memory(self, same || real->overlap & (kSelfMay | kSaidLate)) < 0) return nullptr;
   const int written = real->kind == Op::Pointwise ? write_pointwise(real, slots, self) : write_general(real, slots, self);
   if (written < 0 || bump_version(self) < 0) return nullptr;
   if ((wants_grad || (flags & kCut)) && !node && !requires_grad(self)) note_cut(real, slots, self, wants_grad);

@@ -141,6 +141,16 @@ PyObject* check_in_place_function(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// check_dirty(tensor): raises where a custom Function may not have written it.
+PyObject* check_dirty_function(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+    return nullptr;
+  }
+  if (check_dirty(as_tensor(o)) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
 // rebase(tensor, node, nr, edge): makes `node` the maker of a tensor that was written in place, roots of views included.
 PyObject* rebase(PyObject*, PyObject* args) {
   PyObject *o, *node;
@@ -245,6 +255,7 @@ PyMethodDef kMethods[] = {
     {"watch_writes", watch_writes, METH_O, "Whether the callback before_write is told of in-place writes."},
     {"set_version", set_version, METH_VARARGS, "Sets how often a storage was written in place."},
     {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
+    {"check_dirty", check_dirty_function, METH_O, "Raises where a custom Function may not have written a tensor."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
     {"cut_of", cut_of_function, METH_O, "Why and where a tensor lost its history, or None."},

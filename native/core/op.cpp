@@ -209,7 +209,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
       if (!(array = view)) return nullptr;
     }
     Tensor* t = wrap_view(array, as_tensor(source));
-    if (t && op->multi_view && grad_enabled()) t->flags = (t->flags & ~kSpecialView) | kMultiView;
+    if (t && op->multi_view && grad_enabled() && !(t->flags & kInferenceView)) t->flags = (t->flags & ~kSpecialView) | kMultiView;
     return t;
   }
   bool shared = PyArray_BASE(array) != nullptr;
@@ -355,6 +355,28 @@ PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
 
 namespace {
 
+// A result that is one of the arguments cannot get another size. -1 with an exception.
+int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
+  PyObject* operands[kMaxParams];
+  int n = 0;
+  bool given = false;
+  for (uint8_t i : op->tensor_params) {
+    if (slots[i] && is_tensor(slots[i])) operands[n++] = slots[i];
+    given |= slots[i] == out;
+  }
+  int ndim;
+  npy_intp dims[NPY_MAXDIMS];
+  if (!given || broadcast_shape(operands, n, &ndim, dims) < 0) return given ? -1 : 0;
+  PyArrayObject* a = as_tensor(out)->array;
+  if (ndim == PyArray_NDIM(a) && PyArray_CompareLists(dims, PyArray_DIMS(a), ndim)) return 0;
+  Ref have(shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a))), want(shape_tuple(ndim, dims));
+  Ref have_list(have ? PySequence_List(have.get()) : nullptr), want_list(want ? PySequence_List(want.get()) : nullptr);
+  if (have_list && want_list) {
+    PyErr_Format(PyExc_RuntimeError, "output with shape %R doesn't match the broadcast shape %R", have_list.get(), want_list.get());
+  }
+  return -1;
+}
+
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   Seen seen;
   if (op->kind == Op::Pointwise && !is_tensor(out)) {
@@ -382,6 +404,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   }
   const bool looks_first = op->kind == Op::Pointwise;
   if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
+  if (looks_first && check_resized_argument(op, slots, out) < 0) return nullptr;
   Ref result;
   {
     GradMode off(false);
@@ -470,7 +493,8 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
   }
   for (size_t i = 0; i < op->saves.size(); ++i) {
     const Op::Save& save = op->saves[i];
-    if (!(save.wanted_by & wanting)) continue;
+    // Where no gradient leads on (a view made under no_grad), results are kept all the same: as torch, backward looks at them.
+    if (!(save.wanted_by & wanting) && (wanting || save.source.kind != Source::Out)) continue;
     Saved* slot = &node->saved[i];
     PyObject* o = slots[save.source.index];
     switch (save.source.kind) {

@@ -130,7 +130,13 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
   Op* op = node->op;
   bool leads_on = false;
   for (int i = 0; i < node->n_edges; ++i) leads_on |= node->edges[i].node != nullptr;
-  if (!leads_on) return 0;  // recorded for a view made under no_grad, which no gradient flows to: nothing was saved
+  if (!leads_on) {  // recorded for a view made under no_grad, which no gradient flows to
+    for (int i = 0; i < node->n_saved; ++i) {
+      Ref value(unpack(node, &node->saved[i], false));
+      if (!value) return -1;
+    }
+    return 0;
+  }
   if (compile_rules(op) < 0) return -1;
   if (node->released && node->n_saved) {
     // Said before anything is computed, whichever value would have been missed first.

@@ -169,11 +169,19 @@ std::string class_name(const Node* n) {
 }
 
 // The node's name as torch's in-place error has it: without "Backward0".
+}  // namespace
+
 std::string short_name(const Node* n) {
-  const std::string name = class_name(n);
+  std::string name = class_name(n);
+  if (n->kind == Node::Rewrite) return "torch::autograd::" + name;
   const size_t at = name.rfind("Backward");
-  return at == std::string::npos ? name : name.substr(0, at);
+  if (at == std::string::npos) return name;
+  name.erase(at, 8);
+  if (name.size() == at + 1 && name[at] == '0') name.pop_back();
+  return name;
 }
+
+namespace {
 
 // The lines that an error about a value saved by `node` shows: where it was saved, and the write that came first after it.
 std::string lines_of_change(const Node* node, const VersionCounter* version, uint32_t expected) {
@@ -241,7 +249,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       Tensor* t = as_tensor(slot->value);
       Node* made_by;
       if (current_grad_fn(t, &made_by) < 0) return nullptr;
-      if (slot->had_node && !made_by) {
+      if (slot->had_node && !made_by && node->kind != Node::Function) {
         PyErr_SetString(PyExc_RuntimeError,
                         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
                         "This is not supported, please use out-of-place `.detach()` instead");

@@ -136,6 +136,15 @@ Tensor* wrap_array(PyArrayObject* array) {
 }
 
 Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
+  if (source->flags & kInference) {
+    // Nothing is known of inference tensors that could be kept right.
+    Tensor* t = wrap_array(array);
+    if (!t) return nullptr;
+    t->flags |= kInference;
+    hold(source->version);
+    t->version = source->version;
+    return t;
+  }
   VersionCounter* v = shared_version(source);
   if (!v) {
     Py_XDECREF(array);
@@ -150,8 +159,8 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
   Py_INCREF(root);
   t->base = root;
   // How a view was made is said by one bit at most; an ordinary view of a special one is special in the same way.
-  t->flags = (t->flags & ~kInference) | (source->flags & kInference);
-  if (tls.inference && !(source->flags & kInference)) t->flags |= kInferenceView;
+  t->flags &= ~kInference;
+  if (tls.inference || source->flags & kInferenceView) t->flags |= kInferenceView;
   else if (!grad_enabled()) t->flags |= kNoGradView;
   else t->flags |= source->flags & kSpecialView;
   return t;
@@ -198,13 +207,19 @@ int refuse_assignment(PyObject*, PyObject*, void* name) {
 
 Tensor* alias(Tensor* t, bool share_version) {
   VersionCounter* v = nullptr;
-  if (share_version && !(v = shared_version(t))) return nullptr;
+  // As torch: an inference tensor counts no writes, but what is detached from one outside of the mode does.
+  const bool inference = t->flags & kInference;
+  if (share_version && !inference && !(v = shared_version(t))) return nullptr;
   Py_INCREF(t->array);
   Tensor* r = wrap_array(t->array, t->dtype);
   if (!r) return nullptr;
   hold(v);
   r->version = v;
   r->flags = t->flags & kInference;
+  if (inference && !tls.inference && !shared_version(r)) {
+    Py_DECREF(r);
+    return nullptr;
+  }
   if (requires_grad(t)) cut_here(r, Cut::Detached);
   else if (t->flags & kCut) inherit_cut(r, t);
   return r;
@@ -238,7 +253,7 @@ PyObject* get_flag(PyObject* self, void* flag) {
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kInference) {
+  if (t->flags & kInference && !t->version) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;
   }

@@ -152,7 +152,7 @@ VersionCounter* shared_version(Tensor* t) {
 uint32_t version_of(const Tensor* t) { return t->version ? t->version->value.load(std::memory_order_relaxed) : 0; }
 
 int bump_version(Tensor* t) {
-  if (t->flags & kInference) return 0;
+  if (t->flags & kInference && !t->version) return 0;
   VersionCounter* v = shared_version(t);
   if (!v) return -1;
   const uint32_t now = v->value.fetch_add(1, std::memory_order_relaxed) + 1;

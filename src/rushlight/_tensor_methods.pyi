@@ -518,7 +518,7 @@ class TensorMethods:
         """The determinants of square matrices."""
 
     def detach_(self) -> Tensor:
-        """Cut the tensor off its history, in place."""
+        """Cut the tensor off its history, in place; nothing happens in inference mode."""
 
     @property
     def device(self) -> _device: ...

@@ -249,7 +249,9 @@ def _as_subclass(self: Any, cls: Any) -> Any:
 
 
 def _detach_(self: Any) -> Any:
-    """Cut the tensor off its history, in place."""
+    """Cut the tensor off its history, in place; nothing happens in inference mode."""
+    if _core.is_inference():
+        return self
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "

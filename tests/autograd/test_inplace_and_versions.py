@@ -636,3 +636,187 @@ def test_writing_pairs_of_numbers_as_complex():
     assert y.tolist() == [[-1.0, 1.0], [-1.0, 1.0]]
     (y * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
     assert x.grad.tolist() == [[10.0, -1.0], [1000.0, -100.0]]
+
+
+def test_stale_argument_is_refused_before_shared_memory():
+    x = torch.ones(4, requires_grad=True)
+    whole = torch.zeros(4)
+    with torch.no_grad():
+        part = whole[1:3]
+    whole.copy_(x)
+    with pytest.raises(RuntimeError, match=r"^A view was created in no_grad mode and its base"):
+        whole[:2].mul_(part)
+    assert whole.tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (lambda y: y.fill_(2.0), "Fill2"),
+        (lambda y: y[:1].exp_(), "torch::autograd::CopySlices"),
+        (lambda y: y.exp_(), "Exp"),
+        (lambda y: y.add_(1), "Add"),
+    ],
+)
+def test_name_of_what_made_a_changed_value(write, name):
+    w = torch.ones(3, requires_grad=True)
+    y = w * 1
+    write(y)
+    loss = (w * y).sum()
+    y.zero_()
+    y.detach_()  # which is said first
+    with pytest.raises(RuntimeError, match=CUT):
+        loss.backward()
+    y = w * 1
+    write(y)
+    loss = (w * y).sum()
+    with torch.no_grad():
+        y.zero_()
+    with pytest.raises(RuntimeError, match=rf", which is output 0 of {name}, is at version"):
+        loss.backward()
+
+
+def test_result_that_leads_nowhere_is_looked_at():
+    x = torch.ones(3, requires_grad=True) * 1
+    with torch.no_grad():
+        part = x[:2]  # says that it wants a gradient, but none flows to it
+    y = part.sigmoid()
+    y.zero_()
+    with pytest.raises(RuntimeError, match=CHANGED):
+        y.sum().backward()
+
+
+class Parts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x[:1], x[1:]
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return torch.cat([g, h])
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+MANY = "This view is the output of a function that returns multiple views"
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: Parts.apply(x * 1)[0], rf"^Output 0 of Parts is a view and is being.*{MANY}"),
+        (lambda x: Same.apply(x * 1), r"^Output 0 of Same is a view and is being.*custom Function"),
+        (
+            lambda x: Parts.apply(torch.zeros(3))[0],
+            r"^A view was created in no_grad mode and is being modified inplace.*custom Function",
+        ),
+        (
+            lambda x: Same.apply(torch.zeros(3)).view(3),
+            r"^A view was created in no_grad mode and is being modified inplace.*custom Function",
+        ),
+    ],
+)
+def test_views_that_a_function_made_cannot_be_written(make, expected):
+    x = torch.ones(3, requires_grad=True)
+    view = make(x)
+    with pytest.raises(RuntimeError, match=expected):
+        view.mul_(x[: len(view)])
+    assert view._version == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: x, starts("a leaf Variable that requires grad has been used in an in-place")),
+        (lambda x: x[:2], VIEW),
+        (lambda x: (x * 1).split(2)[0], r"^Output 0 of Split is a view and is being modified"),
+    ],
+)
+def test_what_a_function_may_not_write(make, expected):
+    given = make(torch.ones(4, requires_grad=True))
+    with pytest.raises(RuntimeError, match=expected):
+        Doubled.apply(given)
+
+
+def test_saved_input_of_a_function_may_be_cut_off():
+    class Cubed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    x = torch.full((2,), 2.0, requires_grad=True)
+    y = x * 1
+    z = Cubed.apply(y)
+    y.detach_()
+    z.sum().backward()
+    assert x.grad.tolist() == [12.0, 12.0]
+
+
+def test_inference_tensors_have_no_views():
+    with torch.inference_mode():
+        x = torch.ones(3)
+        part = x[:2]
+        part.add_(1)
+    outside = x[1:]
+    for view in (part, outside):
+        assert view.is_inference() and not view._is_view() and view._base is None
+        with pytest.raises(RuntimeError, match=starts("Inference tensors do not track version")):
+            view._version  # noqa: B018
+        with pytest.raises(RuntimeError, match=starts("Inplace update to inference tensor")):
+            view.add_(1)
+    if NAME != "torch":  # which says it after the write
+        assert x.tolist() == [2.0, 2.0, 1.0]
+
+
+def test_what_is_detached_from_an_inference_tensor_can_be_written():
+    with torch.inference_mode():
+        x = torch.ones(3)
+        inside = x.detach()
+    outside = x.detach()
+    outside.add_(1)
+    assert outside.is_inference() and outside._version == 1 and x.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(RuntimeError, match=starts("Inplace update to inference tensor")):
+        inside.add_(1)
+
+
+def test_view_of_a_view_made_in_inference_mode():
+    x = torch.ones(4, requires_grad=True)
+    whole = x * 1
+    with torch.inference_mode():
+        part = whole[:2]
+    first, _ = part.split(1)
+    with pytest.raises(
+        RuntimeError,
+        match=starts("Output 0 of Split is a view of a view which was created in inference mode"),
+    ):
+        first.add_(1)
+
+
+def test_detach_in_place_does_nothing_in_inference_mode():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    with torch.inference_mode():
+        assert y.detach_() is y and y[:2].detach_() is not None
+    assert y.requires_grad and type(y.grad_fn).__name__ == "MulBackward0"
+
+
+def test_out_that_is_an_argument_keeps_its_size():
+    x = torch.ones(3)
+    with pytest.raises(
+        RuntimeError, match=starts("output with shape [3] doesn't match the broadcast shape [2, 3]")
+    ):
+        torch.mul(x, torch.ones(2, 3), out=x)
+    assert x.tolist() == [1.0, 1.0, 1.0]

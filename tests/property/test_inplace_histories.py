@@ -1,11 +1,13 @@
-"""Random histories of views, slices, in-place writes, reads, detach and no_grad, on both libraries.
+"""Random histories of views, slices, in-place writes, reads, hooks and modes, on both libraries.
 
 A history is a list of steps over a pool of tensors, drawn from a seed. Both libraries run the same
-list; after each step the two must agree on whether it raised, with what type and first words, and
-on the values, flags and history (requires_grad, is_leaf, version, node's name) of every tensor of
-the pool. At the end both run a backward and the gradients must agree.
+list; after each step the two must agree on whether it raised, with what type and first sentence,
+and on the values, flags and history (requires_grad, is_leaf, version, the node and its edges, which
+tensor is the base, .grad) of every tensor of the pool. A step that raised must have changed
+nothing here. At the end both run a backward; gradients and the calls of hooks must agree.
 
-`RUSHLIGHT_HISTORIES=5000 pytest tests/property/test_inplace_histories.py` runs more of them.
+`RUSHLIGHT_HISTORIES=5000 pytest tests/property/test_inplace_histories.py` runs more of them;
+RUSHLIGHT_HISTORIES_FROM is the first seed, so that one history is run again by its seed and 1.
 """
 
 import os
@@ -17,89 +19,40 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from history_steps import CHANGES, PURE, VIEWS, WRITES  # noqa: E402
+
 import rushlight  # noqa: E402
 
 COUNT = int(os.environ.get("RUSHLIGHT_HISTORIES", "300"))
+FIRST = int(os.environ.get("RUSHLIGHT_HISTORIES_FROM", "0"))
 CHUNK = 50
 
-SLICES = [slice(None), slice(0, 2), slice(1, None), slice(None, None, 2), 0, 1, -1]
-VIEWS = {
-    "view": lambda t, x, k: x.view(-1),
-    "t": lambda t, x, k: x.t() if x.dim() <= 2 else x.transpose(0, 1),
-    "slice": lambda t, x, k: x[SLICES[k % len(SLICES)]],
-    "slice1": lambda t, x, k: x[:, SLICES[k % len(SLICES)]],
-    "select": lambda t, x, k: x.select(0, k % max(x.shape[0], 1)) if x.dim() else x.view(1),
-    "narrow": lambda t, x, k: x.narrow(0, 0, max(x.shape[0] - 1, 1)),
-    "unsqueeze": lambda t, x, k: x.unsqueeze(k % (x.dim() + 1)),
-    "expand": lambda t, x, k: x.unsqueeze(0).expand(2, *x.shape),
-    "diagonal": lambda t, x, k: x.diagonal(),
-    "split": lambda t, x, k: x.split(1)[k % max(x.shape[0], 1)],
-    "unbind": lambda t, x, k: x.unbind()[k % max(x.shape[0], 1)],
-    "detach": lambda t, x, k: x.detach(),
-    "view_as": lambda t, x, k: x.view_as(x),
-    "data": lambda t, x, k: x.data,
-}
-PURE = {
-    "mul": lambda t, x, y, k: x * 1.5,
-    "exp": lambda t, x, y, k: (x * 0.1).exp(),
-    "square": lambda t, x, y, k: x * x,
-    "sigmoid": lambda t, x, y, k: x.sigmoid(),
-    "add": lambda t, x, y, k: x + y,
-    "product": lambda t, x, y, k: x * y,
-    "sum": lambda t, x, y, k: x.sum(0),
-    "clone": lambda t, x, y, k: x.clone(),
-    "reshape": lambda t, x, y, k: x.reshape(-1),
-    "cat": lambda t, x, y, k: t.cat([x.reshape(-1), y.reshape(-1)]),
-}
-WRITES = {
-    "mul_": lambda t, x, y, k: x.mul_(1.1),
-    "add_": lambda t, x, y, k: x.add_(y),
-    "add1_": lambda t, x, y, k: x.add_(1),
-    "product_": lambda t, x, y, k: x.mul_(y),
-    "copy_": lambda t, x, y, k: x.copy_(y),
-    "zero_": lambda t, x, y, k: x.zero_(),
-    "fill_": lambda t, x, y, k: x.fill_(0.5),
-    "sigmoid_": lambda t, x, y, k: x.sigmoid_(),
-    "tanh_": lambda t, x, y, k: x.tanh_(),
-    "setitem": lambda t, x, y, k: x.__setitem__(SLICES[k % len(SLICES)], 0.25),
-    "setitem_y": lambda t, x, y, k: x.__setitem__(SLICES[k % len(SLICES)], y),
-    "setslice": lambda t, x, y, k: x.__setitem__((slice(None), slice(0, 1)), 2.0),
-    "detach_": lambda t, x, y, k: x.detach_(),
-    "requires_grad_": lambda t, x, y, k: x.requires_grad_(),
-    "iadd": lambda t, x, y, k: x.__iadd__(y),
-    "imul_slice": lambda t, x, y, k: x[0:1].mul_(y),
-    "relu_": lambda t, x, y, k: x.relu_(),
-    "masked_fill_": lambda t, x, y, k: x.masked_fill_(x.detach() > 0.5, 0.1),
-}
+TABLES = {"view": VIEWS, "pure": PURE, "write": WRITES, "change": CHANGES, "hook": {"hook": None}}
 
 
 def draw(seed):
-    """The steps of one history: (kind, name, first, second, number, no_grad)."""
+    """The steps of one history: (kind, name, first, second, number, mode)."""
     rng = random.Random(seed)
     steps = []
-    for _ in range(rng.randint(4, 14)):
-        kind = rng.choices(["view", "pure", "write", "read"], [4, 3, 5, 1])[0]
-        table = {"view": VIEWS, "pure": PURE, "write": WRITES, "read": {"read": None}}[kind]
-        steps.append(
-            (
-                kind,
-                rng.choice(sorted(table)),
-                rng.random(),
-                rng.random(),
-                rng.randrange(100),
-                rng.random() < 0.2,
-            )
-        )
-    return rng, steps
+    for _ in range(rng.randint(4, 16)):
+        kind = rng.choices(list(TABLES), [5, 3, 6, 1.5, 0.7])[0]
+        name = rng.choice(sorted(TABLES[kind]))
+        mode = rng.choices(["grad", "no_grad", "inference"], [80, 17, 3])[0]
+        steps.append((kind, name, rng.random(), rng.random(), rng.randrange(100), mode))
+    return steps
+
+
+SHAPES = [(3,), (3, 2), (2, 3), (2, 2), (), (0, 2)]
 
 
 def start(t, seed):
+    rng = random.Random(-seed - 1)
     values = np.random.RandomState(seed)
-    shapes = [(3,), (3, 2), (2, 3)]
     pool = []
     for i in range(3):
-        shape = shapes[values.randint(len(shapes))]
-        x = t.tensor(values.rand(*shape).round(3).tolist(), dtype=t.float64)
+        shape = rng.choices(SHAPES, [4, 4, 4, 2, 1, 1])[0]
+        numbers = np.round(values.rand(*shape), 3).tolist()
+        x = t.zeros(shape, dtype=t.float64) if 0 in shape else t.tensor(numbers, dtype=t.float64)
         if i < 2:
             x.requires_grad_()
         pool.append(x)
@@ -108,110 +61,196 @@ def start(t, seed):
     return pool
 
 
-def step(t, pool, s):
-    """What one step gives: ("ok", tensor or None), or (exception type, text)."""
-    kind, name, a, b, k, no_grad = s
+LATE = "Inplace update to inference tensor outside InferenceMode is not allowed"
+
+
+def in_mode(t, mode):
+    if mode == "inference":
+        return t.inference_mode()
+    return t.set_grad_enabled(mode == "grad")
+
+
+def first_sentence(text):
+    return re.split(r"[.]\s|\n", text)[0].rstrip(". ")
+
+
+def step(t, pool, calls, s):
+    """What one step gives: ("ok", tensor or None), or (exception type, first sentence)."""
+    kind, name, a, b, k, mode = s
     x, y = pool[int(a * len(pool))], pool[int(b * len(pool))]
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), in_mode(t, mode):
             warnings.simplefilter("ignore")
-            with t.set_grad_enabled(not no_grad):
-                if kind == "view":
-                    return "ok", VIEWS[name](t, x, k)
-                if kind == "pure":
-                    return "ok", PURE[name](t, x, y, k)
-                if kind == "write":
-                    WRITES[name](t, x, y, k)
+            if kind == "hook":
+                tag = len(calls["tags"])
+                calls["tags"].append(tag)
+                x.register_hook(lambda g: calls["seen"].append((tag, g.tolist())))
                 return "ok", None
+            made = TABLES[kind][name](t, x, y, k)
+            return "ok", made if kind in ("view", "pure") else None
     except (RuntimeError, IndexError, ValueError, TypeError) as e:
-        return type(e).__name__, str(e)
+        return type(e).__name__, first_sentence(str(e))
 
 
-def state(t, x):
-    """What a program sees of a tensor, apart from its values."""
+# Composed operations and no-ops may be made of other steps here.
+SAME_NODE = {"ReshapeAliasBackward0", "UnsafeViewBackward0", "AliasBackward0", "ViewBackward0"}
+
+
+def node_name(node):
+    if node is None:
+        return None
+    name = type(node).__name__
+    return "View" if name in SAME_NODE else name
+
+
+def asked(question):
+    """The answer, or how it was refused."""
     try:
-        node = x.grad_fn
-        name, leaf = None if node is None else type(node).__name__, x.is_leaf
+        return question()
     except RuntimeError as e:
-        name, leaf = first_words(str(e)), None
-    return (tuple(x.shape), x.requires_grad, leaf, x._version, x._is_view(), name)
+        return first_sentence(str(e))
 
 
-def first_words(text):
-    return re.sub(r"[\d]+", "N", re.split(r"[.:] ", text)[0])[:60]
+def history(x):
+    node = x.grad_fn
+    edges = [] if node is None else [(node_name(n), nr) for n, nr in node.next_functions]
+    return node_name(node), edges, x.is_leaf, x.output_nr
 
 
-# Composed operations and no-ops may be made of other steps here; what they compute is compared all
-# the same.
-SAME_NODE = {
-    "ViewBackward0",
-    "ReshapeAliasBackward0",
-    "UnsafeViewBackward0",
-    "AliasBackward0",
-}
+def state(pool, x):
+    """What a program sees of a tensor, apart from its values."""
+    base = asked(lambda: x._base)
+    return {
+        "shape": tuple(x.shape),
+        "requires_grad": x.requires_grad,
+        "history": asked(lambda: history(x)),
+        "version": asked(lambda: x._version),
+        "is_view": x._is_view(),
+        "base": next((i for i, other in enumerate(pool) if other is base), None),
+        "retains_grad": x.retains_grad,
+        "is_inference": x.is_inference(),
+        "grad": None if grad_of(x) is None else grad_of(x).tolist(),
+    }
 
 
-def same_state(a, b):
-    return a[:-1] == b[:-1] and (a[-1] == b[-1] or {a[-1], b[-1]} <= SAME_NODE)
+def grad_of(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return x.grad
 
 
-def finish(t, pool):
+def states(pool):
+    return [state(pool, x) for x in pool], [x.detach().numpy().copy() for x in pool]
+
+
+def close(a, b):
+    return np.shape(a) == np.shape(b) and np.allclose(a, b, equal_nan=True, rtol=1e-9, atol=1e-9)
+
+
+def different(a, b):
+    """Which words of two states differ; numbers are compared as numbers."""
+    found = [key for key in a if key != "grad" and a[key] != b[key]]
+    if (a["grad"] is None) != (b["grad"] is None) or (
+        a["grad"] is not None and not close(a["grad"], b["grad"])
+    ):
+        found.append("grad")
+    return [f"{key}: torch {a[key]}, rushlight {b[key]}" for key in found]
+
+
+def unspecified(x, y):
+    """Whether a write to x that reads y reads what it has written, in an order that PyTorch leaves
+    open: here everything is read first."""
+    a, b = x.detach().numpy(), y.detach().numpy()
+    if a.size and a.ndim and shown_twice(a):
+        return True
+    same = a.ctypes.data == b.ctypes.data and a.strides == b.strides and a.shape == b.shape
+    return bool(a.size and b.size) and not same and np.shares_memory(a, b)
+
+
+def shown_twice(a):
+    """Whether an array has two elements at one address."""
+    addresses = sum(
+        (np.arange(n).reshape([-1] + [1] * (a.ndim - d - 1)) * s)
+        for d, (n, s) in enumerate(zip(a.shape, a.strides, strict=True))
+    )
+    return np.unique(addresses).size < a.size
+
+
+def finish(t, pool, calls):
     """Gradients of the sum of everything that has a history, and what went wrong."""
-    leaves, total, errors = [], None, []
+    total, errors = None, []
     for x in pool:
         try:
-            if x.requires_grad and x.grad_fn is not None:
+            if x.requires_grad and x.grad_fn is not None and x.numel():
                 part = (x * 0.5).sum()
                 total = part if total is None else total + part
-            elif x.requires_grad:
-                leaves.append(x)
         except RuntimeError as e:
-            errors.append(first_words(str(e)))
+            errors.append(first_sentence(str(e)))
     if total is not None:
         try:
             total.backward()
         except RuntimeError as e:
-            errors.append(first_words(str(e)))
+            errors.append(first_sentence(str(e)))
             return errors, None
-    return errors, [None if x.grad is None else x.grad.tolist() for x in leaves]
+    return errors, [None if grad_of(x) is None else grad_of(x).tolist() for x in pool]
 
 
 def compare(seed):
     """None, or how the two libraries differ on this history."""
-    _, steps = draw(seed)
     theirs, ours = start(torch, seed), start(rushlight, seed)
+    calls = [{"tags": [], "seen": []}, {"tags": [], "seen": []}]
     done = []
-    for s in steps:
-        done.append((*s[:2], int(s[2] * len(theirs)), int(s[3] * len(theirs)), s[4], s[5]))
-        a, b = step(torch, theirs, s), step(rushlight, ours, s)
-        if a[0] != b[0]:
-            return f"seed {seed}: {done}\n  torch: {a}\n  rushlight: {b}"
-        if a[0] != "ok":
-            if first_words(a[1]) != first_words(b[1]):
-                return f"seed {seed}: {done}\n  torch: {a}\n  rushlight: {b}"
+    before, values = states(ours)
+    for s in draw(seed):
+        i, j = int(s[2] * len(theirs)), int(s[3] * len(theirs))
+        done.append((*s[:2], i, j, *s[4:]))
+        say = f"seed {seed}: {done}\n  "
+        open_order = s[0] == "write" and unspecified(theirs[i], theirs[j])
+        a = step(torch, theirs, calls[0], s)
+        b = step(rushlight, ours, calls[1], s)
+        if a[0] == b[0] != "ok" and (a[1].startswith(LATE) or b[1].startswith(LATE)):
+            # torch says this after everything else, and after it has written
+            return None
+        if a[0] != b[0] or (a[0] != "ok" and a[1] != b[1]):
+            return f"{say}torch: {a}\n  rushlight: {b}"
+        if open_order and (a[0] == "ok" or s[1] == "function_"):
+            return None
+        if a[0] != "ok" and s[1] == "function_":
+            before, values = states(ours)  # the program's own forward has written
+        elif a[0] != "ok":
+            after, now = states(ours)
+            if after != before or not all(map(close, values, now)):
+                return f"{say}refused, but changed: {before}\n  {after}"
         elif a[1] is not None:
             theirs.append(a[1])
             ours.append(b[1])
-        for i, (x, y) in enumerate(zip(theirs, ours, strict=True)):
-            p, q = state(torch, x), state(rushlight, y)
-            if not same_state(p, q):
-                return f"seed {seed}: {done}\n  state of {i}: torch {p}\n  rushlight {q}"
-            if not np.allclose(x.detach().numpy(), y.detach().numpy(), equal_nan=True):
-                return f"seed {seed}: {done}\n  values of {i}: torch {x}\n  rushlight {y}"
-    p, q = finish(torch, theirs), finish(rushlight, ours)
-    if "unsupported operation" in p[0]:
+        before, values = states(ours)
+        expected, numbers = states(theirs)
+        for n, (p, q) in enumerate(zip(expected, before, strict=True)):
+            if found := different(p, q):
+                return f"{say}state of {n}: {found}"
+            if not close(numbers[n], values[n]):
+                return f"{say}values of {n}: torch {numbers[n]}\n  rushlight {values[n]}"
+    say = f"seed {seed}: {done}\n  "
+    p, q = finish(torch, theirs, calls[0]), finish(rushlight, ours, calls[1])
+    if any(text.startswith("unsupported operation") for text in p[0]):
         # torch cannot differentiate a fill of an expanded tensor; here it has its gradient
         return None
     if p[0] != q[0] or (p[1] is None) != (q[1] is None):
-        return f"seed {seed}: {done}\n  backward: torch {p}\n  rushlight {q}"
-    for i, (g, h) in enumerate(zip(p[1] or [], q[1] or [], strict=True)):
-        if (g is None) != (h is None) or (g is not None and not np.allclose(g, h, equal_nan=True)):
-            return f"seed {seed}: {done}\n  gradient {i}: torch {g}\n  rushlight {h}"
+        return f"{say}backward: torch {p}\n  rushlight {q}"
+    for n, (g, h) in enumerate(zip(p[1] or [], q[1] or [], strict=True)):
+        if (g is None) != (h is None) or (g is not None and not close(g, h)):
+            return f"{say}gradient {n}: torch {g}\n  rushlight {h}"
+    seen, called = calls[0]["seen"], calls[1]["seen"]
+    if [tag for tag, _ in seen] != [tag for tag, _ in called] or not all(
+        close(g, h) for (_, g), (_, h) in zip(seen, called, strict=True)
+    ):
+        return f"{say}hooks: torch {seen}\n  rushlight {called}"
     return None
 
 
 @pytest.mark.parametrize("chunk", range((COUNT + CHUNK - 1) // CHUNK))
 def test_histories_agree_step_by_step(chunk):
-    found = [compare(seed) for seed in range(chunk * CHUNK, min((chunk + 1) * CHUNK, COUNT))]
-    found = [f for f in found if f]
+    seeds = range(FIRST + chunk * CHUNK, FIRST + min((chunk + 1) * CHUNK, COUNT))
+    found = [f for f in map(compare, seeds) if f]
     assert not found, f"{len(found)} histories differ, the first:\n{found[0]}"

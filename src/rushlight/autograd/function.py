@@ -25,7 +25,7 @@ __all__ = [
 
 _Tensor = _core.Tensor
 # Bits of the core's TensorFlag.
-_NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW = 8, 16, 32
+_NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW, _INFERENCE_VIEW = 8, 16, 32, 64
 
 
 class FunctionCtx:
@@ -410,13 +410,7 @@ def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
         if is_input:
             return o.detach() if o.requires_grad else _plain_view(o)
         return o.detach() if o.requires_grad and not o._is_view() else o
-    if is_input:
-        o = _core.wrap_view(o._array.view(), o)
-    elif not (o._is_view() or o.grad_fn is not None):
-        return o
-    o._set_flag(_NO_GRAD_VIEW, False)  # made under no_grad by us, not by the user
-    o._set_flag(_FUNCTION_VIEW, True)
-    return o
+    return _plain_view(o) if is_input else o
 
 
 def _plain_view(o: Any) -> Any:
@@ -427,11 +421,36 @@ def _plain_view(o: Any) -> Any:
         _core.set_grad_enabled(before)
 
 
+def _say_who_made(
+    results: Any, outputs: Any, inputs: Any, dirty: Any, cut: Any, recording: bool
+) -> None:
+    """Views among the outputs, recorded or not, were made by a Function; by one that gives several,
+    where that was recorded."""
+    several = recording and (
+        sum(
+            isinstance(o, _Tensor) and o.dtype.category >= 2 and not _among(given, cut)
+            for o, given in zip(results, outputs, strict=True)
+        )
+        > 1
+    )
+    for o, given in zip(results, outputs, strict=True):
+        if not isinstance(o, _Tensor) or not o._is_view():
+            continue
+        if not (_among(given, inputs) and _among(given, dirty)):
+            # Made under no_grad by us, not by the user.
+            o._set_flag(_NO_GRAD_VIEW | _INFERENCE_VIEW, False)
+            o._set_flag(_FUNCTION_VIEW, True)
+        if several:
+            o._set_flag(_MULTI_VIEW, True)
+
+
 def _finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:
     """Make the outputs the node's, and what was saved its saved values."""
     dirty, cut = ctx.dirty_tensors, ctx.non_differentiable
+    for t in dirty:
+        t._bump_version()
     for t in dirty:
         if not _among(t, outputs):
             raise RuntimeError(
@@ -446,23 +465,21 @@ def _finish(
                 stacklevel=3,
             )
         if recording and _among(t, inputs):
-            if t.is_leaf and t.requires_grad and not _among(t, cut):
-                raise RuntimeError(
-                    "a leaf Variable that requires grad has been used in an in-place operation."
-                )
+            if not _among(t, cut):
+                _core.check_dirty(t)
             if t._is_view() and sum(isinstance(o, _Tensor) for o in outputs) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, "
                     "your Function cannot return more than one Tensor. Give the changed view "
                     "alone, or clone it before it is changed."
                 )
-        t._bump_version()
     results = [
         _as_output(o, _among(o, inputs), recording and not _among(o, cut))
         if isinstance(o, _Tensor) and not (_among(o, dirty) and (recording or not o.requires_grad))
         else o
         for o in outputs
     ]
+    _say_who_made(results, outputs, inputs, dirty, cut, recording)
     saved = ctx.to_save
     if recording:
         attached = [
@@ -477,11 +494,6 @@ def _finish(
             else -1
             for t in saved
         )
-        kept = [o for o in attached if o is not None]
-        if len(kept) > 1:
-            for o in kept:
-                if o._is_view() and not _among(o, dirty):
-                    o._set_flag(_MULTI_VIEW, True)
         rebased = [i for i, o in enumerate(attached) if o is not None and _among(o, dirty)]
         ctx._attach([None if i in rebased else o for i, o in enumerate(attached)], results)
         for i in rebased:

@@ -56,8 +56,8 @@ CHECKS = {
 
 # What an in-place form does about memory that is seen twice, numbered as Overlap in
 # native/core/core.h: the written tensor may show an element twice; arguments may share memory with
-# it, or never; written with itself, nothing happens.
-OVERLAPS = {"self": 1, "arguments": 2, "never": 4, "same": 8}
+# it, or never; written with itself, nothing happens; what else is wrong is said before.
+OVERLAPS = {"self": 1, "arguments": 2, "never": 4, "same": 8, "late": 16}
 
 
 class Entry:

@@ -59,7 +59,7 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
         check_tensor(name + "_like", input)
         source = input._array
         numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
-        if source.flags.c_contiguous or (value is None and 0 in source.strides):
+        if source.flags.c_contiguous or 0 in source.strides:
             array = allocate(source.shape, numpy_dtype, value)
         else:
             array = np.empty_like(source, numpy_dtype)

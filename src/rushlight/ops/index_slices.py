@@ -88,7 +88,7 @@ index_select: Any = linear(
     transpose={
         "input": lambda g, dim, index, input_shape: _select_rule(g, dim, index, input_shape)
     },
-    overlap="never",
+    overlap="never late",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
     doc="The slices of a dimension that an index names.",
 )
@@ -245,7 +245,7 @@ index_add: Any = linear(
     "index_add(input, dim: int, index: Tensor, source: Tensor, *, alpha=1)",
     write=_write_index_add,
     native=_kernels.index_add,
-    overlap="never",
+    overlap="never late",
     transpose={
         "input": lambda g: g,
         "source": lambda g, dim, index, source_shape, alpha: (
@@ -357,7 +357,7 @@ index_reduce: Any = general(
     "index_reduce(input, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
     "include_self=True)",
     write=_write_index_reduce,
-    overlap="never",
+    overlap="never late",
     vjp={
         "input, source": lambda g, input, dim, index, source, reduce, include_self, out: (
             _index_reduce_rule(g, input, dim, index, source, reduce, include_self, out)

@@ -92,7 +92,7 @@ def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
 put: Any = linear(
     "put(input, index: Tensor, source: Tensor, accumulate=False)",
     write=_write_put,
-    overlap="never",
+    overlap="never late",
     transpose={
         "input": lambda g, index, accumulate: (
             g if accumulate else put(g, index, _zeros(index).to(g.dtype))

@@ -139,7 +139,7 @@ gather: Any = linear(
         "input": lambda g, dim, index, input_shape: _gather_backward(g, dim, index, input_shape)
     },
     backward=(_gather_back, "g dim index input_shape"),
-    overlap="never",
+    overlap="never late",
     samples=_gather_samples,
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
@@ -207,7 +207,7 @@ _scatter: Any = linear(
     "_scatter(input, dim: int, index: Tensor, src: Tensor)",
     write=_write_scatter,
     native=_kernels.scatter_set,
-    overlap="never",
+    overlap="never late",
     transpose={
         "input": lambda g, dim, index: _scatter_zero(g, dim, index),
         "src": lambda g, dim, index, src_shape: _from_picks(g, dim, index, src_shape),
@@ -221,7 +221,7 @@ _scatter: Any = linear(
 _scatter_value: Any = general(
     "_scatter_value(input, dim: int, index: Tensor, value: number)",
     write=_write_value,
-    overlap="never",
+    overlap="never late",
     vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     in_place=True,
     method=False,
@@ -242,7 +242,7 @@ scatter_add: Any = linear(
     "scatter_add(input, dim: int, index: Tensor, src: Tensor)",
     write=_write_add,
     native=_kernels.scatter_add,
-    overlap="never",
+    overlap="never late",
     transpose={
         "input": lambda g: g,
         "src": lambda g, dim, index, src_shape: _from_picks(g, dim, index, src_shape),
@@ -411,7 +411,7 @@ scatter_reduce: Any = general(
     "scatter_reduce(input, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
     "include_self=True)",
     write=_write_reduce,
-    overlap="never",
+    overlap="never late",
     vjp={
         "input, src": lambda g, input, dim, index, src, reduce, include_self, out: _reduce_rule(
             g, input, dim, index, src, reduce, include_self, out
