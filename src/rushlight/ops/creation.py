@@ -352,4 +352,5 @@ def triu_indices(row: int, col: int, offset: int = 0, **more: Any) -> Any:
     """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
     return _wrap(np.stack(np.triu_indices(row, offset, col)).astype(np.int64))
 
+
 _core.register(callbacks={"zeros_like": zeros_like})
