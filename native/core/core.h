@@ -214,7 +214,7 @@ inline int current_grad_fn(Tensor* t, Node** grad_fn) {
   return 0;
 }
 int save_input(Saved* slot, PyObject* value);
-int save_output(Saved* slot, Tensor* out, int nr);
+int save_output(Node* node, Saved* slot, Tensor* out, int nr);
 // Runs pack hooks over a value that was saved without any. -1 with an exception.
 int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.

@@ -52,17 +52,24 @@ std::string dims_text(PyArrayObject* a) {
   return text + "]";
 }
 
+// A leaf that saved-tensor hooks gave back refers to the AccumulateGrad of the leaf that was saved: it is a leaf to a program.
+int visible_grad_fn(Tensor* t, Node** node) {
+  if (current_grad_fn(t, node) < 0) return -1;
+  if (*node && (*node)->kind == Node::Accumulate) *node = nullptr;
+  return 0;
+}
+
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
   Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return Py_NewRef(node ? as_object(node) : Py_None);
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
   Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return PyBool_FromLong(node == nullptr);
 }
 
@@ -93,7 +100,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
 
 PyObject* get_grad(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (!t->grad && t->grad_fn && !(t->flags & kRetainsGrad)) {
+  if (!t->grad && t->grad_fn && t->grad_fn->kind != Node::Accumulate && !(t->flags & kRetainsGrad)) {
     if (PyErr_WarnEx(PyExc_UserWarning,
                      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "

@@ -497,7 +497,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
         break;
       }
       case Source::Out:
-        if (outputs && save_output(slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
+        if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
         break;
       default: break;
     }

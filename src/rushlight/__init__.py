@@ -16,6 +16,7 @@ from ._version import __version__ as __version__
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
 _nn = _base._nn
 
+from . import _C as _C  # noqa: E402
 from . import autograd, backends, cuda, linalg, nn, optim, serialization, special, utils  # noqa: E402
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402

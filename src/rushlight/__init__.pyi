@@ -5,6 +5,7 @@ from . import base as base
 from . import cuda as cuda
 from . import func as func
 from . import generator as generator
+from . import handles as handles
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim

@@ -175,10 +175,19 @@ class enable_grad(no_grad):
     _on = True
 
 
+def check_bool(function: str, name: str, value: object) -> None:
+    """Refuse what is no bool, in torch's words."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position 1) must be bool, not {type(value).__name__}"
+        )
+
+
 class set_grad_enabled(_Mode):
     """Set recording on or off: as a function at once, as a context manager until its end."""
 
     def __init__(self, mode: bool) -> None:
+        check_bool("set_grad_enabled", "enabled", mode)
         self.mode = mode
         self._before = _set(mode)
 

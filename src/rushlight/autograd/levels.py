@@ -390,6 +390,7 @@ def run_backward(
     retain: bool,
     create_graph: bool,
     inputs: tuple[Any, ...] | None,
+    accumulate: bool = False,
 ) -> Any:
     """`_core.run_backward` for tensors of any levels.
 
@@ -399,7 +400,13 @@ def run_backward(
     """
     w = youngest(roots if inputs is None else (*roots, *inputs))
     if w is None:
-        return _core.run_backward(roots, gradients, retain, create_graph, inputs)
+        return _core.run_backward(roots, gradients, retain, create_graph, inputs, accumulate)
+    if accumulate and inputs is not None:
+        found = run_backward(roots, gradients, retain, create_graph, inputs)
+        for target, g in zip(inputs, found, strict=True):
+            if g is not None and isinstance(target, _Tensor):
+                target._grad = g if target._grad is None else target._grad + g
+        return None
     gradients = tuple(_given(r, g) for r, g in zip(roots, gradients, strict=True))
     level = w.level
     if isinstance(w, Batch):

@@ -908,4 +908,4 @@ def type_as(self: Any, other: Any) -> Any:
     return self if self.dtype is other.dtype else _to_copy(self, other.dtype)
 
 
-_core.register(callbacks={"finish_out": finish_out, "fit_dtype": fit_dtype})
+_core.register(callbacks={"as_tensor": as_tensor, "finish_out": finish_out, "fit_dtype": fit_dtype})
