@@ -124,7 +124,8 @@ int64_t clock_ns();
 PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
 int report_made(Node* node);                                                    // "node_made"
 int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);  // "node_ran" or "node_failed"; gives `done`
-inline bool grad_enabled() { return tls.grad_enabled; }
+// Whether calls are recorded: recording is on, and inference mode, where it may be on too, is not.
+inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {
  public:

@@ -145,6 +145,8 @@ def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
         return NotImplemented
     if not w.level.active:
         return _core.call_op(op, [_alive(a) for a in slots])
+    if w.level.kind == "forward_ad" and _core.is_inference():
+        return _core.call_op(op, [_without(a, w.level) for a in slots])
     return w.call(op, slots, w.level)
 
 
@@ -155,6 +157,13 @@ def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
     if not w.level.active:
         return _core.call_op(op, [_alive(a) for a in slots])
     return w.in_place(op, slots, w.level)
+
+
+def _without(a: Any, level: Level) -> Any:
+    """An argument without its tangent: inference mode has no forward-mode derivatives."""
+    if isinstance(a, (list, tuple)):
+        return [_without(x, level) for x in a]
+    return parts_at(a, level)[0] if isinstance(a, _Tensor) else a
 
 
 def _alive(a: Any) -> Any:
