@@ -258,3 +258,14 @@ def test_gradient_conventions_at_ties_and_edges():
     assert slope(lambda x: x**0, 0.0) == [0.0]
     assert slope(lambda x: x.prod(), 0.0, 3.0, 4.0) == [12.0, 0.0, 0.0]
     assert slope(lambda x: x.std(), 1.0, 1.0) == [0.0, 0.0]
+
+
+def test_margins_that_are_just_met_get_no_gradient():
+    x = torch.tensor([[1.0, 0.0, 1.0]], requires_grad=True)  # class 1 is exactly 1 below class 0
+    functional = torch.nn.functional
+    for loss in (
+        functional.multi_margin_loss(x, torch.tensor([0])),
+        functional.multilabel_margin_loss(x, torch.tensor([[0, -1, -1]])),
+    ):
+        (g,) = torch.autograd.grad(loss, x)
+        assert g.tolist() == [pytest.approx([-1 / 3, 0, 1 / 3])]
