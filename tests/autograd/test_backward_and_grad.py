@@ -1,7 +1,9 @@
 """`backward()` and `autograd.grad()`: arguments, what they refuse, and what is freed when."""
 
 import re
+import weakref
 
+import numpy as np
 import pytest
 
 from _subject import torch
@@ -317,3 +319,32 @@ def test_batched_gradients_must_be_given():
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="implicitly created only for scalar outputs"):
         torch.autograd.grad(x * x, x, is_grads_batched=True)
+
+
+def test_lists_and_arrays_as_gradients():
+    x = torch.tensor([0.5, 0.75], requires_grad=True)
+    for given in ([1.0, 2.0], (1, 2), np.array([1.0, 2.0])):
+        assert torch.autograd.grad(x * 2, x, given)[0].tolist() == [2, 4]
+        x.grad = None
+        (x * 2).backward(given)
+        assert x.grad.tolist() == [2, 4]
+    (g,) = torch.autograd.grad([x * 2, x.sum()], x, [[1.0, 2.0], 1])
+    assert g.tolist() == [3, 5]
+    with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
+        torch.autograd.grad([x * 2, x.sum()], x, [[1.0, 2.0]])
+
+
+def test_saved_values_go_with_their_node():
+    x = torch.ones(3, requires_grad=True)
+    saved, alive = [], []
+    z = x
+    for _ in range(4):
+        z = z.sin()  # keeps its argument
+        saved.append(weakref.ref(z))
+        z.register_hook(lambda g: alive.append(sum(r() is not None for r in saved)))
+    total = z.sum()
+    del z
+    total.backward()
+    # A hook runs before the rule of its own node: what the later nodes kept is gone by then.
+    assert alive == [3, 2, 1, 0]
+    assert not any(r() is not None for r in saved)

@@ -136,10 +136,24 @@ def _check_gradient(index: int, output: Any, gradient: Any) -> None:
         )
 
 
-def _gradients(outputs: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
+def _nested_shape(value: Any) -> tuple[int, ...]:
+    """The shape of lists of numbers in one another."""
+    if isinstance(value, (list, tuple)):
+        return (len(value), *(_nested_shape(value[0]) if value else ()))
+    return ()
+
+
+def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Any, ...]:
+    """The gradients of the roots. `single`: one root that stood in no list, whose gradient may be a
+    list of numbers then."""
     if given is None:
         return (None,) * len(outputs)
-    if isinstance(given, _Tensor) or not isinstance(given, collections.abc.Sequence):
+    alone = isinstance(given, _Tensor) or not isinstance(given, collections.abc.Sequence)
+    if not alone and single and isinstance(outputs[0], _Tensor) and outputs[0].dim():
+        alone = _nested_shape(given) == tuple(outputs[0].shape) and not any(
+            g is None or hasattr(g, "shape") for g in given
+        )
+    if alone:
         given = (given,)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
@@ -219,7 +233,7 @@ def backward(
             if isinstance(i, _Tensor):
                 i.retain_grad()  # of a result its gradient is kept, as a leaf's is anyway
     roots = _tuple(tensors)
-    gradients = _gradients(roots, grad_tensors)
+    gradients = _gradients(roots, grad_tensors, isinstance(tensors, _Tensor))
     retain = create_graph if retain_graph is None else bool(retain_graph)
     if create_graph:
         warnings.warn(_CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
@@ -275,7 +289,7 @@ def grad(
     if is_grads_batched:
         found = _batched(roots, wanted, grad_outputs, retain, create_graph)
     else:
-        gradients = _gradients(roots, grad_outputs)
+        gradients = _gradients(roots, grad_outputs, isinstance(outputs, _Tensor))
         found = _run(roots, gradients, retain, bool(create_graph), wanted)
     if any(f is None for f in found):
         if materialize_grads:

@@ -359,8 +359,8 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
     """Copies of tensors without history that want a gradient where the originals do."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(
-            "Only tuple of tensors is supported. Got Unsupported input type: ",
-            type(inputs).__name__,
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            + type(inputs).__name__
         )
     made = []
     for value in inputs:
