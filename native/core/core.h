@@ -116,10 +116,14 @@ extern thread_local ThreadState tls;
 
 // What anomaly mode and the profiler want to be told of: calls, nodes made, rules run. One word that is 0 on the plain path,
 // tested where each of those happens; the reports (observe.cpp) go to Python callbacks.
-enum Observed : uint32_t { kAnomaly = 1, kTimes = 2 };
+// A selective checkpoint (kSelective) is asked before each call, too, and may give the result that the call had before.
+enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4 };
 extern std::atomic<uint32_t> observing;
 inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
 int64_t clock_ns();
+// What "op_starts" gives for a call about to run: an ndarray or a tuple of them in the place of its forward, or None. A new
+// reference.
+PyObject* report_start(Op* op);
 // Hands a finished call to the callback "op_ran"; takes over `result` and gives it back, or nullptr with an exception.
 PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
 int report_made(Node* node);                                                    // "node_made"

@@ -418,6 +418,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
 
 PyObject* run_in_place(Op* op, PyObject** slots) {
   if (!observed()) return write_unobserved(op, slots);
+  Ref known(report_start(op));
+  if (!known) return nullptr;
   const int64_t start = clock_ns();
   return report_call(op, slots, write_unobserved(op, slots), start);
 }

@@ -232,3 +232,14 @@ def test_packed_results_do_not_keep_their_node():
         assert refs[0]() is None
     finally:
         gc.enable()
+
+
+def test_cleared_copies_are_gone():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with graph.allow_mutation_on_saved_tensors() as context:
+        z = x * 1
+        y = z.sin()
+        z.add_(1)
+        context.clear()
+        with pytest.raises(AssertionError, match="Trying to backward outside of the"):
+            y.sum().backward()

@@ -147,17 +147,23 @@ class _Mutation:
         self.active = True
 
     def clear(self) -> None:
-        """Forget all clones."""
+        """Forget all clones: backward can no longer use the values that were changed."""
+        for references in self.saved.values():
+            for reference in references:
+                handle = reference()
+                if handle is not None and handle.copy is not None:
+                    handle.copy, handle.lost = None, True
         self.clones.clear()
         self.saved.clear()
 
 
 class _Handle:
-    __slots__ = ("__weakref__", "context", "copy", "tensor", "version")
+    __slots__ = ("__weakref__", "context", "copy", "lost", "tensor", "version")
 
     def __init__(self, context: _Mutation, tensor: Any) -> None:
         self.context, self.tensor, self.version = context, tensor, tensor._version
         self.copy: Any = None
+        self.lost = False  # the copy was there and was given up
 
 
 _allowing: _Mutation | None = None
@@ -172,7 +178,7 @@ def _pack(tensor: Any) -> _Handle:
 
 
 def _unpack(handle: _Handle) -> Any:
-    if not handle.context.active:
+    if not handle.context.active or handle.lost:
         raise AssertionError(
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
             "in which the graph was originally recorded."

@@ -42,9 +42,10 @@ from . import (  # noqa: F401  importing a family enters its ops
     strided,
     windows,
 )
+from ._aten import aten
 from ._op import OPS, namespace
 
-__all__ = ["OPS", "namespace"]
+__all__ = ["OPS", "aten", "namespace"]
 
 # What the engine itself computes with.
 _core.register(callbacks={"add": pointwise.add})
