@@ -252,7 +252,11 @@ class Backward {
     }
     if (restricted_ && !needed) return 0;
     if (n->hooks && replace(grads, n_outputs, n, "node_before") < 0) return -1;
-    if (n->kind == Node::Accumulate) return accumulate(n, leaf_hooks, grads);
+    if (n->kind == Node::Accumulate) {
+      const int64_t start = observed() ? clock_ns() : 0;
+      const int done = accumulate(n, leaf_hooks, grads);
+      return start ? report_ran(n, nullptr, done, start) : done;
+    }
 
     PyObject* few[8] = {};
     std::vector<PyObject*> many;
