@@ -438,7 +438,7 @@ class Backward {
   int accumulate(Node* n, PyObject* leaf_hooks, PyObject** grads) {
     Tensor* v = n->variable;
     PyObject* g = grads[0];
-    if (!v || !g) return 0;
+    if (!v || !g || !requires_grad(v)) return 0;  // the last: switched off since the graph was made
     grads[0] = nullptr;
     Ref held(as_object(Py_NewRef(as_object(v))));
     Ref incoming;
@@ -456,6 +456,7 @@ class Backward {
       Op* add = op_callback("add");
       if (!add) return -1;
       Tensor* have = as_tensor(v->grad);
+      if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
       PyObject* slots[kMaxParams] = {v->grad, g};
       for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
       Ref done(as_object(pointwise_forward(add, slots, have->array)));

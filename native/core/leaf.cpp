@@ -159,6 +159,12 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_grad_dtype(PyObject* self, void*) {
+  Node* node;
+  if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  if (node) {
+    PyErr_SetString(PyExc_RuntimeError, "grad_dtype can only be accessed on leaf tensors.");
+    return nullptr;
+  }
   Tensor* t = as_tensor(self);
   if (t->grad_dtype) return Py_NewRef(t->grad_dtype);
   return Py_XNewRef(dtype_object(t->dtype));
@@ -168,6 +174,10 @@ int set_grad_dtype(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   if (t->grad_fn) {
     PyErr_SetString(PyExc_RuntimeError, "grad_dtype can only be set on leaf tensors.");
+    return -1;
+  }
+  if (value && value != Py_None && Py_TYPE(value) != Py_TYPE(dtype_object(t->dtype))) {
+    PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s", Py_TYPE(value)->tp_name);
     return -1;
   }
   if (value && value != Py_None && t->grad) {

@@ -269,3 +269,30 @@ def test_margins_that_are_just_met_get_no_gradient():
     ):
         (g,) = torch.autograd.grad(loss, x)
         assert g.tolist() == [pytest.approx([-1 / 3, 0, 1 / 3])]
+
+
+def test_grad_dtype_is_a_dtype_of_a_leaf():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad_dtype must be a torch.dtype or None, but got int"):
+        x.grad_dtype = 3
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
+        _ = (x * 2).grad_dtype
+    assert x.grad_dtype is torch.float32
+
+
+def test_a_gradient_whose_elements_are_one_is_not_added_to():
+    x = torch.ones(3, requires_grad=True)
+    x.grad = torch.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers"):
+        (x * torch.arange(3.0)).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+def test_a_leaf_that_was_switched_off_gets_nothing():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ones(2, requires_grad=True)
+    total = (x * y).sum()
+    x.requires_grad_(False)
+    total.backward()
+    assert x.grad is None
+    assert y.grad.tolist() == [1, 1]
