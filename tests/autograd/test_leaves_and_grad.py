@@ -273,7 +273,7 @@ def test_margins_that_are_just_met_get_no_gradient():
 
 def test_grad_dtype_is_a_dtype_of_a_leaf():
     x = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="grad_dtype must be a torch.dtype or None, but got int"):
+    with pytest.raises(RuntimeError, match=r"must be a torch\.dtype or None, but got int"):
         x.grad_dtype = 3
     with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
         _ = (x * 2).grad_dtype
