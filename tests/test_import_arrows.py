@@ -20,7 +20,8 @@ SOURCE = ROOT / "src" / "rushlight"
 # The rooms from left to right, those within a line too; a module belongs to the longest prefix of
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
-    *("_version", "_missing", "errors", "dtypes", "device", "size", "return_types", "utils.hooks"),
+    *("_version", "_missing", "errors", "dtypes", "device", "size", "return_types", "handles"),
+    "utils.hooks",
     "backends",
     *("_core", "core", "printing", "generator"),
     "ops",
@@ -28,6 +29,7 @@ ORDER = [
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *("cuda", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
+    "profiler",
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]

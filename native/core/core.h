@@ -117,15 +117,20 @@ extern constinit thread_local ThreadState tls;
 
 // What anomaly mode and the profiler want to be told of: calls, nodes made, rules run. One word that is 0 on the plain path,
 // tested where each of those happens; the reports (observe.cpp) go to Python callbacks.
-enum Observed : uint32_t { kAnomaly = 1, kTimes = 2 };
+// A selective checkpoint (kSelective) is asked before each call, too, and may give the result that the call had before.
+enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4 };
 extern std::atomic<uint32_t> observing;
 inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
 int64_t clock_ns();
+// What "op_starts" gives for a call about to run: an ndarray or a tuple of them in the place of its forward, or None. A new
+// reference.
+PyObject* report_start(Op* op);
 // Hands a finished call to the callback "op_ran"; takes over `result` and gives it back, or nullptr with an exception.
 PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
 int report_made(Node* node);                                                    // "node_made"
 int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);  // "node_ran" or "node_failed"; gives `done`
-inline bool grad_enabled() { return tls.grad_enabled; }
+// Whether calls are recorded: recording is on, and inference mode, where it may be on too, is not.
+inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {
  public:
@@ -217,7 +222,7 @@ inline int current_grad_fn(Tensor* t, Node** grad_fn) {
   return 0;
 }
 int save_input(Saved* slot, PyObject* value);
-int save_output(Saved* slot, Tensor* out, int nr);
+int save_output(Node* node, Saved* slot, Tensor* out, int nr);
 // Runs pack hooks over a value that was saved without any. -1 with an exception.
 int pack_saved(Node* node, Saved* slot, PyObject* hooks);
 // The saved value as a rule sees it: a new reference. `for_graph`: outputs come back with their node.

@@ -86,8 +86,10 @@ class Backward {
     return 0;
   }
 
-  int run(bool restricted) {
+  // `accumulate`: the inputs' nodes are run, which fills `.grad`; else their gradients are captured and they are not.
+  int run(bool restricted, bool accumulate) {
     restricted_ = restricted;
+    accumulate_ = accumulate;
     visit();
     for (size_t i = 0; i < roots_.size(); ++i) {
       if (add(roots_[i], root_edges_[i].nr, root_gradients_[i].release()) < 0) return -1;
@@ -163,7 +165,8 @@ class Backward {
     }
     if (!restricted_) return;
     for (Capture& c : captures_) {
-      if (c.node && state(c.node).task == id_) state(c.node).captured = true;
+      if (!c.node || state(c.node).task != id_) continue;
+      (accumulate_ ? state(c.node).needed : state(c.node).captured) = true;
     }
     // Edges lead to older nodes, so oldest first settles who leads to a captured node.
     std::vector<Node*> oldest(visited_);
@@ -234,10 +237,12 @@ class Backward {
 
   int run_node(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs) {
     PyObject* leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks : nullptr;
-    if (leaf_hooks && grads[0]) {
-      Ref changed(PyObject_CallMethod(leaf_hooks, "leaf_before", "OO", as_object(n->variable), grads[0]));
+    if (leaf_hooks) {
+      Ref changed(PyObject_CallMethod(leaf_hooks, "leaf_before", "OO", as_object(n->variable), grads[0] ? grads[0] : Py_None));
       if (!changed) return -1;
-      Py_SETREF(grads[0], changed.release());
+      PyObject* old = grads[0];
+      grads[0] = changed.get() == Py_None ? nullptr : changed.release();
+      Py_XDECREF(old);
     }
     if (n->hooks && replace(grads, n_outputs, n, "tensors_before") < 0) return -1;
     if (captured) {
@@ -247,7 +252,11 @@ class Backward {
     }
     if (restricted_ && !needed) return 0;
     if (n->hooks && replace(grads, n_outputs, n, "node_before") < 0) return -1;
-    if (n->kind == Node::Accumulate) return accumulate(n, leaf_hooks, grads);
+    if (n->kind == Node::Accumulate) {
+      const int64_t start = observed() ? clock_ns() : 0;
+      const int done = accumulate(n, leaf_hooks, grads);
+      return start ? report_ran(n, nullptr, done, start) : done;
+    }
 
     PyObject* few[8] = {};
     std::vector<PyObject*> many;
@@ -263,8 +272,8 @@ class Backward {
       const int64_t start = observed() ? clock_ns() : 0;
       done = rushlight::run_node(n, grads, create_graph_, outgoing);
       if (start) done = report_ran(n, outgoing, done, start);
-      if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     }
+    if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     if (done == 0 && !retain_) release_node(n);
     if (n_outputs == 1) Py_CLEAR(grads[0]);  // so that what was passed on may be owned alone
     for (int i = 0; i < n->n_edges; ++i) {
@@ -431,7 +440,7 @@ class Backward {
       PyObject* fresh = fresh_gradient(v, g);
       if (!fresh) return -1;
       Py_XSETREF(v->grad, fresh);
-    } else if (create_graph_ || (as_tensor(v->grad)->flags & kWatched) || requires_grad(as_tensor(v->grad))) {
+    } else if (create_graph_ || (as_tensor(v->grad)->flags & kWatched)) {
       PyObject* sum = add_gradients(Py_NewRef(v->grad), g, create_graph_);
       if (!sum) return -1;
       Py_SETREF(v->grad, sum);
@@ -440,6 +449,7 @@ class Backward {
       Op* add = op_callback("add");
       if (!add) return -1;
       Tensor* have = as_tensor(v->grad);
+      if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
       PyObject* slots[kMaxParams] = {v->grad, g};
       for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
       Ref done(as_object(pointwise_forward(add, slots, have->array)));
@@ -462,10 +472,10 @@ class Backward {
   PyObject* fresh_gradient(Tensor* v, PyObject* g) {
     Tensor* t = as_tensor(g);
     if (create_graph_ || (t->flags & kWatched)) {
-      if (Py_REFCNT(g) == 1) return g;
+      // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
-      PyObject* clone = callback("clone");
-      return clone ? PyObject_CallOneArg(clone, g) : nullptr;
+      PyObject* copy = callback("copy_gradient");
+      return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
     const bool alone = Py_REFCNT(g) == 1 && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
                        Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
@@ -491,7 +501,7 @@ class Backward {
 
   const uint64_t id_;
   const bool retain_, create_graph_;
-  bool inline_state_, restricted_ = false;
+  bool inline_state_, restricted_ = false, accumulate_ = false;
   int64_t saved_task_;
   Site called_, called_before_;
   std::vector<Ref>* saved_callbacks_;
@@ -528,31 +538,40 @@ int read_edge(PyObject* o, Edge* e) {
 }
 
 // The gradient that `backward()` starts from when none is given.
-PyObject* implicit_gradient(PyObject* root) {
-  if (!is_tensor(root)) {
+PyObject* implicit_gradient(PyObject* root, const Edge& e) {
+  int ndim;
+  const npy_intp* dims;
+  DType dtype;
+  if (is_tensor(root) || e.node->kind == Node::Accumulate) {
+    const Tensor* t = is_tensor(root) ? as_tensor(root) : e.node->variable;
+    ndim = PyArray_NDIM(t->array);
+    dims = PyArray_DIMS(t->array);
+    dtype = t->dtype;
+  } else {
+    const OutputMeta& m = e.node->metas[e.nr];
+    ndim = m.ndim;
+    dims = m.dims();
+    dtype = m.dtype;
+  }
+  if (PyArray_MultiplyList(dims, ndim) != 1) {
     PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
     return nullptr;
   }
-  Tensor* t = as_tensor(root);
-  if (PyArray_SIZE(t->array) != 1) {
-    PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
-    return nullptr;
-  }
-  if (!is_floating(t->dtype)) {
-    Ref name(PyObject_Str(dtype_object(t->dtype)));
+  if (!is_floating(dtype)) {
+    Ref name(PyObject_Str(dtype_object(dtype)));
     PyErr_Format(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got %U", name.get());
     return nullptr;
   }
-  PyArrayObject* one = new_array(t->dtype, PyArray_NDIM(t->array), PyArray_DIMS(t->array));
+  PyArrayObject* one = new_array(dtype, ndim, dims);
   if (!one) return nullptr;
   void* p = PyArray_DATA(one);
-  switch (t->dtype) {
+  switch (dtype) {
     case DType::F32: *static_cast<float*>(p) = 1; break;
     case DType::F64: *static_cast<double*>(p) = 1; break;
     case DType::F16: *static_cast<uint16_t*>(p) = 0x3c00; break;
     default: *static_cast<uint16_t*>(p) = 0x3f80; break;  // bfloat16
   }
-  return as_object(wrap_array(one, t->dtype));
+  return as_object(wrap_array(one, dtype));
 }
 
 // Whether a tuple holds a tensor that stands for others in a transform: they have no history of their own.
@@ -601,19 +620,21 @@ PyObject* reaches_others(PyObject*, PyObject* args) {
   Py_RETURN_FALSE;
 }
 
-// run_backward(roots, gradients, retain, create_graph, inputs or None) -> None, or a tuple of the inputs' gradients.
+// run_backward(roots, gradients, retain, create_graph, inputs or None, accumulate=False) -> None, or a tuple of the inputs'
+// gradients. With `accumulate` only what the inputs are reached by is walked, and `.grad` filled, as `backward` does.
 PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
-  if (n_args != 5 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs)");
+  if (n_args < 5 || n_args > 6 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs, accumulate=False)");
     return nullptr;
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (any_transformed(roots) || any_transformed(inputs)) {
     PyObject* f = callback("watched_backward");
-    return f ? PyObject_Vectorcall(f, args, 5, nullptr) : nullptr;
+    return f ? PyObject_Vectorcall(f, args, n_args, nullptr) : nullptr;
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
-  if (retain < 0 || create_graph < 0) return nullptr;
+  const int accumulate = n_args == 6 ? PyObject_IsTrue(args[5]) : 0;
+  if (retain < 0 || create_graph < 0 || accumulate < 0) return nullptr;
   Backward task(retain, create_graph);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
     PyObject* root = PyTuple_GET_ITEM(roots, i);
@@ -626,7 +647,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       return nullptr;
     }
     PyObject* g = i < PyTuple_GET_SIZE(gradients) ? PyTuple_GET_ITEM(gradients, i) : Py_None;
-    g = g == Py_None ? implicit_gradient(root) : Py_NewRef(g);
+    g = g == Py_None ? implicit_gradient(root, e) : Py_NewRef(g);
     if (!g) {
       Py_DECREF(e.node);
       return nullptr;
@@ -651,8 +672,8 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       task.capture(e);
     }
   }
-  if (task.run(restricted) < 0) return nullptr;
-  if (!restricted) Py_RETURN_NONE;
+  if (task.run(restricted, accumulate) < 0) return nullptr;
+  if (!restricted || accumulate) Py_RETURN_NONE;
   return task.take_captured();
 }
 

@@ -558,7 +558,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   if (node) {
     Node* n = reinterpret_cast<Node*>(node.get());
     for (size_t i = 0; i < real->saves.size(); ++i) {
-      if (real->saves[i].source.kind == Source::Out && n->n_edges && save_output(&n->saved[i], self, 0) < 0) return nullptr;
+      if (real->saves[i].source.kind == Source::Out && n->n_edges && save_output(n, &n->saved[i], self, 0) < 0) return nullptr;
     }
     if (set_output_meta(n, 0, self) < 0 || rebase_history(self, n, 0, edge_of_first(real)) < 0) return nullptr;
   }
@@ -569,6 +569,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
 
 PyObject* run_in_place(Op* op, PyObject** slots) {
   if (!observed()) return write_unobserved(op, slots);
+  Ref known(report_start(op));
+  if (!known) return nullptr;
   const int64_t start = clock_ns();
   return report_call(op, slots, write_unobserved(op, slots), start);
 }

@@ -51,17 +51,24 @@ std::string dims_text(PyArrayObject* a) {
   return text + "]";
 }
 
+// A leaf that saved-tensor hooks gave back refers to the AccumulateGrad of the leaf that was saved: it is a leaf to a program.
+int visible_grad_fn(Tensor* t, Node** node) {
+  if (current_grad_fn(t, node) < 0) return -1;
+  if (*node && (*node)->kind == Node::Accumulate) *node = nullptr;
+  return 0;
+}
+
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
   Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return Py_NewRef(node ? as_object(node) : Py_None);
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
   Node* node;
-  if (current_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return PyBool_FromLong(node == nullptr);
 }
 
@@ -92,7 +99,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
 
 PyObject* get_grad(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (!t->grad && t->grad_fn && !(t->flags & kRetainsGrad)) {
+  if (!t->grad && t->grad_fn && t->grad_fn->kind != Node::Accumulate && !(t->flags & kRetainsGrad)) {
     if (PyErr_WarnEx(PyExc_UserWarning,
                      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -151,6 +158,12 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_grad_dtype(PyObject* self, void*) {
+  Node* node;
+  if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
+  if (node) {
+    PyErr_SetString(PyExc_RuntimeError, "grad_dtype can only be accessed on leaf tensors.");
+    return nullptr;
+  }
   Tensor* t = as_tensor(self);
   if (t->grad_dtype) return Py_NewRef(t->grad_dtype);
   return Py_XNewRef(dtype_object(t->dtype));
@@ -160,6 +173,10 @@ int set_grad_dtype(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   if (t->grad_fn) {
     PyErr_SetString(PyExc_RuntimeError, "grad_dtype can only be set on leaf tensors.");
+    return -1;
+  }
+  if (value && value != Py_None && Py_TYPE(value) != Py_TYPE(dtype_object(t->dtype))) {
+    PyErr_Format(PyExc_RuntimeError, "grad_dtype must be a torch.dtype or None, but got %s", Py_TYPE(value)->tp_name);
     return -1;
   }
   if (value && value != Py_None && t->grad) {

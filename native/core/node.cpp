@@ -44,7 +44,7 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
     n->state = BackwardState{};
   }
   n->kind = kind;
-  n->seq = sequence.fetch_add(1, std::memory_order_relaxed);
+  n->seq = kind == Node::Accumulate ? UINT64_MAX : sequence.fetch_add(1, std::memory_order_relaxed);
   n->edges = n->edges_inline;
   n->saved = n->saved_inline;
   n->metas = &n->meta_inline[0];
@@ -186,6 +186,12 @@ PyObject* get_next_functions(PyObject* self, void*) {
   return result.release();
 }
 
+int refuse_assignment(PyObject* self, PyObject*, void* name) {
+  PyErr_Format(PyExc_AttributeError, "attribute '%s' of '%s' objects is not writable", static_cast<const char*>(name),
+               Py_TYPE(self)->tp_name);
+  return -1;
+}
+
 PyObject* get_metadata(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
   if (!n->metadata && !(n->metadata = PyDict_New())) return nullptr;
@@ -232,11 +238,7 @@ PyObject* get_op(PyObject* self, void*) {
 }
 
 PyObject* node_name(PyObject* self, PyObject*) {
-  std::string name = Py_TYPE(self)->tp_name;
-  const size_t dot = name.rfind('.');
-  if (dot != std::string::npos) name = name.substr(dot + 1);
-  if (name == "AccumulateGrad" || name == "CopySlices") name = "torch::autograd::" + name;
-  return PyUnicode_FromString(name.c_str());
+  return PyUnicode_FromString(full_name(reinterpret_cast<Node*>(self)).c_str());
 }
 
 PyObject* node_sequence_nr(PyObject* self, PyObject*) {
@@ -254,16 +256,11 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   Node* n = reinterpret_cast<Node*>(self);
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return nullptr;
-  if (n->op && !strncmp(text, "_saved_", 7)) {
-    const int i = saved_index(n, text + 7);
-    if (i >= 0) return unpack(n, &n->saved[i], true);
-  }
-  if (n->op && !strncmp(text, "_raw_saved_", 11)) {
-    const int i = saved_index(n, text + 11);
-    if (i >= 0) {
-      PyObject* f = callback("raw_saved");
-      return f ? PyObject_CallFunction(f, "On", self, static_cast<Py_ssize_t>(i)) : nullptr;
-    }
+  int at;
+  if (!strncmp(text, "_saved_", 7) && (at = saved_index(n, text + 7)) >= 0) return saved_value(n, at);
+  if (!strncmp(text, "_raw_saved_", 11) && (at = saved_index(n, text + 11)) >= 0 && saves_tensor(n->op, n->op->saves[at])) {
+    PyObject* f = callback("raw_saved");
+    return f ? PyObject_CallFunction(f, "Oi", self, at) : nullptr;
   }
   if (n->kind == Node::Accumulate && !strcmp(text, "variable")) {
     return Py_NewRef(n->variable ? as_object(n->variable) : Py_None);
@@ -278,22 +275,25 @@ PyObject* node_dir(PyObject* self, PyObject*) {
   if (!names || !type_dir) return nullptr;
   if (n->op) {
     for (const auto& save : n->op->saves) {
-      std::string text = "_saved_";
-      if (save.source.kind == Source::Out) {
-        text += "result";
-      } else {
-        const char* name = PyUnicode_AsUTF8(n->op->params[save.source.index].name);
-        text += !strcmp(name, "input") ? "self" : name;
-        if (save.source.kind == Source::ArgShape) text += "_sym_sizes";
+      const std::string name = saved_name(n->op, save);
+      for (const char* prefix : {"_saved_", "_raw_saved_"}) {
+        if (name.empty() || (prefix[1] == 'r' && !saves_tensor(n->op, save))) continue;
+        Ref entry(PyUnicode_FromString((prefix + name).c_str()));
+        if (!entry || PyList_Append(type_dir.get(), entry.get()) < 0) return nullptr;
       }
-      Ref entry(PyUnicode_FromString(text.c_str()));
-      if (!entry || PyList_Append(type_dir.get(), entry.get()) < 0) return nullptr;
     }
+  } else if (n->kind == Node::Accumulate) {
+    Ref entry(PyUnicode_FromString("variable"));
+    if (!entry || PyList_Append(type_dir.get(), entry.get()) < 0) return nullptr;
   }
   return type_dir.release();
 }
 
-PyObject* node_call(PyObject* self, PyObject* args, PyObject*) {
+PyObject* node_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (kwargs && PyDict_GET_SIZE(kwargs)) {
+    PyErr_SetString(PyExc_TypeError, "keyword arguments are not supported");
+    return nullptr;
+  }
   PyObject* f = callback("call_node");
   if (!f) return nullptr;
   PyObject* call[] = {self, args};
@@ -371,8 +371,9 @@ PyObject* node_new(PyTypeObject* type, PyObject*, PyObject*) {
 int node_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 PyGetSetDef kGetSet[] = {
-    {"next_functions", get_next_functions, nullptr, "((node, output number), ...): where the gradients go.", nullptr},
-    {"metadata", get_metadata, nullptr, "A dictionary for the program's own use.", nullptr},
+    {"next_functions", get_next_functions, refuse_assignment, "((node, output number), ...): where the gradients go.",
+     const_cast<char*>("next_functions")},
+    {"metadata", get_metadata, refuse_assignment, "A dictionary for the program's own use.", const_cast<char*>("metadata")},
     {"_hooks", get_hooks, set_hooks, "The hooks object, or None.", nullptr},
     {"_output_metas", get_output_metas, nullptr, "((shape, dtype), ...) of the outputs.", nullptr},
     {"_op", get_op, nullptr, "The table entry this is a call of, or None.", nullptr},
@@ -387,9 +388,9 @@ PyMethodDef kMethods[] = {
     {"_attach", node_attach, METH_VARARGS, "Makes tensors the outputs of this node (Function nodes)."},
     {"_save", node_save, METH_VARARGS, "Keeps values for backward (Function nodes)."},
     {"_unpack_saved", node_unpack_saved, METH_NOARGS, "The values kept for backward (Function nodes)."},
-    {"_saved_index", node_saved_index, METH_O, "Which saved value a name means."},
     {"_unpack_one", node_unpack_one, METH_O, "One saved value."},
     {"_pack_one", node_pack_one, METH_VARARGS, "Runs (pack, unpack) hooks over one saved value."},
+    {"_packed", node_packed, METH_O, "(packed object, unpack hook) of one saved value, or None."},
     {"_release", node_release, METH_NOARGS, "Frees the saved values."},
     {"__dir__", node_dir, METH_NOARGS, "Attribute names, saved values included."},
     {nullptr, nullptr, 0, nullptr},
@@ -465,7 +466,6 @@ int gradient_edge(Tensor* t, Edge* edge) {
   }
   Node* a = new_node(AccumulateGradType, Node::Accumulate, 0, 0, 1);
   if (!a) return -1;
-  a->seq = UINT64_MAX;
   Py_INCREF(t);
   a->variable = t;
   t->accumulator = a;
@@ -488,7 +488,8 @@ int init_node(PyObject* module) {
       {0, nullptr},
   };
   static PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(Node), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             slots};
   NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!NodeType) return -1;
   AccumulateGradType = node_type("AccumulateGrad");

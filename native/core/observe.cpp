@@ -26,6 +26,13 @@ class Reporting {
 
 }  // namespace
 
+PyObject* report_start(Op* op) {
+  if (!(observing & kSelective) || tls.reporting) Py_RETURN_NONE;
+  Reporting on;
+  PyObject* f = callback("op_starts");
+  return f ? PyObject_CallOneArg(f, as_object(op)) : nullptr;
+}
+
 PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start) {
   if (!result || tls.reporting) return result;
   Ref owned(result);
@@ -37,6 +44,10 @@ PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t 
   for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(slots[i] ? slots[i] : Py_None));
   Ref done(PyObject_CallFunction(f, "OOOLL", as_object(op), arguments.get(), result, static_cast<long long>(start),
                                  static_cast<long long>(stop)));
+  if (done && (observing & kSelective)) {
+    f = callback("op_ends");
+    done = Ref(f ? PyObject_CallFunction(f, "OOO", as_object(op), arguments.get(), result) : nullptr);
+  }
   return done ? owned.release() : nullptr;
 }
 

@@ -289,7 +289,8 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
 
 namespace {
 
-PyObject* call_unobserved(Op* op, PyObject* const* slots) {
+// `known`: nullptr, or the ndarrays that the forward would give (see report_start).
+PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = nullptr) {
   if (!op->variants.empty()) {
     if (!(op = choose_variant(op, slots))) return nullptr;
     if (op->in_place) {  // `inplace=True`
@@ -310,10 +311,10 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots) {
   const bool recording = seen.wants_grad && grad_enabled() && op->differentiable;
   if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
   Tensor* out;
-  if (op->kind == Op::Pointwise) {
+  if (op->kind == Op::Pointwise && !known) {
     out = wrap_array(pointwise_forward(op, slots, nullptr));
   } else {
-    PyObject* result = run_forward(op, slots);
+    PyObject* result = known ? Py_NewRef(known) : run_forward(op, slots);
     if (!result) return nullptr;
     if (PyTuple_Check(result) || PyList_Check(result)) return wrap_tuple(op, slots, result, seen, recording);
     out = wrap_result(op, slots, result);
@@ -334,8 +335,11 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots) {
 
 PyObject* call_op(Op* op, PyObject* const* slots) {
   if (!observed()) return call_unobserved(op, slots);
+  Ref known(report_start(op));
+  if (!known) return nullptr;
   const int64_t start = clock_ns();
-  return report_call(op, slots, call_unobserved(op, slots), start);
+  PyObject* result = call_unobserved(op, slots, known.get() == Py_None ? nullptr : known.get());
+  return report_call(op, slots, result, start);
 }
 
 PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
@@ -527,7 +531,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
         break;
       }
       case Source::Out:
-        if (outputs && save_output(slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
+        if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
         break;
       default: break;
     }

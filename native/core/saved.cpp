@@ -11,8 +11,9 @@ namespace {
 
 // Note [Packed values]: under saved-tensor hooks a slot holds (packed object, unpack hook, node, output number, requires_grad):
 // what unpack needs to give the tensor its place in the graph back. `node` is the maker, or a leaf's AccumulateGrad; it is None
-// for a result of the node that saves, which must not refer to itself.
-int pack(Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
+// for a result of the node that saves, which must not refer to itself. An unpacked leaf has the AccumulateGrad for its grad_fn,
+// which keeps that alive and is shown to nobody (see get_grad_fn): gradients flow to the leaf itself.
+int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
   Edge e{nullptr, 0};
   if (!is_output && gradient_edge(t, &e) < 0) return -1;
   Ref node(as_object(e.node));
@@ -24,15 +25,25 @@ int pack(Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
   if (!v) return -1;
   hold(v);
   detached->version = v;
+  // The hook sees the tensor with its place in the graph.
+  if (e.node && e.node->kind == Node::Accumulate) {
+    detached->flags |= kRequiresGrad;
+  } else if (Node* maker = is_output ? saver : e.node) {
+    Py_INCREF(maker);
+    detached->grad_fn = maker;
+    detached->output_nr = is_output ? slot->output_nr : e.nr;
+  }
   const uint32_t before = v->value;
   Ref packed;
   {
+    GradMode off(false);
     // Hooks that save while they pack would pack again: they run without hooks.
     PyObject* outer = tls.saved_hooks;
     tls.saved_hooks = nullptr;
     packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
     tls.saved_hooks = outer;
   }
+  if (is_output) Py_CLEAR(detached->grad_fn);  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;
   if (v->value != before) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -99,7 +110,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
   if (!value) return -1;
   Saved fresh{};
   fresh.output_nr = slot->output_nr;
-  if (pack(&fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
+  if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
   Py_XDECREF(slot->value);
   drop(slot->version);
   *slot = fresh;
@@ -122,7 +133,7 @@ int save_input(Saved* slot, PyObject* value) {
     if (tls.saved_hooks) {
       slot->value = nullptr;
       Py_DECREF(value);
-      return pack(slot, t, tls.saved_hooks, false);
+      return pack(nullptr, slot, t, tls.saved_hooks, false);
     }
     slot->kind = Saved::Input;
     slot->expected = version_of(t);
@@ -133,9 +144,9 @@ int save_input(Saved* slot, PyObject* value) {
   return 0;
 }
 
-int save_output(Saved* slot, Tensor* out, int nr) {
+int save_output(Node* node, Saved* slot, Tensor* out, int nr) {
   slot->output_nr = static_cast<uint8_t>(nr);
-  if (tls.saved_hooks) return pack(slot, out, tls.saved_hooks, true);
+  if (tls.saved_hooks) return pack(node, slot, out, tls.saved_hooks, true);
   VersionCounter* v = shared_version(out);
   if (!v) return -1;
   hold(v);
@@ -172,10 +183,9 @@ std::string class_name(const Node* n) {
 }  // namespace
 
 std::string short_name(const Node* n) {
-  std::string name = class_name(n);
-  if (n->kind == Node::Rewrite) return "torch::autograd::" + name;
+  std::string name = full_name(n);
   const size_t at = name.rfind("Backward");
-  if (at == std::string::npos) return name;
+  if (at == std::string::npos || name.back() == 's') return name;
   name.erase(at, 8);
   if (name.size() == at + 1 && name[at] == '0') name.pop_back();
   return name;
@@ -310,16 +320,6 @@ void release_saved(Node* node) {
 
 namespace {
 
-// The name torch gives a saved argument: `input` is `self` there and the result `result`.
-bool saved_name_matches(Op* op, const Op::Save& save, const char* wanted) {
-  if (save.source.kind == Source::Out) return !strcmp(wanted, "result");
-  const char* name = PyUnicode_AsUTF8(op->params[save.source.index].name);
-  if (save.source.kind == Source::ArgShape) return std::string(wanted) == std::string(name) + "_sym_sizes";
-  if (save.source.kind != Source::Arg) return false;
-  if (!strcmp(name, "input")) name = "self";
-  return !strcmp(wanted, name);
-}
-
 bool saved_slot(Node* n, long i, Saved** slot) {
   if (i < 0 || i >= n->n_saved) {
     PyErr_SetString(PyExc_IndexError, "the node has no such saved value");
@@ -331,10 +331,50 @@ bool saved_slot(Node* n, long i, Saved** slot) {
 
 }  // namespace
 
+std::string full_name(const Node* n) {
+  const std::string name = class_name(n);
+  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards";
+  return by_class ? "torch::autograd::" + name : name;
+}
+
+std::string saved_name(Op* op, const Op::Save& save) {
+  const Source& source = save.source;
+  if (source.kind == Source::Out) {
+    Ref fields(op->result_type ? PyObject_GetAttrString(op->result_type, "_fields") : nullptr);
+    PyErr_Clear();
+    if (fields && PyTuple_Check(fields.get()) && source.index < PyTuple_GET_SIZE(fields.get())) {
+      const char* field = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), source.index));
+      return field ? field : "";
+    }
+    return source.index ? "result" + std::to_string(source.index) : "result";
+  }
+  if (source.kind != Source::Arg && source.kind != Source::ArgShape) return "";
+  std::string name = PyUnicode_AsUTF8(op->params[source.index].name);
+  if (name == "input") name = "self";
+  return source.kind == Source::ArgShape ? name + "_sym_sizes" : name;
+}
+
+bool saves_tensor(Op* op, const Op::Save& save) {
+  return save.source.kind == Source::Out ||
+         (save.source.kind == Source::Arg && op->params[save.source.index].kind <= Param::TensorList);
+}
+
+PyObject* saved_value(Node* n, int at) {
+  Ref value(unpack(n, &n->saved[at], true));
+  if (!value) return nullptr;
+  const Source& source = n->op->saves[at].source;
+  if (source.kind == Source::ArgShape && PyTuple_Check(value.get())) return PySequence_Tuple(value.get());
+  // A number as second operand is shown as torch's is: a tensor without dimensions.
+  const bool number = PyFloat_Check(value.get()) || PyLong_Check(value.get()) || PyComplex_Check(value.get());
+  if (!number || saved_name(n->op, n->op->saves[at]) != "other") return value.release();
+  PyObject* f = callback("as_tensor");
+  return f ? PyObject_CallOneArg(f, value.get()) : nullptr;
+}
+
 int saved_index(const Node* n, const char* name) {
   if (!n->op) return -1;
   for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
-    if (saved_name_matches(n->op, n->op->saves[i], name)) return static_cast<int>(i);
+    if (saved_name(n->op, n->op->saves[i]) == name) return static_cast<int>(i);
   }
   return -1;
 }
@@ -359,7 +399,7 @@ PyObject* node_save(PyObject* self, PyObject* args) {
     const long nr = PyLong_AsLong(PyTuple_GET_ITEM(numbers, i));
     if (nr == -1 && PyErr_Occurred()) return nullptr;
     const bool output = nr >= 0 && is_tensor(o);
-    if ((output ? save_output(&n->saved[i], as_tensor(o), static_cast<int>(nr)) : save_input(&n->saved[i], o)) < 0) return nullptr;
+    if ((output ? save_output(n, &n->saved[i], as_tensor(o), static_cast<int>(nr)) : save_input(&n->saved[i], o)) < 0) return nullptr;
   }
   Py_RETURN_NONE;
 }
@@ -376,9 +416,12 @@ PyObject* node_unpack_saved(PyObject* self, PyObject*) {
   return tuple.release();
 }
 
-PyObject* node_saved_index(PyObject* self, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  return text ? PyLong_FromLong(saved_index(reinterpret_cast<Node*>(self), text)) : nullptr;
+PyObject* node_packed(PyObject* self, PyObject* index) {
+  const long i = PyLong_AsLong(index);
+  Saved* slot;
+  if ((i == -1 && PyErr_Occurred()) || !saved_slot(reinterpret_cast<Node*>(self), i, &slot)) return nullptr;
+  if (slot->kind != Saved::Packed) Py_RETURN_NONE;
+  return PyTuple_GetSlice(slot->value, 0, 2);
 }
 
 PyObject* node_unpack_one(PyObject* self, PyObject* index) {
@@ -400,7 +443,10 @@ PyObject* node_pack_one(PyObject* self, PyObject* args) {
     return nullptr;
   }
   if (n->released) {
-    raise_freed(n);
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+                    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+                    "the graph a second time or if you need to access saved variables after calling backward.");
     return nullptr;
   }
   if (pack_saved(n, slot, hooks) < 0) return nullptr;

@@ -1,20 +1,32 @@
 // The methods of Node over its saved values; node.cpp puts them in the type. Saving and unpacking as the core does them
 // are declared in core.h.
 #pragma once
+#include <string>
+
 #include "core/core.h"
 
 namespace rushlight {
 
+// What `node.name()` says: the class, except for the few that torch names by their C++ class.
+std::string full_name(const Node* n);
+// The name torch gives a saved value, without "_saved_": `input` is `self` there and the result `result`, or one of several by
+// its field or number. Empty: it has none.
+std::string saved_name(Op* op, const Op::Save& save);
 // Which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
 int saved_index(const Node* n, const char* name);
+// Whether a rule's value is an argument that may be a tensor: those have a `_raw_saved_` name too.
+bool saves_tensor(Op* op, const Op::Save& save);
+// What `_saved_<name>` shows: a new reference.
+PyObject* saved_value(Node* n, int at);
 
 // save(tensors, numbers): keeps values for a Function's backward. A number >= 0 says the tensor is that output of this node: it
 // is then kept without its history, which would be a cycle.
 PyObject* node_save(PyObject* self, PyObject* args);
 PyObject* node_unpack_saved(PyObject* self, PyObject*);
-PyObject* node_saved_index(PyObject* self, PyObject* name);
 PyObject* node_unpack_one(PyObject* self, PyObject* index);
 PyObject* node_pack_one(PyObject* self, PyObject* args);
+// packed(index): (packed object, unpack hook) of a value that went through hooks, else None.
+PyObject* node_packed(PyObject* self, PyObject* index);
 PyObject* node_release(PyObject* self, PyObject*);
 
 }  // namespace rushlight

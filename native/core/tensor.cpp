@@ -395,7 +395,9 @@ PyObject* method_element_size(PyObject* self, PyObject*) {
   return PyLong_FromSsize_t(PyArray_ITEMSIZE(as_tensor(self)->array));
 }
 PyObject* method_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(PyArray_DATA(as_tensor(self)->array)); }
-PyObject* method_is_view(PyObject* self, PyObject*) { return PyBool_FromLong(as_tensor(self)->base != nullptr); }
+PyObject* method_is_view(PyObject* self, PyObject*) {
+  return PyBool_FromLong(as_tensor(self)->base && !(as_tensor(self)->flags & kInference));
+}
 PyObject* method_is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(as_tensor(self)->flags & kInference); }
 
 PyObject* method_bump(PyObject* self, PyObject*) {

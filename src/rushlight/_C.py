@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from .autograd import grad_mode as _grad_mode
 from .autograd.saved import SavedTensor as _SavedTensor
 
 Node = _core.Node
@@ -32,6 +33,16 @@ def _current_graph_task_id() -> int:
 def _current_autograd_node() -> Any:
     """The node that is being run, or None."""
     return _core.current_node()
+
+
+def _set_grad_enabled(enabled: bool) -> None:
+    """Turn recording on or off on this thread."""
+    _grad_mode.check_bool("set_grad_enabled", "enabled", enabled)
+    _core.set_grad_enabled(enabled)
+
+
+is_grad_enabled = _core.is_grad_enabled
+_is_multithreading_enabled = _grad_mode.is_multithreading_enabled
 
 
 def _get_tracing_state() -> None:

@@ -18,7 +18,19 @@ from ._version import __version__ as __version__
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
 _nn = _base._nn
 
-from . import autograd, backends, cuda, linalg, nn, optim, serialization, special, utils  # noqa: E402
+from . import _C as _C  # noqa: E402
+from . import (  # noqa: E402
+    autograd,
+    backends,
+    cuda,
+    linalg,
+    nn,
+    optim,
+    profiler,
+    serialization,
+    special,
+    utils,
+)
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
 from .torch_alias import install_as_torch  # noqa: E402
@@ -35,7 +47,7 @@ __all__ = [
     "optim",
     "save",
 ]
-__all__ += ["serialization", "special", "utils", "vmap"]
+__all__ += ["profiler", "serialization", "special", "utils", "vmap"]
 __all__ += [k for k in vars(_base) if not k.startswith("_")]
 
 __getattr__ = _missing_name(__name__)

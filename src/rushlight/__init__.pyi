@@ -5,9 +5,11 @@ from . import base as base
 from . import cuda as cuda
 from . import func as func
 from . import generator as generator
+from . import handles as handles
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim
+from . import profiler as profiler
 from . import return_types as return_types
 from . import serialization as serialization
 from . import special as special

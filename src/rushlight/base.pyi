@@ -1178,6 +1178,9 @@ def is_conj(input: Tensor) -> _bool:
 def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's dtype is a real floating type."""
 
+def is_inference(input: Tensor) -> _bool:
+    """Whether the tensor was made in inference mode."""
+
 def is_neg(input: Tensor) -> _bool:
     """Whether a negative was put off: never."""
 

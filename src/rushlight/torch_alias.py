@@ -72,7 +72,15 @@ class _Alias:
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
+        alias = module.__spec__.name if module.__spec__ else "torch"
         module.__spec__ = self.spec  # the import system has just put torch's there
+        # What the module has imported is imported under torch's name too, as it would be there. An
+        # import of it later would set the parent's attribute of that name to the module: and
+        # `torch.autograd.gradcheck` is the function, not the module.
+        ours = f"{module.__name__}."
+        for name, part in list(sys.modules.items()):
+            if name.startswith(ours):
+                sys.modules.setdefault(f"{alias}.{name.removeprefix(ours)}", part)
 
 
 def install_as_torch() -> None:

@@ -1,10 +1,11 @@
 """Anomaly mode and the profiler."""
 
+import json
 import warnings
 
 import pytest
 
-from _subject import NAME, torch
+from _subject import NAME, submodule, torch
 
 ours = pytest.mark.skipif(NAME == "torch", reason="beyond what PyTorch does")
 
@@ -142,3 +143,40 @@ def test_profile_records_shapes_when_asked():
     assert event.input_shapes == [[2, 3]]
     (again,) = [e for e in prof.function_events if e.name == "aten::sin"]
     assert again.cpu_time_total > 0
+
+
+def test_profile_has_the_nodes_of_backward():
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.profiler.profile() as prof:
+        x.sin().sum().backward()
+    counts = {e.key: e.count for e in prof.key_averages()}
+    for name in ("SinBackward0", "SumBackward0", "torch::autograd::AccumulateGrad"):
+        assert counts[name] == counts[f"autograd::engine::evaluate_function: {name}"] == 1
+    event = prof.function_events[0]
+    assert event.time_range.elapsed_us() == pytest.approx(event.cpu_time_total, abs=0.1)
+    assert event.cpu_time_total_str.endswith("s")
+
+
+def test_profile_in_steps():
+    profiler = submodule("profiler")
+    ready = []
+    with profiler.profile(
+        activities=[profiler.ProfilerActivity.CPU],
+        schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
+        on_trace_ready=lambda p: ready.append(
+            (p.step_num, {e.key: e.count for e in p.key_averages()}.get("aten::sin"))
+        ),
+    ) as prof:
+        for _ in range(6):
+            torch.ones(1).sin()
+            prof.step()
+    assert ready == [(4, 2)]
+
+
+def test_trace_is_json_with_events(tmp_path):
+    with submodule("profiler").profile() as prof:
+        torch.ones(1).sin()
+    path = tmp_path / "trace.json"
+    prof.export_chrome_trace(str(path))
+    events = json.loads(path.read_text())["traceEvents"]
+    assert "aten::sin" in [e["name"] for e in events]

@@ -1,7 +1,9 @@
 """`backward()` and `autograd.grad()`: arguments, what they refuse, and what is freed when."""
 
 import re
+import weakref
 
+import numpy as np
 import pytest
 
 from _subject import torch
@@ -274,3 +276,75 @@ def test_backward_under_no_grad():
     with torch.no_grad():
         y.backward()
     assert x.grad.item() == 4.0 and not x.grad.requires_grad
+
+
+def test_inputs_run_the_nodes_of_leaves():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.tensor([3.0, 4.0], requires_grad=True)
+    seen = []
+    accumulate = (x * 1).grad_fn.next_functions[0][0]
+    accumulate.register_prehook(lambda g: seen.append("before"))
+    accumulate.register_hook(lambda *g: seen.append("after"))
+    x.register_post_accumulate_grad_hook(lambda p: seen.append("accumulated"))
+    (x * x * y).sum().backward(inputs=[x, x])
+    assert seen == ["before", "accumulated", "after"]
+    assert x.grad.tolist() == [6, 16]  # 2xy, once though x is given twice
+    assert y.grad is None
+
+
+def test_inputs_that_are_results_run_their_node():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    z = x * x
+    seen = []
+    z.register_hook(lambda g: g * 3)
+    z.grad_fn.register_hook(lambda *g: seen.append("ran"))
+    (z * 1).sum().backward(inputs=[z])
+    assert z.grad.tolist() == [3, 3]
+    assert seen == ["ran"]
+    assert x.grad is None
+
+
+def test_a_gradient_with_a_graph_is_added_to_in_place_later():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward(create_graph=True)
+    first = x.grad
+    assert first.grad_fn.name() == "torch::autograd::CopyBackwards"
+    (x * x).sum().backward()
+    assert x.grad is first
+    assert first.tolist() == [4, 8]
+    x.grad = None
+
+
+def test_batched_gradients_must_be_given():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar outputs"):
+        torch.autograd.grad(x * x, x, is_grads_batched=True)
+
+
+def test_lists_and_arrays_as_gradients():
+    x = torch.tensor([0.5, 0.75], requires_grad=True)
+    for given in ([1.0, 2.0], (1, 2), np.array([1.0, 2.0])):
+        assert torch.autograd.grad(x * 2, x, given)[0].tolist() == [2, 4]
+        x.grad = None
+        (x * 2).backward(given)
+        assert x.grad.tolist() == [2, 4]
+    (g,) = torch.autograd.grad([x * 2, x.sum()], x, [[1.0, 2.0], 1])
+    assert g.tolist() == [3, 5]
+    with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
+        torch.autograd.grad([x * 2, x.sum()], x, [[1.0, 2.0]])
+
+
+def test_saved_values_go_with_their_node():
+    x = torch.ones(3, requires_grad=True)
+    saved, alive = [], []
+    z = x
+    for _ in range(4):
+        z = z.sin()  # keeps its argument
+        saved.append(weakref.ref(z))
+        z.register_hook(lambda g: alive.append(sum(r() is not None for r in saved)))
+    total = z.sum()
+    del z
+    total.backward()
+    # A hook runs before the rule of its own node: what the later nodes kept is gone by then.
+    assert alive == [3, 2, 1, 0]
+    assert not any(r() is not None for r in saved)

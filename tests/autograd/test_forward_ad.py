@@ -103,3 +103,11 @@ def test_errors() -> None:
             fw.make_dual(torch.tensor([1, 2]), x)
         with pytest.raises(RuntimeError, match="different size than that of the original Tensor"):
             fw.make_dual(x, torch.ones(3))
+
+
+def test_inference_mode_has_no_tangents() -> None:
+    with fw.dual_level():
+        pair = fw.make_dual(torch.ones(2), torch.ones(2))
+        with torch.inference_mode():
+            assert fw.unpack_dual(pair * 2).tangent is None
+        assert fw.unpack_dual(pair * 2).tangent.tolist() == [2, 2]

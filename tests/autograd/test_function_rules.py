@@ -348,3 +348,71 @@ def test_hooks_on_a_functions_node():
     y.grad_fn.register_hook(lambda i, o: seen.append((i[0].tolist(), o[0].tolist())))
     assert grads(y, x) == [20, 20, 20]
     assert seen == ["pre", ([20, 20, 20], [10, 10, 10])]
+
+
+def test_keywords_that_are_no_parameters_are_refused():
+    def keyword_only(ctx, a, *, factor=2):
+        return a * factor
+
+    def any_keyword(ctx, a, **options):
+        return a * 2
+
+    x = leaf(1.0)
+    for forward, given in ((keyword_only, {"factor": 5}), (any_keyword, {"factor": 5})):
+        scale = make(forward, lambda ctx, g: g * 2)
+        with pytest.raises(
+            TypeError, match=re.escape("forward() got an unexpected keyword argument 'factor'")
+        ):
+            scale.apply(x, **given)
+        assert scale.apply(x).item() == 2
+    with pytest.raises(TypeError, match="got multiple values for argument 'a'"):
+        scale.apply(x, a=x)
+
+
+def test_setup_context_sees_defaults():
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(a, factor=3):
+            return a * factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.factor = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor, None
+
+    x = leaf(1.0)
+    Scale.apply(x).backward()
+    assert x.grad.item() == 3
+    with pytest.raises(TypeError):
+        Scale.apply()
+
+
+def test_outputs_that_are_no_tensors_get_no_zeros():
+    seen = []
+
+    def backward(ctx, *grads):
+        seen.extend(grads)
+        return grads[0]
+
+    split = make(lambda ctx, a: (a * 1, "text", None, a * 2), backward)
+    split.apply(leaf(1.0))[0].backward()
+    assert [g if g is None else g.item() for g in seen] == [1, None, None, 0]
+
+
+def test_a_summed_gradient_warns_and_an_added_dimension_does_not():
+    x = leaf(1.0, 2.0)
+    for shape, warned in (((3, 2), True), ((1, 2), False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function = make(lambda ctx, a: a * 1, lambda ctx, g, s=shape: torch.ones(s))
+            function.apply(x).sum().backward()
+        assert bool(caught) is warned
+    assert x.grad.tolist() == [4, 4]  # 3 summed, and 1
+
+
+def test_backward_by_hand():
+    double = make(lambda ctx, a: a * 2, lambda ctx, g: g * 2)
+    assert double.apply(leaf(1.0)).grad_fn.apply(torch.ones(1)).item() == 2

@@ -162,3 +162,30 @@ def test_the_report_teaches(scale, lesson):
     text = str(error.value)
     assert "3 of 9 elements differ. The worst: input element" in text and "ratio" in text
     assert lesson in text
+
+
+def custom(backward):
+    """x * 2 with a backward of one's own."""
+    members = {"forward": lambda ctx, x: x * 2, "backward": lambda ctx, g: backward(g)}
+    members = {name: staticmethod(function) for name, function in members.items()}
+    return type("Custom", (torch.autograd.Function,), members).apply
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_backward_that_gives_different_values_is_found(fast):
+    calls = []
+
+    def backward(g):
+        calls.append(1)
+        return g * 2 * (1 + 1e-8 * len(calls))  # never the same
+
+    with pytest.raises(RuntimeError, match="Backward is not reentrant"):
+        check(custom(backward), leaf(), fast_mode=fast)
+    assert check(custom(backward), leaf(), fast_mode=fast, nondet_tol=1e-3)
+
+
+def test_a_backward_that_vmap_cannot_map_is_told():
+    stubborn = custom(lambda g: g * 2 if g.sum() > -1e9 else g)
+    with pytest.raises(RuntimeError, match="While computing batched gradients, got: ") as caught:
+        check(stubborn, leaf(), check_batched_grad=True)
+    assert type(caught.value).__name__ == "GradcheckError"

@@ -258,3 +258,41 @@ def test_gradient_conventions_at_ties_and_edges():
     assert slope(lambda x: x**0, 0.0) == [0.0]
     assert slope(lambda x: x.prod(), 0.0, 3.0, 4.0) == [12.0, 0.0, 0.0]
     assert slope(lambda x: x.std(), 1.0, 1.0) == [0.0, 0.0]
+
+
+def test_margins_that_are_just_met_get_no_gradient():
+    x = torch.tensor([[1.0, 0.0, 1.0]], requires_grad=True)  # class 1 is exactly 1 below class 0
+    functional = torch.nn.functional
+    for loss in (
+        functional.multi_margin_loss(x, torch.tensor([0])),
+        functional.multilabel_margin_loss(x, torch.tensor([[0, -1, -1]])),
+    ):
+        (g,) = torch.autograd.grad(loss, x)
+        assert g.tolist() == [pytest.approx([-1 / 3, 0, 1 / 3])]
+
+
+def test_grad_dtype_is_a_dtype_of_a_leaf():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"must be a torch\.dtype or None, but got int"):
+        x.grad_dtype = 3
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
+        _ = (x * 2).grad_dtype
+    assert x.grad_dtype is torch.float32
+
+
+def test_a_gradient_whose_elements_are_one_is_not_added_to():
+    x = torch.ones(3, requires_grad=True)
+    x.grad = torch.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers"):
+        (x * torch.arange(3.0)).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+def test_a_leaf_that_was_switched_off_gets_nothing():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ones(2, requires_grad=True)
+    total = (x * y).sum()
+    x.requires_grad_(False)
+    total.backward()
+    assert x.grad is None
+    assert y.grad.tolist() == [1, 1]

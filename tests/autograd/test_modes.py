@@ -1,5 +1,6 @@
 """Grad modes and inference mode: nesting, decorators, generators, threads."""
 
+import asyncio
 import threading
 
 import pytest
@@ -170,3 +171,59 @@ def test_inference_mode_off_and_decorator(x):
         return v * 2
 
     assert infer(x).is_inference()
+
+
+def test_async_generator_and_coroutine():
+    @torch.no_grad()
+    async def count():
+        try:
+            got = yield torch.is_grad_enabled()
+            await asyncio.sleep(0)
+            yield got, torch.is_grad_enabled()
+        except KeyError:
+            yield "caught", torch.is_grad_enabled()
+
+    async def outside():
+        async for inside in count():
+            yield inside, torch.is_grad_enabled()
+
+    async def main():
+        seen = [v async for v in outside()]
+        first = count()
+        seen.append(await first.asend(None))
+        seen.append(await first.asend(5))
+        second = count()
+        await second.asend(None)
+        seen.append(await second.athrow(KeyError()))
+        await second.aclose()
+        return seen, torch.is_grad_enabled()
+
+    seen, after = asyncio.run(main())
+    assert seen == [(False, True), ((None, False), True), False, (5, False), ("caught", False)]
+    assert after
+
+
+def test_set_grad_enabled_takes_a_bool():
+    for wrong in (1, "a", None):
+        with pytest.raises(TypeError, match=r"'enabled' \(position 1\) must be bool, not"):
+            torch.set_grad_enabled(wrong)
+    assert torch.is_grad_enabled()
+
+
+def test_nothing_is_recorded_in_inference_mode_even_with_grad_enabled(x):
+    with torch.inference_mode(), torch.enable_grad():
+        y = x * 2
+        assert torch.is_grad_enabled()
+    assert not y.requires_grad
+    assert y.is_inference()
+    assert torch.is_inference(y)
+
+
+def test_inference_tensors_keep_their_shape_outside():
+    with torch.inference_mode():
+        t = torch.ones(2, 3)
+        assert not t.view(3, 2)._is_view()
+    for change in (lambda: t.resize_(7), lambda: t.t_(), lambda: t.unsqueeze_(0)):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            change()
+    assert t.shape == (2, 3)

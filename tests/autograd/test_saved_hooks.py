@@ -185,3 +185,61 @@ def test_a_storm_of_final_callbacks():
     )
     (x * 2).backward()
     assert seen == [False]
+
+
+def test_pack_sees_the_place_in_the_graph_and_records_nothing():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+
+    def pack(t):
+        seen.append((t.is_leaf, t.requires_grad, t.grad_fn and t.grad_fn.name()))
+        assert not torch.is_grad_enabled()
+        return t
+
+    with graph.saved_tensors_hooks(pack, lambda t: t):
+        y = (x * 1).sin()
+        z = x.exp()
+        w = torch.ones(2) * x
+    assert seen == [
+        (False, True, "MulBackward0"),  # an argument that is a result
+        (False, True, "ExpBackward0"),  # the result itself
+        (True, False, None),
+    ]
+    (y + z + w).sum().backward()
+    assert x.grad.tolist() == pytest.approx([0.5403023 + 2.7182818 + 1, -0.4161468 + 7.389056 + 1])
+
+
+def test_an_unpacked_leaf_is_a_leaf():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        node = (x * x).grad_fn
+    given = node._saved_self
+    assert (given.is_leaf, given.requires_grad, given.grad_fn) == (True, True, None)
+    (given * 2).sum().backward()  # its gradient is the leaf's own
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_packed_results_do_not_keep_their_node():
+    import gc
+    import weakref
+
+    refs = []
+    gc.disable()
+    try:
+        with graph.saved_tensors_hooks(lambda t: refs.append(weakref.ref(t)) or t, lambda t: t):
+            y = torch.ones(2, requires_grad=True).exp()
+        del y
+        assert refs[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_cleared_copies_are_gone():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with graph.allow_mutation_on_saved_tensors() as context:
+        z = x * 1
+        y = z.sin()
+        z.add_(1)
+        context.clear()
+        with pytest.raises(AssertionError, match="Trying to backward outside of the"):
+            y.sum().backward()

@@ -406,3 +406,19 @@ def test_usage_and_version(folder):
     for wrong in ([], ["run"], ["walk"], ["run", "-m"], ["run", "-q", "s.py"]):
         done = start([*command, *wrong], folder.path)
         assert done.returncode == 2 and "usage:" in done.stderr
+
+
+def test_importing_a_module_keeps_the_function_of_its_name(folder):
+    """`torch.autograd.gradcheck` is the function, whether or not its module is imported too."""
+    script = folder.write(
+        "program.py",
+        """
+        from torch.autograd.gradcheck import GradcheckError
+        import torch.autograd.gradcheck
+        from torch.autograd import gradcheck
+        x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        print(gradcheck(torch.sin, x), torch.autograd.gradcheck is gradcheck)
+        """,
+    )
+    result = folder.run(script)
+    assert result.stdout.split() == ["True", "True"], result.stderr

@@ -131,6 +131,67 @@ def test_types_and_shapes(name: str) -> None:
     assert not different, told(different)
 
 
+def gradients(functions: list[Any], call: Call, args: Any, kwargs: Any, library: Any) -> Any:
+    """The gradients of all complex and real leaves, with seeds from a fixed stream; or why not."""
+    for f in functions:
+        leaves = [t for t in tensors_of((args, kwargs)) if t.requires_grad]
+        random = np.random.default_rng(5)
+        try:
+            outputs = [o for o in flat(f(*args, **kwargs), library.Tensor) if o.requires_grad]
+            if not outputs:
+                return "nothing to differentiate"
+            seeds = []
+            for o in outputs:
+                seed = random.standard_normal(o.shape)
+                if o.dtype.is_complex:
+                    seed = seed + 1j * random.standard_normal(o.shape)
+                seeds.append(library.tensor(seed).to(o.dtype))
+            found = library.autograd.grad(outputs, leaves, seeds, allow_unused=True)
+            return [None if g is None else g.resolve_conj().detach().numpy() for g in found]
+        except Exception as error:
+            refusal = error
+    return f"refused: {type(refusal).__name__}: {str(refusal).splitlines()[0][:120]}"
+
+
+def tensors_of(tree: Any) -> list[Any]:
+    if isinstance(tree, (torch.Tensor, rushlight.Tensor)):
+        return [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree if type(tree) in (tuple, list) else ()
+    return [t for part in parts for t in tensors_of(part)]
+
+
+NOT_COMPARED = {
+    # Of a matrix that is not triangular PyTorch's gradient reads the half that the value ignores.
+    "cholesky_solve": "the samples' other half is not zero",
+    "cholesky_inverse": "the samples' other half is not zero",
+    "as_strided_scatter": "it tells of the storage, which the copies for PyTorch do not have",
+}
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_complex_gradients(name: str) -> None:
+    """What PyTorch differentiates for complex numbers has the same gradients here: the conjugate
+    Wirtinger derivative, real for real leaves."""
+    if name in NOT_COMPARED:
+        pytest.skip(NOT_COMPARED[name])
+    for call in calls(name, "complex128"):
+        given = tensors_of((call.args, call.kwargs))
+        if len(set(map(id, given))) < len(given):
+            continue  # one tensor in several places: PyTorch's are copies
+        theirs = converted((call.args, call.kwargs))
+        with_gradients(theirs, call)
+        expected = gradients(torch_functions(name), call, *theirs, torch)
+        if isinstance(expected, str):
+            continue
+        ours = (call.args, call.kwargs)
+        with_gradients(ours, call)
+        found = gradients([OPS[name].function], call, *ours, rushlight)
+        assert not isinstance(found, str), f"{call!r}: {found}"
+        for a, b in zip(found, expected, strict=True):
+            ours, theirs = (np.zeros(()) if g is None else g for g in (a, b))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7, err_msg=repr(call))
+
+
 def test_helpers() -> None:
     t = rushlight.ones(2, 3)
     assert len(tensors_in(((t, [t]), {"a": t}))) == 3

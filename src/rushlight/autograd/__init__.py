@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .. import _core
 from . import (
     anomaly_mode,
     engine,
@@ -15,6 +12,7 @@ from . import (
     graph,
     levels,  # noqa: F401 - the core's callbacks for watched tensors
     profiler,
+    variable,
 )
 from . import gradcheck as _gradcheck
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -34,6 +32,7 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .variable import Variable
 
 __all__ = [
     "Function",
@@ -61,42 +60,8 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
+    "variable",
 ]
 
 # torch.autograd.gradcheck is the function, as in PyTorch.
 gradcheck, gradgradcheck = _gradcheck.gradcheck, _gradcheck.gradgradcheck
-
-
-class _VariableMeta(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _core.Tensor)
-
-
-class _ExecutionEngine:
-    """The old name under which callbacks are queued."""
-
-    @staticmethod
-    def queue_callback(function: Any) -> None:
-        """Call `function` at the end of the running backward."""
-        _core.queue_callback(function)
-
-
-class Variable(metaclass=_VariableMeta):
-    """The old name of a tensor that takes part in autograd: gives back the tensor.
-
-    >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
-    >>> x
-    tensor([1., 1.], requires_grad=True)
-    """
-
-    _execution_engine = _ExecutionEngine
-
-    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
-        if data is None:
-            from ..ops import namespace
-
-            data = namespace("torch")["empty"](0)
-        result = data.detach()
-        if requires_grad:
-            result.requires_grad_()
-        return result

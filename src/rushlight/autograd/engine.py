@@ -75,7 +75,20 @@ def _no_grad_input(index: int, tensor: Any) -> None:
     )
 
 
-_core.register(callbacks={"no_grad_root": _no_grad_root, "no_grad_input": _no_grad_input})
+def _copy_gradient(grad: Any) -> Any:
+    """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
+    from ..ops import namespace
+
+    return namespace("torch")["empty_like"](grad.detach()).copy_(grad)
+
+
+_core.register(
+    callbacks={
+        "no_grad_root": _no_grad_root,
+        "no_grad_input": _no_grad_input,
+        "copy_gradient": _copy_gradient,
+    }
+)
 
 
 def _as_gradient(output: Any, gradient: Any) -> Any:
@@ -123,10 +136,24 @@ def _check_gradient(index: int, output: Any, gradient: Any) -> None:
         )
 
 
-def _gradients(outputs: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
+def _nested_shape(value: Any) -> tuple[int, ...]:
+    """The shape of lists of numbers in one another."""
+    if isinstance(value, (list, tuple)):
+        return (len(value), *(_nested_shape(value[0]) if value else ()))
+    return ()
+
+
+def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Any, ...]:
+    """The gradients of the roots. `single`: one root that stood in no list, whose gradient may be a
+    list of numbers then."""
     if given is None:
         return (None,) * len(outputs)
-    if isinstance(given, _Tensor) or not isinstance(given, collections.abc.Sequence):
+    alone = isinstance(given, _Tensor) or not isinstance(given, collections.abc.Sequence)
+    if not alone and single and isinstance(outputs[0], _Tensor) and outputs[0].dim():
+        alone = _nested_shape(given) == tuple(outputs[0].shape) and not any(
+            g is None or hasattr(g, "shape") for g in given
+        )
+    if alone:
         given = (given,)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
@@ -208,39 +235,14 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for i in inputs:
-            if isinstance(i, _Tensor) and not i.requires_grad:
-                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            if isinstance(i, _Tensor):
+                i.retain_grad()  # of a result its gradient is kept, as a leaf's is anyway
     roots = _tuple(tensors)
-    gradients = _gradients(roots, grad_tensors)
+    gradients = _gradients(roots, grad_tensors, isinstance(tensors, _Tensor))
     retain = create_graph if retain_graph is None else bool(retain_graph)
     if create_graph:
         warnings.warn(_CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
-    found = _run(roots, gradients, retain, bool(create_graph), inputs)
-    if inputs is None:
-        return
-    for target, g in zip(inputs, found, strict=True):
-        if g is None:
-            continue
-        if not isinstance(target, _Tensor):
-            target = getattr(target.node, "variable", None)
-            if target is None:
-                continue
-        have = target._grad if target.is_leaf or target.retains_grad else None
-        if not target.is_leaf and not target.retains_grad:
-            target.retain_grad()
-        if have is None:
-            target._grad = g if create_graph else g.detach().clone()
-        elif create_graph:
-            target._grad = have + g
-        else:
-            with _no_grad():
-                have.add_(g)
-
-
-def _no_grad() -> Any:
-    from .grad_mode import no_grad
-
-    return no_grad()
+    _run(roots, gradients, retain, bool(create_graph), inputs, inputs is not None)
 
 
 def grad(
@@ -291,7 +293,7 @@ def grad(
     if is_grads_batched:
         found = _batched(roots, wanted, grad_outputs, retain, create_graph)
     else:
-        gradients = _gradients(roots, grad_outputs)
+        gradients = _gradients(roots, grad_outputs, isinstance(outputs, _Tensor))
         found = _run(roots, gradients, retain, bool(create_graph), wanted)
     if any(f is None for f in found):
         if materialize_grads:
@@ -322,6 +324,8 @@ def _batched(
     """One backward for all rows of the batched gradients, as a vmap of the rules."""
     from . import levels
 
+    if given is None:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
     batches = _tuple(given)
     for i, (root, g) in enumerate(zip(roots, batches, strict=True)):
         if g is not None and g.shape[1:] != root.shape:

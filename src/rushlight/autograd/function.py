@@ -61,9 +61,10 @@ class FunctionCtx:
         """Keep tensors for `jvp`."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, _Tensor):
-                raise TypeError(
-                    f"save_for_forward can only save tensors, but argument {i} is of type "
-                    f"{type(t).__name__}"
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    f"non-tensors as attributes on ctx. Argument {i} is of type "
+                    f"{type(t).__name__}."
                 )
         self.saved_for_forward = tensors
 
@@ -113,6 +114,15 @@ class FunctionCtx:
                 )
         self.non_differentiable = tensors
 
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Nothing: which tensors share memory is known without being told."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
+            "tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that nobody sent arrive as zeros (the default) or as None."""
         self.materialize_grads = bool(value)
@@ -143,6 +153,11 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
     _is_tensor: tuple[bool, ...] = ()
     _input_shapes: tuple[Any, ...] = ()
     _accessed = False
+    _no_tensors: frozenset[int] = frozenset()  # the outputs that are none
+
+    def apply(self, *grads: Any) -> Any:
+        """Run backward once, as `node(*grads)` does."""
+        return self(*grads)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -186,8 +201,8 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
 
             zeros = namespace("torch")["zeros"]
             grads = tuple(
-                zeros(shape, dtype=dtype) if g is None else g
-                for g, (shape, dtype) in zip(grads, self._output_metas, strict=True)
+                zeros(shape, dtype=dtype) if g is None and i not in self._no_tensors else g
+                for i, (g, (shape, dtype)) in enumerate(zip(grads, self._output_metas, strict=True))
             )
         cls = self._forward_cls
         rule = cls.backward
@@ -222,7 +237,7 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
             if value is not None and not isinstance(value, _Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
             shape = self._input_shapes[len(kept)]
-            if value is not None and value.shape != shape and _spreads(shape, value.shape):
+            if value is not None and value.numel() > shape.numel() and _spreads(shape, value.shape):
                 warnings.warn(
                     f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
                     f"shape {tuple(shape)}: it is summed to the input's shape. If this is not a "
@@ -253,6 +268,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
+        cls._signature: Any = None
         cls._backward_cls = type(
             name + "Backward",
             (BackwardFunction,),
@@ -264,7 +280,7 @@ class FunctionMeta(type):
 watched_apply: Any = None
 
 
-class Function(metaclass=FunctionMeta):
+class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
 
     >>> class Exp(torch.autograd.Function):
@@ -286,6 +302,7 @@ class Function(metaclass=FunctionMeta):
     clear_saved_tensors_on_access = False
     generate_vmap_rule = False
     _backward_cls: Any
+    _signature: Any  # a _Signature, made when it is first needed
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -357,8 +374,10 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record the call."""
         separate = cls.setup_context is not Function.setup_context
-        if kwargs:
-            args = _positional(cls.forward, args, kwargs, 0 if separate else 1)
+        if kwargs or separate:
+            if cls._signature is None:
+                cls._signature = _Signature(cls.forward, 0 if separate else 1)
+            args = cls._signature.positional(args, kwargs, separate)
         is_tensor = tuple(isinstance(a, _Tensor) for a in args)
         for a, t in zip(args, is_tensor, strict=True):
             if t and a._watched is not None:
@@ -386,17 +405,40 @@ class Function(metaclass=FunctionMeta):
         return outputs[0] if single else outputs
 
 
-def _positional(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], skip: int
-) -> tuple[Any, ...]:
-    import inspect
+class _Signature:
+    """How keyword arguments of `apply` become the positional ones that forward gets."""
 
-    try:
-        bound = inspect.signature(forward).bind(*(None,) * skip, *args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{forward.__name__}() {error}") from None
-    bound.apply_defaults()
-    return bound.args[skip:]
+    def __init__(self, forward: Callable[..., Any], skip: int) -> None:
+        import inspect
+
+        self.skip = skip
+        self.signature = inspect.signature(forward)
+        kinds = [p.kind for p in self.signature.parameters.values()]
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.n_positional = sum(k in positional for k in kinds) - skip
+        # Gradients go by position: what can be given by keyword only has none.
+        self.by_keyword = {
+            name
+            for name, p in self.signature.parameters.items()
+            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        }
+
+    def positional(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], with_defaults: bool
+    ) -> tuple[Any, ...]:
+        if not kwargs and (len(args) >= self.n_positional or not with_defaults):
+            return args
+        for name in kwargs:
+            if name not in self.by_keyword:
+                raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
+        try:
+            bound = self.signature.bind(*(None,) * self.skip, *args, **kwargs)
+        except TypeError as error:
+            if str(error).startswith("multiple values"):
+                raise TypeError(f"forward() got {error}") from None
+            raise
+        bound.apply_defaults()
+        return bound.args[self.skip :]
 
 
 def _among(tensor: Any, tensors: Any) -> bool:
@@ -501,6 +543,10 @@ def _finish(
             _core.rebase(attached[i], ctx, i, edge)
         ctx._save(saved, numbers)
         ctx._finished = True
+        if len(outputs) > 1:
+            ctx._no_tensors = frozenset(
+                i for i, o in enumerate(outputs) if not isinstance(o, _Tensor)
+            )
         if is_anomaly_enabled():
             note_place(ctx)
     ctx.to_save = () if recording else saved

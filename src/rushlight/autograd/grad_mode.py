@@ -84,6 +84,8 @@ class _Mode:
             return _wrap_generator(self, function)  # type: ignore[return-value]
         if inspect.iscoroutinefunction(function):
             return _wrap_coroutine(self, function)  # type: ignore[return-value]
+        if inspect.isasyncgenfunction(function):
+            return _wrap_async_generator(self, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -155,6 +157,28 @@ def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., 
     return wrapper
 
 
+def _wrap_async_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        try:
+            response = await _Steps(mode, generator.asend(None))
+            while True:
+                try:
+                    request = yield response
+                except GeneratorExit:
+                    await _Steps(mode, generator.aclose())
+                    raise
+                except BaseException as error:
+                    response = await _Steps(mode, generator.athrow(error))
+                else:
+                    response = await _Steps(mode, generator.asend(request))
+        except StopAsyncIteration:
+            return
+
+    return wrapper
+
+
 class no_grad(_Mode):
     """Turn recording off: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
@@ -173,11 +197,13 @@ class no_grad(_Mode):
             return mode
         return mode(function)
 
+    prev = False  # what it was before the block, as torch calls it
+
     def __enter__(self) -> None:
-        self._before = _set(self._on)
+        self.prev = _set(self._on)
 
     def __exit__(self, *exc: object) -> None:
-        _set(self._before)
+        _set(self.prev)
 
 
 class enable_grad(no_grad):
@@ -194,6 +220,14 @@ class enable_grad(no_grad):
     _on = True
 
 
+def check_bool(function: str, name: str, value: object) -> None:
+    """Refuse what is no bool, in torch's words."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position 1) must be bool, not {type(value).__name__}"
+        )
+
+
 class set_grad_enabled(_Mode):
     """Set recording on or off: as a function at once, as a context manager until its end.
 
@@ -206,21 +240,22 @@ class set_grad_enabled(_Mode):
     """
 
     def __init__(self, mode: bool) -> None:
+        check_bool("set_grad_enabled", "enabled", mode)
         self.mode = mode
-        self._before = _set(mode)
+        self.prev = _set(mode)
 
     def clone(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
-        _set(self._before)  # decorating is not calling: the change must not leak
+        _set(self.prev)  # decorating is not calling: the change must not leak
         return super().__call__(function)
 
     def __enter__(self) -> None:
         _set(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        _set(self._before)
+        _set(self.prev)
 
     def __str__(self) -> str:
         return f"{type(self).__module__}.set_grad_enabled(mode={self.mode})"

@@ -351,13 +351,15 @@ class _Check:
                     and not np.array_equal(a, b, equal_nan=True)
                     and np.abs(a - b).max() > self.nondet_tol
                 ):
-                    raise GradcheckError(
-                        "Backward is not reentrant, i.e., running backward with same input and "
-                        "grad_output multiple times gives different values, although analytical "
-                        "gradient matches numerical gradient.The tolerance for "
-                        f"nondeterminism was {self.nondet_tol}." + _NOT_REENTRANT
-                    )
+                    raise self.not_reentrant()
         return first
+
+    def not_reentrant(self) -> GradcheckError:
+        return GradcheckError(
+            "Backward is not reentrant, i.e., running backward with same input and grad_output "
+            "multiple times gives different values, although analytical gradient matches numerical "
+            f"gradient.The tolerance for nondeterminism was {self.nondet_tol}." + _NOT_REENTRANT
+        )
 
     def slow(self, part: str | None, is_complex: list[bool]) -> None:
         function = self.results(part)
@@ -405,7 +407,7 @@ class _Check:
                 if not np.array_equal(found[0], found[1], equal_nan=True) and (
                     np.abs(found[0] - found[1]).max() > self.nondet_tol
                 ):
-                    self.jacobians(output)
+                    raise self.not_reentrant()
                 numerical = sum(
                     (v * s[o]).sum() * step for s, step in zip(slopes, steps, strict=True)
                 )
@@ -466,9 +468,21 @@ class _Check:
         for o, output in enumerate(_outputs(self.function(*self.inputs))):
             seed = random.rand(2, *output.shape).astype(output._array.dtype)
             options = {"retain_graph": True, "allow_unused": True}
-            both = _grad(
-                (output,), tuple(self.wanted), (_core.wrap(seed),), is_grads_batched=True, **options
-            )
+            try:
+                both = _grad(
+                    (output,),
+                    tuple(self.wanted),
+                    (_core.wrap(seed),),
+                    is_grads_batched=True,
+                    **options,
+                )
+            except RuntimeError as error:
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {error}\n\n"
+                    "check_batched_grad=True maps the backward over a batch of gradients with "
+                    "vmap: write the backward with operations that vmap can map, or leave the "
+                    "check out."
+                ) from error
             for k in range(2):
                 one = _grad(
                     (output,), tuple(self.wanted), (_core.wrap(np.array(seed[k])),), **options

@@ -8,11 +8,14 @@ for a leaf: `leaf_before` -> accumulate -> `leaf_after`.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _core
+from ..device import cpu
+from ..handles import RemovableHandle
 from .saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -79,7 +82,9 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does "
             "not require gradients"
         )
-    return GradientEdge(*edge)
+    # Of a custom Function the node is what the program may have attributes on: it is kept.
+    node, nr = edge
+    return GradientEdge(node, nr, node if isinstance(node, _core.FunctionNode) else None)
 
 
 def increment_version(tensor: Any) -> None:
@@ -95,27 +100,10 @@ def increment_version(tensor: Any) -> None:
         t._bump_version()
 
 
-class Handle:
-    """Removes the hook it was returned for; also a context manager."""
-
-    _next_id = 0
-    __slots__ = ("__weakref__", "_table", "id")
-
-    def __init__(self, table: dict[int, Any], hook: Any) -> None:
-        self.id = Handle._next_id
-        Handle._next_id += 1
-        self._table = table
-        table[self.id] = hook
-
-    def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
-        self._table.pop(self.id, None)
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
+def _add(table: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    return handle
 
 
 def _name(hook: Any) -> str:
@@ -142,10 +130,11 @@ class NodeHooks:
     __slots__ = ("after_accumulate", "on_tensor", "post", "pre", "retained")
 
     def __init__(self) -> None:
-        self.on_tensor: dict[int, dict[int, Any]] = {}
-        self.pre: dict[int, Any] = {}
-        self.post: dict[int, Any] = {}
-        self.after_accumulate: dict[int, Any] = {}
+        # Ordered, because handles refer to them weakly and a plain dict cannot be.
+        self.on_tensor: dict[int, OrderedDict[int, Any]] = {}
+        self.pre: OrderedDict[int, Any] = OrderedDict()
+        self.post: OrderedDict[int, Any] = OrderedDict()
+        self.after_accumulate: OrderedDict[int, Any] = OrderedDict()
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
     def _tensor_hooks(self, nr: int, grad: Any) -> Any:
@@ -158,7 +147,7 @@ class NodeHooks:
 
     def tensors_before(self, node: Any, grads: list[Any]) -> list[Any]:
         for nr in sorted(self.on_tensor):
-            if nr < len(grads) and grads[nr] is not None:
+            if nr < len(grads):
                 grads[nr] = self._tensor_hooks(nr, grads[nr])
         for nr, reference in list(self.retained.items()):
             tensor = reference()
@@ -170,7 +159,6 @@ class NodeHooks:
         for hook in list(self.pre.values()):
             new = hook(tuple(grads))
             if new is not None:
-                new = new if isinstance(new, (tuple, list)) else (new,)
                 _check_count(hook, new, len(grads))
                 for old, value in zip(grads, new, strict=True):
                     if value is not None:
@@ -182,13 +170,12 @@ class NodeHooks:
         for hook in list(self.post.values()):
             new = hook(grad_inputs, grad_outputs)
             if new is not None:
-                new = new if isinstance(new, (tuple, list)) else (new,)
                 _check_count(hook, new, len(grad_inputs))
                 for old, value in zip(grad_inputs, new, strict=True):
                     if value is not None:
                         _check_replacement(hook, old, value)
-                grad_inputs = tuple(new)
-        return tuple(grad_inputs)
+                grad_inputs = new
+        return grad_inputs  # type: ignore[no-any-return]
 
     def leaf_before(self, tensor: Any, grad: Any) -> Any:
         return self._tensor_hooks(0, grad)
@@ -203,6 +190,8 @@ class NodeHooks:
 
 
 def _check_count(hook: Any, got: Any, expected: int) -> None:
+    if not isinstance(got, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(got).__name__}'")
     if len(got) != expected:
         raise RuntimeError(
             f"hook '{_name(hook)}' has returned an incorrect number of values "
@@ -224,22 +213,22 @@ def _hooks_of(owner: Any) -> NodeHooks:
     return owner._hooks  # type: ignore[no-any-return]
 
 
-def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     node = tensor.grad_fn  # first: a view's history is brought up to date
     owner, nr = (tensor, 0) if node is None else (node, tensor.output_nr)
-    return Handle(_hooks_of(owner).on_tensor.setdefault(nr, {}), hook)
+    return _add(_hooks_of(owner).on_tensor.setdefault(nr, OrderedDict()), hook)
 
 
-def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> Handle:
+def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient was added to the `.grad` of a leaf."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not tensor.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return Handle(_hooks_of(tensor).after_accumulate, hook)
+    return _add(_hooks_of(tensor).after_accumulate, hook)
 
 
 def retain_grad(tensor: Any) -> None:
@@ -266,37 +255,50 @@ def _move_retained(tensor: Any, old_node: Any, old_nr: int) -> None:
     _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
 
 
-def _register_hook(node: Any, hook: Callable[..., Any]) -> Handle:
+def _register_hook(node: Any, hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(grad_inputs, grad_outputs)` after the node has run."""
-    return Handle(_hooks_of(node).post, hook)
+    return _add(_hooks_of(node).post, hook)
 
 
-def _register_prehook(node: Any, hook: Callable[..., Any]) -> Handle:
+def _register_prehook(node: Any, hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(grad_outputs)` before the node runs."""
-    return Handle(_hooks_of(node).pre, hook)
+    return _add(_hooks_of(node).pre, hook)
 
 
-class InputMetadata(NamedTuple):
+class _InputMetadata:
     """Shape, dtype and device of a gradient that a node receives."""
 
-    shape: Any
-    dtype: Any
-    device: Any
+    __slots__ = ("device", "dtype", "shape")
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self.shape, self.dtype, self.device = shape, dtype, cpu
+
+    def __repr__(self) -> str:
+        return f"_InputMetadata(shape={self.shape}, dtype={self.dtype}, device={self.device})"
 
 
-def _input_metadata(node: Any) -> tuple[InputMetadata, ...]:
-    from ..device import cpu
-
-    return tuple(InputMetadata(shape, dtype, cpu) for shape, dtype in node._output_metas)
+def _input_metadata(node: Any) -> tuple[_InputMetadata, ...]:
+    return tuple(_InputMetadata(shape, dtype) for shape, dtype in node._output_metas)
 
 
 def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
-    """What `node(grad)` does: the node's rule, once."""
-    result = (
-        node._run_backward(grads)
-        if isinstance(node, _core.FunctionNode)
-        else _core.node_gradients(node, grads, _core.is_grad_enabled())
-    )
+    """What `node(grad)` does: the node's rule, once; of a leaf's node: adds to its `.grad`."""
+    expected = max(len(node._output_metas), 1)
+    if len(grads) != expected:
+        raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
+    for i, g in enumerate(grads):
+        if g is not None and not isinstance(g, _Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
+    if isinstance(node, _core.AccumulateGrad):
+        _core.run_backward((GradientEdge(node, 0),), grads, False, _core.is_grad_enabled(), None)
+        return ()
+    if all(g is None for g in grads):
+        result: tuple[Any, ...] = (None,) * len(node.next_functions)
+    elif isinstance(node, _core.FunctionNode):
+        result = node._run_backward(grads)
+    else:
+        result = _core.node_gradients(node, grads, _core.is_grad_enabled())
     return result[0] if len(result) == 1 else result
 
 
@@ -309,10 +311,10 @@ for _method in (register_post_accumulate_grad_hook, retain_grad):
 setattr(_Tensor, "register_hook", register_tensor_hook)  # noqa: B010
 
 
-class _ManyHandles:
+class _MultiHandle:
     """Removes several hooks at once."""
 
-    def __init__(self, handles: list[Handle]) -> None:
+    def __init__(self, handles: list[RemovableHandle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:
@@ -320,7 +322,7 @@ class _ManyHandles:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> _ManyHandles:
+    def __enter__(self) -> _MultiHandle:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -329,7 +331,7 @@ class _ManyHandles:
 
 def register_multi_grad_hook(
     tensors: Any, fn: Callable[[Any], None], *, mode: str = "all"
-) -> _ManyHandles:
+) -> _MultiHandle:
     """Call `fn` with the gradients of several tensors: mode 'all' once a backward has all of those
     that it computes (None for the others), 'any' with the first.
 
@@ -357,7 +359,7 @@ def register_multi_grad_hook(
                 done[task] = True
             fn(grad)
 
-        return _ManyHandles([t.register_hook(first) for t in tensors])
+        return _MultiHandle([t.register_hook(first) for t in tensors])
 
     edges = [_core.gradient_edge(t) for t in tensors]
     seen: dict[int, list[Any]] = {}
@@ -381,7 +383,7 @@ def register_multi_grad_hook(
 
         return collect
 
-    return _ManyHandles([t.register_hook(collector(i)) for i, t in enumerate(tensors)])
+    return _MultiHandle([t.register_hook(collector(i)) for i, t in enumerate(tensors)])
 
 
 @contextmanager

@@ -145,6 +145,8 @@ def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
         return NotImplemented
     if not w.level.active:
         return _core.call_op(op, [_alive(a) for a in slots])
+    if w.level.kind == "forward_ad" and _core.is_inference():
+        return _core.call_op(op, [_without(a, w.level) for a in slots])
     return w.call(op, slots, w.level)
 
 
@@ -155,6 +157,13 @@ def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
     if not w.level.active:
         return _core.call_op(op, [_alive(a) for a in slots])
     return w.in_place(op, slots, w.level)
+
+
+def _without(a: Any, level: Level) -> Any:
+    """An argument without its tangent: inference mode has no forward-mode derivatives."""
+    if isinstance(a, (list, tuple)):
+        return [_without(x, level) for x in a]
+    return parts_at(a, level)[0] if isinstance(a, _Tensor) else a
 
 
 def _alive(a: Any) -> Any:
@@ -390,6 +399,7 @@ def run_backward(
     retain: bool,
     create_graph: bool,
     inputs: tuple[Any, ...] | None,
+    accumulate: bool = False,
 ) -> Any:
     """`_core.run_backward` for tensors of any levels.
 
@@ -399,7 +409,13 @@ def run_backward(
     """
     w = youngest(roots if inputs is None else (*roots, *inputs))
     if w is None:
-        return _core.run_backward(roots, gradients, retain, create_graph, inputs)
+        return _core.run_backward(roots, gradients, retain, create_graph, inputs, accumulate)
+    if accumulate and inputs is not None:
+        found = run_backward(roots, gradients, retain, create_graph, inputs)
+        for target, g in zip(inputs, found, strict=True):
+            if g is not None and isinstance(target, _Tensor):
+                target._grad = g if target._grad is None else target._grad + g
+        return None
     gradients = tuple(_given(r, g) for r, g in zip(roots, gradients, strict=True))
     level = w.level
     if isinstance(w, Batch):

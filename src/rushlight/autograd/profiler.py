@@ -22,7 +22,46 @@ _Tensor = _core.Tensor
 _active: list[profile] = []
 
 
-class FunctionEvent:
+class _Times:
+    """What an event and an average of events have besides their numbers: those as text, and zeros
+    for what is not measured here (memory, other devices)."""
+
+    cpu_time: float
+    cpu_time_total: float
+    self_cpu_time_total: float
+    cpu_memory_usage = self_cpu_memory_usage = 0
+    device_time = device_time_total = self_device_time_total = 0.0
+    is_async = is_remote = is_legacy = False
+    flops = 0
+
+    @property
+    def cpu_time_str(self) -> str:
+        """`cpu_time` with its unit."""
+        return _time(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        """`cpu_time_total` with its unit."""
+        return _time(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        """`self_cpu_time_total` with its unit."""
+        return _time(self.self_cpu_time_total)
+
+
+class Interval:
+    """From when to when, in microseconds."""
+
+    def __init__(self, start: float, end: float) -> None:
+        self.start, self.end = start, end
+
+    def elapsed_us(self) -> float:
+        """How long."""
+        return self.end - self.start
+
+
+class FunctionEvent(_Times):
     """One call: its name, when it ran (microseconds), on which thread, with which shapes.
 
     >>> with torch.autograd.profiler.profile() as prof:
@@ -33,6 +72,7 @@ class FunctionEvent:
     """
 
     count = 1
+    id = 0
 
     def __init__(self, name: str, start: int, stop: int, thread: int, shapes: list[Any]) -> None:
         self.name = self.key = name
@@ -42,14 +82,19 @@ class FunctionEvent:
         self.cpu_children: list[FunctionEvent] = []
 
     @property
-    def cpu_time_total(self) -> float:
+    def time_range(self) -> Interval:
+        """When it ran."""
+        return Interval(self.start_ns / 1000, self.stop_ns / 1000)
+
+    @property
+    def cpu_time_total(self) -> float:  # type: ignore[override]
         """Microseconds, with the events inside."""
         return (self.stop_ns - self.start_ns) / 1000
 
     cpu_time = cpu_time_total
 
     @property
-    def self_cpu_time_total(self) -> float:
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
         """Microseconds, without the events inside."""
         return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children)
 
@@ -60,7 +105,7 @@ class FunctionEvent:
         )
 
 
-class FunctionEventAvg:
+class FunctionEventAvg(_Times):
     """All events of one name together.
 
     >>> with torch.autograd.profiler.profile() as prof:
@@ -82,7 +127,7 @@ class FunctionEventAvg:
         self.self_cpu_time_total += event.self_cpu_time_total
 
     @property
-    def cpu_time(self) -> float:
+    def cpu_time(self) -> float:  # type: ignore[override]
         """Microseconds a call."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
@@ -191,10 +236,11 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events as a trace that chrome://tracing and Perfetto show."""
-        trace = [
+        events = [
             {
                 "name": e.name,
                 "ph": "X",
+                "cat": "cpu_op",
                 "ts": e.start_ns / 1000,
                 "dur": e.cpu_time_total,
                 "tid": e.thread,
@@ -206,7 +252,7 @@ class EventList(list[Any]):
         import json  # here alone: not part of what every program imports
 
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(trace, file)
+            json.dump({"traceEvents": events}, file)
 
     def __str__(self) -> str:
         return self.table()
@@ -224,6 +270,8 @@ def _arrange(events: list[FunctionEvent]) -> EventList:
             e.cpu_parent = stack[-1]
             stack[-1].cpu_children.append(e)
         stack.append(e)
+    for number, e in enumerate(ordered):
+        e.id = number
     return EventList(ordered)
 
 
@@ -354,4 +402,6 @@ def note_op(op: Any, arguments: tuple[Any, ...], start: int, stop: int) -> None:
 def note_node(node: Any, start: int, stop: int) -> None:
     """One rule that the engine ran."""
     if _active:
+        # Two events, as in PyTorch: the engine's work for a node, and the node's own within.
         _note("autograd::engine::evaluate_function: " + node.name(), start, stop, ())
+        _note(node.name(), start, stop, ())

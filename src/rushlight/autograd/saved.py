@@ -106,7 +106,8 @@ class SavedTensor:
 
     _node: Any
     _index: int
-    _hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None
+
+    __module__ = "torch._C._autograd"
 
     def __init__(self, *args: Any) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
@@ -114,7 +115,7 @@ class SavedTensor:
     @classmethod
     def _of(cls, node: Any, index: int) -> SavedTensor:
         self = object.__new__(cls)
-        self._node, self._index, self._hooks = node, index, None
+        self._node, self._index = node, index
         return self
 
     def register_hooks(
@@ -122,9 +123,11 @@ class SavedTensor:
     ) -> None:
         """Run the value through `pack_hook` now, and through `unpack_hook` when it is used."""
         if not callable(pack_hook) or not callable(unpack_hook):
-            raise TypeError("hooks must be callable")
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. Both must be callable; got "
+                f"{type(pack_hook).__name__} and {type(unpack_hook).__name__}."
+            )
         self._node._pack_one(self._index, (pack_hook, unpack_hook))
-        self._hooks = (pack_hook, unpack_hook)
 
     def unpack(self) -> Any:
         """The value, as the rule would see it."""
@@ -133,12 +136,14 @@ class SavedTensor:
     @property
     def unpack_hook(self) -> Any:
         """The unpack hook, or None."""
-        return self._hooks[1] if self._hooks else None
+        packed = self._node._packed(self._index)
+        return None if packed is None else packed[1]
 
     @property
     def data(self) -> Any:
-        """The value without history."""
-        return self.unpack().detach()
+        """What the node keeps: the value, or what the pack hook made of it."""
+        packed = self._node._packed(self._index)
+        return self.unpack() if packed is None else packed[0]
 
 
 _core.register(callbacks={"raw_saved": SavedTensor._of})
@@ -157,17 +162,23 @@ class _Mutation:
         self.active = True
 
     def clear(self) -> None:
-        """Forget all clones."""
+        """Forget all clones: backward can no longer use the values that were changed."""
+        for references in self.saved.values():
+            for reference in references:
+                handle = reference()
+                if handle is not None and handle.copy is not None:
+                    handle.copy, handle.lost = None, True
         self.clones.clear()
         self.saved.clear()
 
 
 class _Handle:
-    __slots__ = ("__weakref__", "context", "copy", "tensor", "version")
+    __slots__ = ("__weakref__", "context", "copy", "lost", "tensor", "version")
 
     def __init__(self, context: _Mutation, tensor: Any) -> None:
         self.context, self.tensor, self.version = context, tensor, tensor._version
         self.copy: Any = None
+        self.lost = False  # the copy was there and was given up
 
 
 _allowing: _Mutation | None = None
@@ -182,7 +193,7 @@ def _pack(tensor: Any) -> _Handle:
 
 
 def _unpack(handle: _Handle) -> Any:
-    if not handle.context.active:
+    if not handle.context.active or handle.lost:
         raise AssertionError(
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
             "in which the graph was originally recorded."

@@ -48,10 +48,11 @@ from . import (  # noqa: F401  importing a family enters its ops
     transposes,
     windows,
 )
+from ._aten import aten
 from ._examples import attach as attach_examples
 from ._op import OPS, namespace
 
-__all__ = ["OPS", "attach_examples", "namespace"]
+__all__ = ["OPS", "aten", "attach_examples", "namespace"]
 
 # What the engine itself computes with.
 _core.register(callbacks={"add": pointwise.add})

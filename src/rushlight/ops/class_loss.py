@@ -528,7 +528,7 @@ def multi_margin_loss(
     refuse("multi_margin_loss_cpu_kernel", input._array, "biuc", halves=True)
     x = input.unsqueeze(0) if input.ndim < 2 else input
     t = target.reshape(-1, 1)
-    excess = (margin - x.gather(1, t) + x).clamp_min(0)
+    excess = (margin - x.gather(1, t) + x).relu()  # no gradient where it is 0
     if p == 2:
         excess = excess * excess
     if weight is not None:
@@ -555,7 +555,7 @@ def multilabel_margin_loss(
     safe = t.masked_fill(~labels, 0)
     is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
     picked = x.gather(1, safe)
-    excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).clamp_min(0)
+    excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).relu()
     kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
     return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)

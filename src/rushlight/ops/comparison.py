@@ -298,3 +298,9 @@ def is_nonzero(input: Any) -> bool:
         what = "with no values" if array.size == 0 else "with more than one value"
         raise RuntimeError(f"Boolean value of Tensor {what} is ambiguous")
     return bool(array.reshape(()))
+
+
+@composite(method=False)
+def is_inference(input: Any) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return bool(input.is_inference())

@@ -292,3 +292,6 @@ def frombuffer(
 ) -> Any:
     """A 1-D tensor over an object that has the buffer interface."""
     return _wrap_data(np.frombuffer(buffer, numpy_of(dtype), count, offset), requires_grad)
+
+
+_core.register(callbacks={"as_tensor": as_tensor})

@@ -322,8 +322,9 @@ def _reseat(self: Any, seen: Any, *args: Any) -> Any:
         made = seen(self, *args)
         self._array, self._watched = made._array, (self._flags() & 768, made._watched)
         return self
-    if self.requires_grad and _core.is_grad_enabled():
-        _core.check_in_place(self, True)
+    recording = self.requires_grad and _core.is_grad_enabled()
+    if recording or self.is_inference():
+        _core.check_in_place(self, recording)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
     self._array = made._array
@@ -405,6 +406,8 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if self.is_inference():
+        _core.check_in_place(self, False)
     given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     size = tuple([as_int(n) for n in given])
     for n in size:

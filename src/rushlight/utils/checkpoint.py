@@ -22,14 +22,23 @@ from typing import Any
 from .. import _core, autograd, random
 from .._missing import missing_name
 from ..autograd.saved import saved_tensors_hooks
+from ._selective import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
     "GraphExecGroup",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
@@ -45,6 +54,22 @@ class CheckpointError(RuntimeError):
     >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
     True
     """
+
+
+class DefaultDeviceType:
+    """The device type whose random state a checkpoint keeps besides the CPU's: none but that."""
+
+    _type = "cpu"
+
+    @classmethod
+    def get_device_type(cls) -> str:
+        """What `set_device_type` was last given; at first "cpu"."""
+        return cls._type
+
+    @classmethod
+    def set_device_type(cls, device: str = "cpu") -> None:
+        """Accepted: all tensors are on the CPU."""
+        cls._type = device
 
 
 class _Settings:
@@ -185,8 +210,11 @@ class GraphExecGroup:
     _local = threading.local()
 
     def __enter__(self) -> GraphExecGroup:
-        if self._current() is not None:
-            raise RuntimeError("GraphExecGroup contexts cannot be nested")
+        current = self._get_current_group()
+        if current is not None:
+            raise RuntimeError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {current}"
+            )
         self._local.group = self
         return self
 
@@ -194,7 +222,7 @@ class GraphExecGroup:
         self._local.group = None
 
     @classmethod
-    def _current(cls) -> GraphExecGroup | None:
+    def _get_current_group(cls) -> GraphExecGroup | None:
         return getattr(cls._local, "group", None)
 
 
@@ -233,7 +261,7 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Any:
-        group = GraphExecGroup._current()
+        group = GraphExecGroup._get_current_group()
         key: Any = group if group is not None else _core.current_task()
         if key == -1:
             key = f"outside {next(_outside)}"
@@ -415,8 +443,8 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(
-            "Only tuple of tensors is supported. Got Unsupported input type: ",
-            type(inputs).__name__,
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            + type(inputs).__name__
         )
     made = []
     for value in inputs:

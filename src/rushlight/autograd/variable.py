@@ -1,0 +1,47 @@
+"""`Variable`, the name that tensors taking part in autograd had in older programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .._missing import missing_name
+from ..ops import namespace
+
+__all__ = ["Variable"]
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _core.Tensor)
+
+
+class _ExecutionEngine:
+    """The old name under which callbacks are queued."""
+
+    @staticmethod
+    def queue_callback(function: Any) -> None:
+        """Call `function` at the end of the running backward."""
+        _core.queue_callback(function)
+
+
+class Variable(metaclass=_VariableMeta):
+    """The old name of a tensor that takes part in autograd: gives back the tensor.
+
+    >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    >>> x
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    _execution_engine = _ExecutionEngine
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        if data is None:
+            data = namespace("torch")["empty"](0)
+        result = data.detach()
+        if requires_grad:
+            result.requires_grad_()
+        return result
+
+
+__getattr__ = missing_name(__name__)

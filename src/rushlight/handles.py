@@ -1,0 +1,63 @@
+"""Handles by which a registered hook is taken off again: of tensors, nodes, modules, optimizers."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+__all__ = ["RemovableHandle"]
+
+
+class RemovableHandle:
+    """Removes one hook from the mapping that it was registered in; also a context manager.
+
+    The mapping is held weakly: a handle never keeps a module or an optimizer alive. `extra_dict`
+    names further mappings (or a list of them) that carry flags under the same id.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with x.register_hook(lambda g: g * 10):
+    ...     (2 * x).backward()
+    >>> x.grad
+    tensor([20.])
+    """
+
+    __slots__ = ("__weakref__", "extra_dict_ref", "hooks_dict_ref", "id")
+
+    next_id: int = 0
+    id: int
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        if extra_dict is None:
+            extra_dict = ()
+        elif not isinstance(extra_dict, list):
+            extra_dict = (extra_dict,)
+        self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extra_dict)
+
+    def remove(self) -> None:
+        """Takes the hook off; a second call does nothing."""
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            mapping = ref()
+            if mapping is not None:
+                mapping.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        self.remove()
+
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
+
+    def __setstate__(self, state: tuple[Any, int, tuple[Any, ...]]) -> None:
+        hooks_dict, self.id, extra = state
+        self.hooks_dict_ref = weakref.ref(_Gone() if hooks_dict is None else hooks_dict)
+        self.extra_dict_ref = tuple(weakref.ref(_Gone() if d is None else d) for d in extra)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+
+class _Gone:
+    """Something to point a dead weak reference at."""

@@ -1,0 +1,163 @@
+"""Nodes as a program sees them: saved values by name, calling one, what hooks return, edges."""
+
+import pytest
+
+from _subject import submodule, torch
+
+graph = submodule("autograd.graph")
+
+
+def leaf(*values: float):
+    return torch.tensor(list(values), requires_grad=True)
+
+
+def test_saved_values_have_the_formulas_names():
+    x = leaf(1.0, 2.0)
+    assert (x.sum().grad_fn._saved_self_sym_sizes, x[1:].grad_fn._saved_start) == ((2,), 1)
+    assert x.select(0, 1).grad_fn._saved_index == 1
+    product = (x * 3).grad_fn
+    assert product._saved_self is None  # the side that wants no gradient
+    assert product._saved_other.item() == 3
+    assert product._saved_other.shape == ()
+    assert (x**2).grad_fn._saved_exponent == 2
+    names = dir((x * x).grad_fn)
+    assert {"_saved_self", "_saved_other", "_raw_saved_self", "_raw_saved_other"} <= set(names)
+    assert not hasattr((x * x).grad_fn, "_saved_index")
+
+
+def test_raw_saved_shows_what_hooks_packed():
+    x = leaf(1.0, 2.0)
+    raw = (x * x).grad_fn._raw_saved_self
+    assert raw.data is x
+    assert raw.unpack_hook is None
+    unpack = lambda pair: pair[1]
+    raw.register_hooks(lambda t: ("packed", t), unpack)
+    assert raw.data[0] == "packed"
+    assert raw.unpack_hook is unpack
+    with graph.saved_tensors_hooks(lambda t: ("outer", t), unpack):
+        node = x.exp().grad_fn
+    assert node._raw_saved_result.data[0] == "outer"
+    assert node._raw_saved_result.unpack_hook is unpack
+
+
+def test_hooks_on_a_freed_value_are_refused():
+    x = leaf(1.0)
+    y = x.exp()
+    raw = y.grad_fn._raw_saved_result
+    y.backward()
+    with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor after it has"):
+        raw.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_calling_a_node():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    node = (x * y).grad_fn
+    ones = torch.ones(2)
+    to_x, to_y = node(ones)
+    assert (to_x.tolist(), to_y.tolist()) == ([3, 4], [1, 2])
+    assert node(None) == (None, None)
+    for wrong, why in (((ones, ones), "expected 1 arguments, got 2"), ((3,), "argument 0 is not")):
+        with pytest.raises(TypeError, match=why):
+            node(*wrong)
+    with pytest.raises(TypeError, match="keyword arguments are not supported"):
+        node(grad=ones)
+    accumulate = node.next_functions[0][0]
+    assert accumulate(ones) == ()
+    assert x.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("kind", ["register_hook", "register_prehook"])
+def test_what_a_node_hook_returns_is_a_tuple(kind):
+    x = leaf(1.0, 2.0)
+    for wrong in ("list", "Tensor"):
+        y = x.exp()
+
+        def hook(*grads, wrong=wrong):
+            return [grads[0][0]] if wrong == "list" else grads[0][0]
+
+        getattr(y.grad_fn, kind)(hook)
+        with pytest.raises(TypeError, match=f"expected tuple, but hook returned '{wrong}'"):
+            y.sum().backward()
+
+
+def test_hooks_see_that_no_gradient_came():
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = leaf(1.0, 2.0)
+    seen = []
+    z = x * x
+    z.register_hook(lambda g: seen.append(("tensor", g)))
+    z.grad_fn.register_prehook(lambda g: seen.append(("before", g)))
+    z.grad_fn.register_hook(lambda to, of: seen.append(("after", to, of)))
+    x.register_hook(lambda g: seen.append(("leaf", g)))
+    Nothing.apply(z).sum().backward()
+    assert seen == [
+        ("tensor", None),
+        ("before", (None,)),
+        ("after", (None, None), (None,)),
+        ("leaf", None),
+    ]
+    assert x.grad is None
+
+
+def test_handles_are_those_of_utils_hooks():
+    handle_type = submodule("utils.hooks").RemovableHandle
+    x = leaf(1.0)
+    for register in (x.register_hook, (x * 2).grad_fn.register_hook):
+        assert isinstance(register(lambda *g: None), handle_type)
+
+
+def test_an_edge_as_root_and_as_input():
+    x = leaf(1.0, 2.0)
+    z = x * x
+    total = z.sum()
+    root, inner = graph.get_gradient_edge(total), graph.get_gradient_edge(z)
+    assert torch.autograd.grad(root, x, retain_graph=True)[0].tolist() == [2, 4]
+    assert torch.autograd.grad(total, inner, retain_graph=True)[0].tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar outputs"):
+        torch.autograd.grad(inner, x, retain_graph=True)
+    torch.autograd.backward(root, inputs=[graph.get_gradient_edge(x)])
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_edges_of_functions_own_their_node():
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 7
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 7
+
+    x = leaf(1.0)
+    assert graph.get_gradient_edge(Own.apply(x)).ownership_token is not None
+    assert graph.get_gradient_edge(x).ownership_token is None
+
+
+def test_numbers_of_nodes_follow_creation():
+    x, y = leaf(1.0), leaf(1.0)
+    first, second = x * y, x * y
+    assert second.grad_fn._sequence_nr() - first.grad_fn._sequence_nr() == 1
+    assert first.grad_fn.next_functions[0][0]._sequence_nr() == 2**64 - 1
+
+
+def test_read_only_attributes_name_the_nodes_class():
+    node = (leaf(1.0) * 2).grad_fn
+    with pytest.raises(AttributeError, match="'metadata' of 'MulBackward0' objects is not writ"):
+        node.metadata = {}
+    with pytest.raises(TypeError):
+        graph.Node()
+
+
+def test_input_metadata():
+    (meta,) = leaf(1.0, 2.0).exp().grad_fn._input_metadata
+    assert (list(meta.shape), meta.dtype, meta.device.type) == ([2], torch.float32, "cpu")
+    assert meta.is_nested_tensor is False
