@@ -30,6 +30,9 @@ class CheckpointPolicy(enum.Enum):
     """What to do with the result of an op in a checkpointed region.
 
     Offloading is saving: there is one memory.
+
+    >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
+    'MUST_SAVE'
     """
 
     MUST_SAVE = 0
@@ -44,7 +47,11 @@ _RECOMPUTED = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUT
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told besides the op and its arguments."""
+    """What a policy function is told besides the op and its arguments.
+
+    >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=True).is_recompute
+    True
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute, self.op_output = is_recompute, op_output
@@ -163,12 +170,18 @@ def create_selective_checkpoint_contexts(
     allow_cache_entry_mutation: do not mind when a kept tensor was written in place.
 
     >>> import functools
-    >>> import rushlight as torch
-    >>> from rushlight.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
-    >>> keep = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
-    >>> x = torch.ones(2, 2, requires_grad=True)
-    >>> y = checkpoint(lambda a: a.mm(a).sin(), x, use_reentrant=False, context_fn=keep)
-    >>> y.sum().backward()
+    >>> checkpoint = torch.utils.checkpoint
+    >>> keep = functools.partial(
+    ...     checkpoint.create_selective_checkpoint_contexts, [torch.ops.aten.mm.default]
+    ... )
+    >>> x = torch.eye(2, requires_grad=True)
+    >>> y = checkpoint.checkpoint(
+    ...     lambda a: a.mm(a).exp(), x, use_reentrant=False, context_fn=keep
+    ... )
+    >>> y.diagonal().sum().backward()
+    >>> x.grad
+    tensor([[5.4366, 0.0000],
+            [0.0000, 5.4366]])
     """
     if isinstance(policy_fn_or_list, Sequence) and not isinstance(policy_fn_or_list, str):
         wanted = set(map(_named, policy_fn_or_list))

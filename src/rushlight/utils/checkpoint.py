@@ -57,7 +57,12 @@ class CheckpointError(RuntimeError):
 
 
 class DefaultDeviceType:
-    """The device type whose random state a checkpoint keeps besides the CPU's: none but that."""
+    """The device type whose random state a checkpoint keeps besides the CPU's: none but that.
+
+    >>> torch.utils.checkpoint.DefaultDeviceType.set_device_type("cpu")
+    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+    'cpu'
+    """
 
     _type = "cpu"
 
