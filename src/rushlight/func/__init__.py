@@ -5,13 +5,13 @@ from __future__ import annotations
 from .. import base as _base  # noqa: F401 - the functions that the rules below look up
 from . import (  # noqa: F401 - importing them enters their rules
     _batching,
+    _batching_places,
     _batching_rules,
     _composites,
     _custom_function,
     _jvp,
     _printing,
     _randomness,
-    _subscripts,
     transforms,
 )
 from ._batching import unbatched_ops

@@ -70,7 +70,7 @@ def _fitted(tangent: Any, out: Any) -> Any:
         if tangent.dtype.is_complex and not out.dtype.is_complex:
             tangent = tangent.real
         tangent = tangent.to(out.dtype)
-    if tangent._array.shape != out._array.shape:
+    if tangent._seen.shape != out._seen.shape:
         tangent = tangent.expand(out.shape).clone()
     return tangent
 
@@ -234,7 +234,7 @@ def _has_history(v: Any) -> bool:
 
 def _matched(v: Any, target: Any) -> Any:
     """A rule's gradient as the engine fits it: rules may give the broadcast shape."""
-    if v._array.shape != target._array.shape:
+    if v._seen.shape != target._seen.shape:
         v = OPS["sum_to"].function(v, tuple(target.shape))
     if v.dtype is not target.dtype:
         if v.dtype.is_complex and not target.dtype.is_complex:
@@ -269,7 +269,7 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     if op.base.entry.name in _SHAPE_CHANGING:
         _call(op, values)
         _call(op, [w.tangent, *values[1:]])
-        self._array = w.value._array
+        self._array = w.value._seen
         return self
     recording = _core.is_grad_enabled() and any(_has_history(v) for v in values)
     if recording:
@@ -306,24 +306,24 @@ _SHAPE_CHANGING = frozenset(
 def _promote(self: Any, level: Level) -> None:
     """Let a tensor without a tangent have one of zeros; of a view, the tensor it shows as well."""
     base = self._base
-    if base is not None and base._watched is None and base._array.flags.c_contiguous:
+    if base is not None and base._watched is None and base._seen.flags.c_contiguous:
         _promote(base, level)
         w: Any = base._watched
         offset = (
-            self._array.__array_interface__["data"][0] - base._array.__array_interface__["data"][0]
+            self._seen.__array_interface__["data"][0] - base._seen.__array_interface__["data"][0]
         )
-        offset //= self._array.itemsize
+        offset //= self._seen.itemsize
         place = (tuple(self.shape), tuple(self.stride()), offset)
         tangent = w.tangent.as_strided(*place)
         start = w.value.storage_offset() + offset
         value = w.value.as_strided(place[0], place[1], start)
     else:
-        value = self.clone() if self.requires_grad else _core.wrap(self._array)
+        value = self.clone() if self.requires_grad else _core.wrap(self._seen)
         if self._watched is not None:
             value = _core.watch(self, 0, None)
             value._watched = (self._flags() & 768, self._watched)
         tangent = _T["zeros_like"](value)
-    self._array = value._array
+    self._array = value._seen
     self._watched = (256, Dual(level, value, tangent))
 
 
@@ -458,7 +458,7 @@ def _logcumsumexp(op: Any, values: list[Any], tangents: dict[int, Any], out: Any
 @rule("strided_view")
 def _strided_view(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     value, t = values[0], tangents[0]
-    if t._array.strides != value._array.strides:
+    if t._seen.strides != value._seen.strides:
         # Strides are those of the value's storage: a tangent laid out otherwise is copied into
         # them.
         laid_out = _T["empty_strided"](tuple(value.shape), value.stride(), dtype=t.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 from .. import _core
 from ..autograd import levels
 from ..autograd.levels import Dual, Level, batch
+from ..autograd.running import running
 from ..ops import _op
 from ..ops._op import namespace
 
@@ -31,12 +32,12 @@ def _mapped_draw(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         _mapped_draw(function, (w.value, *args[1:]), kwargs)
         w.tangent.zero_()
         return args[0]
-    running = levels.running("batch")
-    if not running:
+    maps = running("batch")
+    if not maps:
         return function(*args, **kwargs)
-    if any(level.randomness == "error" for level in running):
+    if any(level.randomness == "error" for level in maps):
         raise RuntimeError(_ERROR)
-    return _drawn(function, args, kwargs, running)
+    return _drawn(function, args, kwargs, maps)
 
 
 def _drawn(function: Any, args: Any, kwargs: Any, running: list[Level]) -> Any:

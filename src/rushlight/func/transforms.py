@@ -99,19 +99,9 @@ def _cut(tree: Any, variables: _Variables, mode: bool) -> Any:
     def cut(x: Any) -> Any:
         if not _is_tensor(x) or not levels.needs_grad(x):
             return x
-        return x if mode and variables.reach_further((x,)) else detach(x)
+        return x if mode and variables.reach_further((x,)) else levels.detach(x)
 
     return tree_map(cut, tree)
-
-
-def detach(t: Any) -> Any:
-    """A tensor cut off its history, with its batches and tangents."""
-    w = t._watched
-    if w is None:
-        return t.detach()
-    if isinstance(w, levels.Batch):
-        return levels.batch(w.level, detach(w.value))
-    return levels.dual(w.level, detach(w.value), detach(w.tangent))
 
 
 def _argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
@@ -192,7 +182,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             gradients = tree_unflatten(found, variables.spec)
             if has_aux:
                 return gradients, (_cut(output, variables, mode), _cut(aux, variables, mode))
-            return gradients, output if further else detach(output)
+            return gradients, output if further else levels.detach(output)
 
     return wrapper
 
@@ -330,7 +320,7 @@ def jvp(
     """
     values, given, spec = _check_tangents(primals, tangents, "jvp(f, primals, tangents)")
     with Level("dual") as level:
-        duals = [levels.dual(level, p, t) for p, t in zip(values, given, strict=True)]
+        duals = [levels.dual(level, _own(p), t) for p, t in zip(values, given, strict=True)]
         output = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
@@ -540,6 +530,12 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     return found
 
 
+def _own(x: Any) -> Any:
+    """The same values as a tensor of the transform's own: whether it requires a gradient may then
+    be changed within without the caller's tensor knowing."""
+    return x if x._watched is not None or x.requires_grad else x.detach()
+
+
 def _mapped(
     func: Any,
     leaves: Any,
@@ -552,7 +548,8 @@ def _mapped(
 ) -> Any:
     with Level("batch", size, randomness) as level:
         inside = [
-            x if d is None else levels.batch(level, x) for x, d in zip(leaves, dims, strict=True)
+            x if d is None else levels.batch(level, _own(x))
+            for x, d in zip(leaves, dims, strict=True)
         ]
         outputs = func(*tree_unflatten(inside, spec), **kwargs)
         outs, out_spec = tree_flatten(outputs)
