@@ -186,7 +186,7 @@ FLAT = [(name, i) for name, rows in CASES.items() for i in range(len(rows))]
 
 
 @pytest.mark.parametrize(("name", "i"), FLAT)
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_vmap_is_a_loop(name: str, i: int) -> None:
     function, *tensors = CASES[name][i]
     found = outputs(torch.func.vmap(lambda *a: tuple(outputs(function(*a))))(*tensors))
@@ -199,7 +199,7 @@ def test_vmap_is_a_loop(name: str, i: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "i"), FLAT)
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_gradient_of_each_element(name: str, i: int) -> None:
     function, *tensors = CASES[name][i]
     by = tuple(n for n, t in enumerate(tensors) if t.is_floating_point())
@@ -255,7 +255,7 @@ def test_every_public_function_is_compared() -> None:
         lambda x: torch.bincount(x.long().abs() + torch.arange(3)),
     ],
 )
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_dynamic_shapes_are_refused(function: Any) -> None:
     x = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 0.0]])
     words = "dynamic shape|differently shaped|equal size|num_classes"

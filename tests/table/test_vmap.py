@@ -110,7 +110,7 @@ def by_mask(p: Problem, error: Exception) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_vmap_is_a_loop(name: str) -> None:
     for p in problems(name):
         want = expected(p)
@@ -127,7 +127,7 @@ def test_vmap_is_a_loop(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_vmap_of_the_last_dimension(name: str) -> None:
     for p in problems(name)[:2]:
         want = expected(p)
@@ -139,7 +139,7 @@ def test_vmap_of_the_last_dimension(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_vmap_of_vmap(name: str) -> None:
     """The first tensor mapped by the outer one, all others by the inner one."""
     for p in problems(name):
@@ -180,7 +180,7 @@ def same_shapes(grid: list[list[list[torch.Tensor]]]) -> bool:
 
 
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n in NAMES])
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_tangent_of_each_element(name: str) -> None:
     for p in problems(name)[:4]:
         if expected(p) is None or not all(is_inexact(t) for t in p.one(0)):
@@ -212,7 +212,7 @@ def test_tangent_of_each_element(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if n in NAMES])
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_gradient_of_each_element(name: str) -> None:
     for p in problems(name)[:4]:
         if expected(p) is None or not all(is_inexact(t) for t in p.one(0)):
@@ -234,7 +234,7 @@ def test_gradient_of_each_element(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE if takes(n, "float64")])
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore", "error:NotImplemented")
 def test_batched_gradients(name: str) -> None:
     """Many cotangents at once: every gradient rule under vmap."""
     if name in RANDOM:

@@ -58,7 +58,8 @@ class Level:
 
     def __exit__(self, *exception: object) -> None:
         self.active = False
-        state.stack.remove(self)
+        if self in state.stack:  # a level of forward_ad may end in another thread
+            state.stack.remove(self)
 
 
 class Dual:

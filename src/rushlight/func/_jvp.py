@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import _core
 from ..autograd import levels
+from ..autograd.forward_ad import _is_fwd_grad_enabled
 from ..autograd.levels import Dual, Level, dual
 from ..ops._op import OPS, namespace
 
@@ -52,7 +53,7 @@ def _split(slots: Any, level: Level) -> tuple[list[Any], dict[int, Any]]:
 def _dual_call(op: Any, slots: Any, level: Level) -> Any:
     values, tangents = _split(slots, level)
     out = _call(op, values)
-    if not op.differentiable:
+    if not op.differentiable or (level.kind == "forward_ad" and not _is_fwd_grad_enabled()):
         return out
     return _join(out, tangent_of(op, values, tangents, out), level)
 

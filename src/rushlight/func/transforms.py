@@ -355,11 +355,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
     with _recording() as mode:
         variables = _Variables(primals)
         output = func(*variables.tree)
-        outs, out_spec = _tensors_of(output, "linearize(f, *primals)")
-        if not outs:
-            raise RuntimeError("linearize: Expected f to be a function that has non-empty output")
+        outs, out_spec = tree_flatten(output)
         result = _cut(output, variables, mode)
-        kept = [i for i, o in enumerate(outs) if levels.needs_grad(o)]
+        kept = [i for i, o in enumerate(outs) if _is_tensor(o) and levels.needs_grad(o)]
         us = [levels.zero_leaf(outs[i]) for i in kept]
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
@@ -368,15 +366,17 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(
-                "linearize: Expected tangents to have the same argspec as the primals, got "
-                f"{spec} and {variables.spec}"
+                f"Expected the tangents {spec} to have the same argspec as the primals "
+                f"{variables.spec}. jvp_fn takes one tangent for each primal."
             )
-        for p, t in zip(variables.leaves, given, strict=True):
-            if p.shape != t.shape or p.dtype is not t.dtype:
-                raise RuntimeError(
-                    f"linearize: Expected a tangent with shape {tuple(p.shape)} and dtype "
-                    f"{p.dtype}, got {tuple(t.shape)} and {t.dtype}"
-                )
+        for i, (p, t) in enumerate(zip(variables.leaves, given, strict=True)):
+            for what in ("shape", "dtype"):
+                have, want = getattr(t, what), getattr(p, what)
+                if have != want:
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the "
+                        f"{what} {want} of the corresponding primal."
+                    )
         pairs = [(v, t) for v, t in zip(products, given, strict=True) if levels.needs_grad(v)]
         found: list[Any] = [None] * len(us)
         if pairs and us:
@@ -385,7 +385,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
             )
             roots, along = zip(*pairs, strict=True)
             found = list(levels.run_backward(roots, along, True, create, tuple(us)))
-        filled: list[Any] = [_T["zeros_like"](o) for o in outs]
+        filled: list[Any] = [_T["zeros_like"](o) if _is_tensor(o) else o for o in outs]
         for i, g in zip(kept, found, strict=True):
             if g is not None:
                 filled[i] = g
