@@ -286,7 +286,9 @@ def hvp_mlp(torch: Any) -> Step:
 def hvp_forward(torch: Any) -> Step:
     """The same forward over reverse: the tangent of the gradient along a direction."""
     shapes = ((64, 64), (64,), (64, 1), (1,))
-    parameters = tuple(torch.from_numpy(random(*s, scale=0.1, seed=n)) for n, s in enumerate(shapes))
+    parameters = tuple(
+        torch.from_numpy(random(*s, scale=0.1, seed=n)) for n, s in enumerate(shapes)
+    )
     direction = tuple(torch.from_numpy(random(*s, seed=9 + n)) for n, s in enumerate(shapes))
     x, y = torch.from_numpy(random(64, 64)), torch.from_numpy(random(64, 1, seed=1))
 

@@ -65,23 +65,26 @@ class Level:
 class Dual:
     """A value and its tangent."""
 
-    __slots__ = ("level", "tangent", "value")
+    __slots__ = ("level", "origin", "shows", "tangent", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
     def __init__(self, level: Level, value: Any, tangent: Any) -> None:
         self.level, self.value, self.tangent = level, value, tangent
+        self.shows: Any = None  # of a view: (op, arguments, which result)
+        self.origin = 0  # where the memory began before the tensor became a dual
 
 
 class Batch:
     """A value whose dimension 0 is the batch."""
 
-    __slots__ = ("level", "value")
+    __slots__ = ("level", "shows", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
     def __init__(self, level: Level, value: Any) -> None:
         self.level, self.value = level, value
+        self.shows: Any = None
 
 
 def dual(level: Level, value: Any, tangent: Any) -> Any:
@@ -136,7 +139,21 @@ def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
         return NotImplemented
     if not w.level.active:
         return _core.call_op(op, [_alive(a) for a in slots])
-    return w.call(op, slots, w.level)
+    result = w.call(op, slots, w.level)
+    if op.view:
+        _note_view(result, op, slots)
+    return result
+
+
+def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
+    """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
+    if isinstance(result, _Tensor):
+        if result._watched is not None and result is not slots[0]:
+            result._watched.shows = (op, slots, None)
+        return
+    for i, r in enumerate(result):
+        if r._watched is not None:
+            r._watched.shows = (op, slots, i)
 
 
 def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
@@ -405,6 +422,15 @@ def _batched_throughout(t: Any, level: Level) -> Any:
     if value is None:
         value = t.expand(level.size, *t.shape)
     return with_batch(value, level)
+
+
+def batched_throughout(t: Any, level: Level) -> Any:
+    """A fresh tensor with the batch of every running vmap that is older than a level: what is
+    written to it later may have any of them."""
+    for older in running("batch"):
+        if older.number < level.number and batched_at(t, older) is None:
+            t = _batched_throughout(t, older).clone()
+    return t
 
 
 def variable(t: Any) -> Any:

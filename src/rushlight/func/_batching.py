@@ -646,7 +646,7 @@ def _refuse_write(op: Any, slots: Any, level: Level) -> None:
         what = "inplace arithmetic"
         who, instead = "other", what
     else:
-        what = instead = name.strip("_") + "_"
+        what = instead = {"_copied": "copy_"}.get(name, name.strip("_") + "_")
         who = "indices" if name == "_index_put" and at == 1 else op.params[at]
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `{who}` "

@@ -13,7 +13,7 @@ from typing import Any
 from .. import _core, base
 from ..autograd import levels
 from ..autograd.hidden import MEMORY, Unreadable
-from ..autograd.levels import Batch, Level, batch
+from ..autograd.levels import Batch, Dual, Level, batch
 from ..autograd.running import running
 from ..ops._op import OPS, namespace
 from ._batching import BY_ELEMENT, warn_of_loop
@@ -71,6 +71,8 @@ def _like(function: Any) -> Any:
     @functools.wraps(function)
     def make(input: Any, *args: Any, **kwargs: Any) -> Any:
         w = input._watched if isinstance(input, _Tensor) else None
+        while isinstance(w, Dual) and w.level.active:
+            input, w = w.value, w.value._watched
         if isinstance(w, Batch) and w.level.active:
             return batch(w.level, make(w.value, *args, **kwargs))
         return function(input, *args, **kwargs)
@@ -84,6 +86,8 @@ def _new(function: Any) -> Any:
     @functools.wraps(function)
     def make(self: Any, *size: Any, **kwargs: Any) -> Any:
         w = self._watched if isinstance(self, _Tensor) else None
+        while isinstance(w, Dual) and w.level.active:
+            self, w = w.value, w.value._watched
         if not isinstance(w, Batch) or not w.level.active:
             return function(self, *size, **kwargs)
         if "size" in kwargs:

@@ -306,26 +306,59 @@ _SHAPE_CHANGING = frozenset(
 
 def _promote(self: Any, level: Level) -> None:
     """Let a tensor without a tangent have one of zeros; of a view, the tensor it shows as well."""
-    base = self._base
-    if base is not None and base._watched is None and base._seen.flags.c_contiguous:
-        _promote(base, level)
-        w: Any = base._watched
-        offset = (
-            self._seen.__array_interface__["data"][0] - base._seen.__array_interface__["data"][0]
-        )
-        offset //= self._seen.itemsize
-        place = (tuple(self.shape), tuple(self.stride()), offset)
-        tangent = w.tangent.as_strided(*place)
-        start = w.value.storage_offset() + offset
-        value = w.value.as_strided(place[0], place[1], start)
+    w = self._watched
+    if w is None and self._base is not None and _takes_part(self._base, level):
+        value, tangent = _part_of(self._base, self, level)
+    elif w is not None and w.shows is not None and _takes_part(w.shows[1][0], level):
+        op, (whole, *rest), i = w.shows
+        if whole._watched is None or whole._watched.level is not level:
+            _promote(whole, level)
+        part = _call(op, [whole._watched.tangent, *rest])
+        value, tangent = _inner(self), part if i is None else part[i]
     else:
-        value = self.clone() if self.requires_grad else _core.wrap(self._seen)
-        if self._watched is not None:
-            value = _core.watch(self, 0, None)
-            value._watched = (self._flags() & 768, self._watched)
-        tangent = _T["zeros_like"](value)
+        value = _inner(self)
+        tangent = levels.batched_throughout(_zeros_laid_out(value), level)
+    made = Dual(level, value, tangent)
+    made.origin = _address(self)
     self._array = value._seen
-    self._watched = (256, Dual(level, value, tangent))
+    self._watched = (256, made)
+
+
+def _address(t: Any) -> int:
+    return int(t._seen.__array_interface__["data"][0])
+
+
+def _takes_part(whole: Any, level: Level) -> bool:
+    """Whether a tensor that is shown by another may have a tangent at a level."""
+    w = whole._watched
+    return w is None or w.level.number <= level.number
+
+
+def _inner(self: Any) -> Any:
+    """The tensor as it was before it got a tangent."""
+    if self._watched is None:
+        return self.clone() if self.requires_grad else _core.wrap(self._seen)
+    value = _core.watch(self, 0, None)
+    value._watched = (self._flags() & 768, self._watched)
+    return value
+
+
+def _zeros_laid_out(value: Any) -> Any:
+    """Zeros in the same places of memory, as views count in them."""
+    if value._watched is not None or value._seen.flags.c_contiguous:
+        return _T["zeros_like"](value)
+    return _T["empty_strided"](tuple(value.shape), value.stride(), dtype=value.dtype).zero_()
+
+
+def _part_of(base: Any, view: Any, level: Level) -> tuple[Any, Any]:
+    """The value and the tangent of a plain view, out of those of the tensor that it shows."""
+    if base._watched is None:
+        _promote(base, level)
+    w: Any = base._watched
+    offset = (_address(view) - (w.origin or _address(base))) // view._seen.itemsize
+    size, stride = tuple(view.shape), tuple(view.stride())
+    tangent = w.tangent.as_strided(size, stride, offset)
+    return w.value.as_strided(size, stride, w.value.storage_offset() + offset), tangent
 
 
 Dual.call = staticmethod(_dual_call)

@@ -109,7 +109,7 @@ def _argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
         return _argnum(argnums, args)
     if isinstance(argnums, tuple):
         if not argnums:
-            raise RuntimeError("Expected argnums to be a non-empty tuple, but got ().")
+            raise RuntimeError("argnums must be non-empty. An empty tuple names no argument.")
         found = tuple(_argnum(a, args) for a in argnums)
         if len(set(found)) != len(found):
             raise RuntimeError(f"argnums elements must be unique, got {argnums}")
@@ -206,6 +206,10 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> A
 
 def _tensors_of(output: Any, what: str) -> tuple[list[Any], TreeSpec]:
     leaves, spec = tree_flatten(output)
+    if all(x is None for x in leaves):
+        raise RuntimeError(
+            f"{what}: Expected f to be a function that has non-empty output (got output = {leaves})"
+        )
     for x in leaves:
         if not _is_tensor(x):
             raise RuntimeError(
@@ -230,11 +234,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             output, aux = _with_aux(output, "vjp(f, *primals)")
             aux = _cut(aux, variables, mode)
         outs, out_spec = _tensors_of(output, "vjp(f, *primals)")
-        if not outs:
-            raise RuntimeError(
-                "vjp(f, *primals): Expected f to be a function that has non-empty output "
-                f"(got output = {output!r})"
-            )
+        for o in outs:
+            if o.dtype.category < 2:
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {o.dtype}"
+                )
         further = mode and variables.reach_further(outs)
         result = _cut(output, variables, mode)
 
@@ -245,8 +250,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {spec}, primal output: {out_spec}"
             )
-        for o, g in zip(outs, given, strict=True):
-            if _is_tensor(g) and g.shape != o.shape:
+        for i, (o, g) in enumerate(zip(outs, given, strict=True)):
+            if g is None:
+                continue
+            if not _is_tensor(g):
+                raise TypeError(
+                    f"gradients can be either Tensors or None, but got {type(g).__name__}"
+                )
+            if g.dtype is not o.dtype and g.dtype.is_complex == o.dtype.is_complex:
+                given[i] = g.to(o.dtype)
+            if g.shape != o.shape:
                 raise RuntimeError(
                     f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has "
                     f"a shape of {o.shape}."
@@ -289,13 +302,18 @@ def _check_tangents(
         )
     for label, leaves in (("primals", values), ("tangents", given)):
         if not leaves:
-            raise RuntimeError(f"{what}: Expected {label} to be non-empty.")
+            raise RuntimeError(f"{what}: Expected {label} to contain at least one Tensor.")
         for x in leaves:
             if not _is_tensor(x):
                 raise RuntimeError(
-                    f"{what}: Expected {label} to only contain Tensors, got {type(x)}."
+                    f"{what}: Expected {label} to only contain Tensors, got {type(x)}"
                 )
     for p, t in zip(values, given, strict=True):
+        for name, x in (("primal", p), ("tangent", t)):
+            if x.dtype.category < 2:
+                raise ValueError(
+                    f"Expected {name} to be floating point or complex, but got: {x.dtype}"
+                )
         if p.shape != t.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the "
@@ -327,11 +345,6 @@ def jvp(
             output, aux = _with_aux(output, "jvp(f, primals, tangents)")
             aux = tree_map(lambda x: levels.parts_at(x, level)[0] if _is_tensor(x) else x, aux)
         outs, out_spec = _tensors_of(output, "jvp(f, primals, tangents)")
-        if not outs:
-            raise RuntimeError(
-                "jvp(f, primals, tangents): Expected f to be a function that has non-empty output "
-                f"(got output = {output!r})"
-            )
         pairs = [levels.parts_at(o, level) for o in outs]
     for i, (_, t) in enumerate(pairs):
         if t is None and strict:
@@ -509,9 +522,10 @@ def vmap(
 
 def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     name = _name(func)
-    if isinstance(out_dims, list):
-        out_dims = tuple(out_dims)
     found = broadcast_to_and_flatten(out_dims, spec)
+    if found is None and isinstance(out_dims, list):
+        out_dims = tuple(out_dims)
+        found = broadcast_to_and_flatten(out_dims, spec)
     if found is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.type is None:
         found = list(out_dims)
     if found is None:
@@ -668,7 +682,7 @@ def jacrev(
         split = [c.split(sizes, 0) for c in columns]
         trees = []
         for k, o in enumerate(outs):
-            per_input = [split[j][k].reshape(*o.shape, *x.shape) for j, x in enumerate(shapes)]
+            per_input = [split[j][k].reshape((*o.shape, *x.shape)) for j, x in enumerate(shapes)]
             tree = tree_unflatten(per_input, in_spec)
             trees.append(tree[0] if isinstance(where, int) else tree)
         result = tree_unflatten(trees, out_spec)
@@ -714,7 +728,7 @@ def jacfwd(
         trees = []
         for c in columns:
             per_input = [
-                part.movedim(0, -1).reshape(*c.shape[1:], *x.shape)
+                part.movedim(0, -1).reshape((*c.shape[1:], *x.shape))
                 for part, x in zip(c.split(sizes, 0), leaves, strict=True)
             ]
             tree = tree_unflatten(per_input, in_spec)
