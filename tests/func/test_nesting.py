@@ -290,8 +290,8 @@ def test_jacobians_of_a_number() -> None:
 
 DROPPING = [
     torch.nn.functional.dropout,
-    torch.nn.functional.alpha_dropout,
-    lambda x: torch.nn.functional.feature_alpha_dropout(x.reshape(1, 8, 1)).reshape(8),
+    lambda x: torch.nn.functional.alpha_dropout(x, training=True),
+    lambda x: torch.nn.functional.feature_alpha_dropout(x.reshape(1, 8), training=True)[0],
     lambda x: torch.nn.functional.dropout1d(x.reshape(1, 8, 1)).reshape(8),
     lambda x: torch.nn.functional.rrelu(-x, training=True),
     torch.nn.functional.gumbel_softmax,

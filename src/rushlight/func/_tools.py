@@ -15,7 +15,6 @@ def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     """What a tensor inside a transform stands for: the whole batch, or the value without its
     tangent; through all transforms, or only the innermost. For looking at, not for computing with.
 
-    >>> import rushlight as torch
     >>> def f(x):
     ...     print(torch.func.debug_unwrap(x))
     ...     return x * 2
@@ -36,6 +35,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     PyTorch needs this before programs are compiled. Here an in-place write already makes a new
     value of the history, so nothing is left to remove; what is written to the arguments stays
     written, as it does there.
+
+    >>> torch.func.functionalize(lambda x: x.clone().add_(1))(torch.zeros(2))
+    tensor([1., 1.])
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
@@ -55,7 +57,6 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Let the batch norm modules of a network compute with the batch alone, without running
     statistics, which a vmap over samples could not update. In place; gives back the network.
 
-    >>> import rushlight as torch
     >>> net = torch.func.replace_all_batch_norm_modules_(torch.nn.BatchNorm1d(3))
     >>> net.running_mean is None
     True
