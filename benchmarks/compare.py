@@ -48,6 +48,9 @@ TARGETS = {
     "exp_4m": 1.5,
     "tanh_4m": 1.5,
     "softmax_4m": 1.5,
+    "hvp_mlp": 4,
+    "hvp_forward": 4,
+    "vmap_grad_256": 1,
     "import": 5,
     "memory": 3,
 }

@@ -260,13 +260,13 @@ def softmax_4m(torch: Any) -> Step:
     return lambda: torch.softmax(x, dim=1)
 
 
-# --- rows of later work: no target yet, shown where both libraries have them
-# ------------------------
+# --- transforms
+# ---------------------------------------------------------------------------------------
 
 
-@workload(later=True)
+@workload()
 def hvp_mlp(torch: Any) -> Step:
-    """A Hessian-vector product of a 64-64-1 network's loss, by double backward."""
+    """A Hessian-vector product of a 64-64-1 network's loss, reverse over reverse."""
     nn = torch.nn
     network = fill(torch, nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1)))
     parameters = list(network.parameters())
@@ -282,7 +282,24 @@ def hvp_mlp(torch: Any) -> Step:
     return step
 
 
-@workload(later=True)
+@workload()
+def hvp_forward(torch: Any) -> Step:
+    """The same forward over reverse: the tangent of the gradient along a direction."""
+    shapes = ((64, 64), (64,), (64, 1), (1,))
+    parameters = tuple(
+        torch.from_numpy(random(*s, scale=0.1, seed=n)) for n, s in enumerate(shapes)
+    )
+    direction = tuple(torch.from_numpy(random(*s, seed=9 + n)) for n, s in enumerate(shapes))
+    x, y = torch.from_numpy(random(64, 64)), torch.from_numpy(random(64, 1, seed=1))
+
+    def loss(w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
+        return (torch.tanh(x @ w1 + b1) @ w2 + b2 - y).pow(2).mean()
+
+    gradient = torch.func.grad(loss, argnums=(0, 1, 2, 3))
+    return lambda: torch.func.jvp(gradient, parameters, direction)[1][0]
+
+
+@workload()
 def vmap_grad_256(torch: Any) -> Step:
     """Per-sample gradients of a 16-32-1 network over 256 samples."""
     w1, w2 = torch.from_numpy(random(16, 32, scale=0.25)), torch.from_numpy(random(32, 1, seed=1))
@@ -293,6 +310,10 @@ def vmap_grad_256(torch: Any) -> Step:
 
     every = torch.func.vmap(torch.func.grad(loss, argnums=(0, 1)), in_dims=(None, None, 0, 0))
     return lambda: every(w1, w2, x, y)[0]
+
+
+# --- rows of later work: no target yet, shown where both libraries have them
+# ------------------------
 
 
 @workload(later=True, once=True)

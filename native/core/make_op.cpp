@@ -102,6 +102,11 @@ PyObject* op_get_params(PyObject* self, void*) {
 }
 PyObject* op_get_differentiable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->differentiable); }
 
+PyObject* op_get_view(PyObject* self, void*) {
+  const Op* op = reinterpret_cast<Op*>(self);
+  return PyBool_FromLong(op->view || op->multi_view);
+}
+
 PyGetSetDef kOpGetSet[] = {
     {"__name__", op_get_name, nullptr, "The op's name.", nullptr},
     {"__qualname__", op_get_name, nullptr, "The op's name.", nullptr},
@@ -110,6 +115,7 @@ PyGetSetDef kOpGetSet[] = {
     {"base", op_get_base, nullptr, "Of an in-place form: the op it is the form of.", nullptr},
     {"params", op_get_params, nullptr, "The parameters' names.", nullptr},
     {"differentiable", op_get_differentiable, nullptr, "Whether calls are recorded.", nullptr},
+    {"view", op_get_view, nullptr, "Whether its results show the memory of its first argument.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

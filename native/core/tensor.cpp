@@ -170,7 +170,18 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
 
 namespace {
 
-PyObject* get_array(PyObject* self, void*) { return Py_NewRef(as_object(as_tensor(self)->array)); }
+// What a transform has taken over is asked for its memory: an element of a batch has none of its own.
+PyObject* get_array(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  if (t->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_array");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
+  return Py_NewRef(as_object(t->array));
+}
+
+// The array as it is, for the transforms themselves: of a batch, its first element stands for the shape and the type.
+PyObject* get_seen(PyObject* self, void*) { return Py_NewRef(as_object(as_tensor(self)->array)); }
 
 // Replaces the storage: for code that loads or resizes a tensor from outside (`resize_`, `.data = `).
 int set_array(PyObject* self, PyObject* value, void*) {
@@ -225,7 +236,14 @@ Tensor* alias(Tensor* t, bool share_version) {
   return r;
 }
 
-PyObject* get_data(PyObject* self, void*) { return as_object(alias(as_tensor(self), false)); }
+PyObject* get_data(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  if (t->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_data");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
+  return as_object(alias(t, false));
+}
 
 int set_data(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
@@ -234,6 +252,11 @@ int set_data(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   Tensor* v = as_tensor(value);
+  if ((t->flags | v->flags) & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_set_data");
+    Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
+    return done ? 0 : -1;
+  }
   if (requires_grad(t) && !is_differentiable(v->dtype)) {
     PyErr_SetString(PyExc_RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype");
     return -1;
@@ -300,6 +323,7 @@ int set_watched(PyObject* self, PyObject* value, void*) {
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
+    {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of all dimensions, a torch.Size.", nullptr},
     {"dtype", get_dtype, nullptr, "The element type.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
@@ -394,7 +418,15 @@ PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(Py
 PyObject* method_element_size(PyObject* self, PyObject*) {
   return PyLong_FromSsize_t(PyArray_ITEMSIZE(as_tensor(self)->array));
 }
-PyObject* method_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(PyArray_DATA(as_tensor(self)->array)); }
+PyObject* method_data_ptr(PyObject* self, PyObject*) {
+  Ref memory;
+  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+    PyObject* f = callback("watched_memory");
+    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+    if (!(self = memory.get())) return nullptr;
+  }
+  return PyLong_FromVoidPtr(PyArray_DATA(as_tensor(self)->array));
+}
 PyObject* method_is_view(PyObject* self, PyObject*) {
   return PyBool_FromLong(as_tensor(self)->base && !(as_tensor(self)->flags & kInference));
 }
@@ -545,7 +577,9 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   t->dtype = from->dtype;
   hold(v);
   t->version = v;
-  t->flags = (from->flags & kInference) | (wants ? kRequiresGrad : 0u);
+  // A subclass's instance of a watched tensor is watched as well.
+  t->flags = (from->flags & (kInference | kTangent | kTransformed)) | (wants ? kRequiresGrad : 0u);
+  t->watched = Py_XNewRef(from->watched);
   return as_object(t);
 }
 

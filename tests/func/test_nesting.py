@@ -185,3 +185,139 @@ def test_threads_have_levels_of_their_own() -> None:
         t.join()
     for k in range(4):
         assert torch.allclose(results[k], torch.eye(3, dtype=torch.float64) * 6 * k)
+
+
+def shifted_product(x):
+    out = torch.zeros_like(x)
+    out[1:] = x[:2] * x[2]
+    return out
+
+
+def added_to_one_place(x):
+    out = torch.zeros_like(x)
+    out[0] += x.sum()
+    return out
+
+
+def through_a_view_of_a_view(x):
+    out = x.new_zeros(2, 3)
+    out.t()[1:][:, 0].copy_(x[:2] * x[2])
+    return out.sum(0)
+
+
+def into_parts(x):
+    out = torch.zeros_like(x)
+    first, rest = out.narrow(0, 0, 1), out.narrow(0, 1, 2)
+    rest.add_(x[:2].sin())
+    first.copy_(x[1:2] * 3)
+    return out
+
+
+def the_whole_after_a_part(x):
+    out = x * 2
+    out[1:] = x[:2]
+    out.add_(x.cos()).mul_(0.5)
+    return out
+
+
+def by_indices(x):
+    out = x.clone()
+    out[torch.tensor([2, 0])] = x[:2] * x[1]
+    out.masked_fill_(x > 2.5, 0.0)
+    return out
+
+
+WRITING = [
+    shifted_product,
+    added_to_one_place,
+    through_a_view_of_a_view,
+    into_parts,
+    the_whole_after_a_part,
+    by_indices,
+]
+
+
+@pytest.mark.parametrize("f", WRITING)
+def test_writes_under_every_pair_of_transforms(f) -> None:
+    rows = torch.arange(6.0, dtype=torch.float64).reshape(2, 3) / 2 + 0.1
+    x = rows[1]
+
+    def along(g):
+        return lambda q: jvp(g, (q,), (q.sin(),))[1]
+
+    def by_rows(g):  # the same by reverse-mode
+        return lambda q: jacrev(g)(q) @ q.sin()
+
+    def looped(g):
+        return torch.stack([g(r) for r in rows])
+
+    assert torch.allclose(jacfwd(f)(x), jacrev(f)(x))
+    assert torch.allclose(vmap(f)(rows), looped(f))
+    assert torch.allclose(vmap(along(f))(rows), looped(by_rows(f)))
+    assert torch.allclose(vmap(jacrev(f))(rows), looped(jacfwd(f)))
+    assert torch.allclose(along(along(f))(x), by_rows(by_rows(f))(x))
+    assert torch.allclose(
+        along(lambda q: vmap(f)(torch.stack([q, q * 2])).sum(0))(x),
+        by_rows(lambda q: f(q) + f(q * 2))(x),
+    )
+    assert torch.allclose(jacfwd(jacrev(f))(x), jacrev(jacfwd(f))(x))
+
+
+def test_a_captured_dual_written_with_a_younger_one() -> None:
+    """A view of a tensor of the older level takes it along when it gets a younger tangent."""
+
+    def outer(x):
+        def inner(y):
+            out = x * 1
+            out[:2] = y[:2] * x[1:]
+            return out
+
+        return jvp(inner, (x,), (torch.ones_like(x),))[1]
+
+    x = torch.tensor([0.5, 2.0, 3.0], dtype=torch.float64)
+    assert outer(x).tolist() == [2.0, 3.0, 0.0]
+    assert jacfwd(outer)(x).tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    assert jacrev(outer)(x).tolist() == jacfwd(outer)(x).tolist()
+
+
+def test_jacobians_of_a_number() -> None:
+    x = torch.tensor(2.0)
+    for jac in (jacrev, jacfwd):
+        assert jac(lambda a: a**3)(x).item() == 12.0
+        assert jac(jac(lambda a: a**3))(x).item() == 12.0
+    assert hessian(lambda a: a**3)(x).item() == 12.0
+
+
+DROPPING = [
+    torch.nn.functional.dropout,
+    lambda x: torch.nn.functional.alpha_dropout(x, training=True),
+    lambda x: torch.nn.functional.feature_alpha_dropout(x.reshape(1, 8), training=True)[0],
+    lambda x: torch.nn.functional.dropout1d(x.reshape(1, 8, 1)).reshape(8),
+    lambda x: torch.nn.functional.rrelu(-x, training=True),
+    torch.nn.functional.gumbel_softmax,
+    torch.rand_like,
+    torch.randn_like,
+    lambda x: torch.randint_like(x, 1000),
+    lambda x: torch.randperm(8) + x,
+    lambda x: x.clone().uniform_(),
+]
+
+
+@pytest.mark.parametrize("draw", DROPPING)
+@pytest.mark.filterwarnings("ignore:dropout")
+def test_random_numbers_same_and_different(draw) -> None:
+    x = torch.ones(32, 8)
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(draw)(x)
+    assert len({tuple(row) for row in vmap(draw, randomness="same")(x).tolist()}) == 1
+    assert len({tuple(row) for row in vmap(draw, randomness="different")(x).tolist()}) > 16
+
+
+@pytest.mark.parametrize(
+    "draw", [torch.bernoulli, torch.poisson, torch.normal, lambda p: torch.multinomial(p, 4)]
+)
+def test_draws_by_values_are_not_the_same(draw) -> None:
+    x = torch.full((32, 8), 0.5)
+    assert len({tuple(row) for row in vmap(draw, randomness="different")(x).tolist()}) > 16
+    with pytest.raises(RuntimeError, match="same randomness with a batched tensor input"):
+        vmap(draw, randomness="same")(x)

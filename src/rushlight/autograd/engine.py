@@ -7,6 +7,8 @@ import warnings
 from typing import Any
 
 from .. import _core
+from .running import refuse_backward
+from .running import state as _state
 
 __all__ = ["backward", "grad"]
 
@@ -197,6 +199,8 @@ def tensor_backward(
             inputs=inputs,
         )
         return
+    if _state.stack:
+        refuse_backward()
     if gradient is not None:
         gradient = _as_gradient(self, gradient)
         _check_gradient(0, self, gradient)
@@ -218,6 +222,8 @@ def backward(
     >>> x.grad
     tensor([3., 5.])
     """
+    if _state.stack:
+        refuse_backward()
     if grad_variables is not None:
         warnings.warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.",

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from . import levels
 from .levels import Level
+from .running import state
 
 __all__ = [
     "UnpackedDualTensor",
@@ -66,9 +67,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
     >>> fw.unpack_dual(x)
     UnpackedDualTensor(primal=tensor(3.), tangent=None)
     """
-    if not _entered:
+    if not _entered and level is None:
         raise RuntimeError(
-            "Trying to exit a forward AD level but there is no level: enter_dual_level() first."
+            "Dual level must be a positive number. There is no level to exit: begin one with "
+            "enter_dual_level()."
         )
     if level is not None and level != len(_entered) - 1:
         raise RuntimeError(
@@ -115,16 +117,21 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     tensor(2.)
     """
     found = _level(level)
+    if found is None and level is not None and _entered:
+        raise RuntimeError(
+            f"Invalid level given to _make_dual. There are the levels 0 to {len(_entered) - 1}; "
+            f"it is {level}."
+        )
     if found is None:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
-    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+    if not (tensor.is_floating_point() or tensor.is_complex()):
         raise ValueError(
             f"Expected primal to be floating point or complex, but got: {tensor.dtype}"
         )
-    if not (tangent.dtype.is_floating_point or tangent.dtype.is_complex):
+    if not (tangent.is_floating_point() or tangent.is_complex()):
         raise ValueError(
             f"Expected tangent to be floating point or complex, but got: {tangent.dtype}"
         )
@@ -134,7 +141,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}."
         )
-    if tensor.dtype is not tangent.dtype:
+    if tensor.dtype.is_complex != tangent.dtype.is_complex:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different dtype than that of the original "
             f"Tensor, this is not supported. Tensor is of dtype {tensor.dtype} while the given "
@@ -143,9 +150,18 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     value, old = levels.parts_at(tensor, found)
     if old is not None:
         raise RuntimeError(
-            "set_tangent: it is not possible to set the tangent of a tensor that already has one "
-            "at the same level"
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            f"same level {_entered.index(found)} is not supported. Take its primal with "
+            "unpack_dual first, or enter another level."
         )
+    if levels.parts_at(tangent, found)[1] is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level"
+            f"{_entered.index(found)} is not supported. Enter another level for the second "
+            "derivative."
+        )
+    if tangent.dtype is not tensor.dtype:
+        tangent = tangent.to(tensor.dtype)
     return levels.with_tangent(value, tangent, found)
 
 
@@ -165,7 +181,36 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     >>> primal, tangent
     (tensor(0.5000), tensor(-0.2500))
     """
+    if not isinstance(tensor, _Tensor):
+        raise TypeError(
+            "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
+            f"{type(tensor).__name__}"
+        )
     found = _level(level)
     if found is None:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(*levels.parts_at(tensor, found))
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether ops compute tangents in this thread."""
+    return state.forward and not _core.is_inference()
+
+
+class _set_fwd_grad_enabled:
+    """Let ops compute tangents, or not: from now on, or for a `with` block."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before, state.forward = state.forward, bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        state.forward = self._before
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":
+        return len(_entered) - 1
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

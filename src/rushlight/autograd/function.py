@@ -13,6 +13,8 @@ from typing import Any
 
 from .. import _core
 from .anomaly_mode import is_anomaly_enabled, note_place
+from .running import only, running
+from .running import state as _state
 
 __all__ = [
     "BackwardCFunction",
@@ -153,6 +155,7 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
     _is_tensor: tuple[bool, ...] = ()
     _input_shapes: tuple[Any, ...] = ()
     _accessed = False
+    _in_jvp = False
     _no_tensors: frozenset[int] = frozenset()  # the outputs that are none
 
     def apply(self, *grads: Any) -> Any:
@@ -161,7 +164,9 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to `save_for_backward`."""
+        """The tensors given to `save_for_backward`; inside jvp those of `save_for_forward`."""
+        if self._in_jvp and self.saved_for_forward:
+            return self.saved_for_forward
         cls = self._forward_cls
         if cls is not None and cls.clear_saved_tensors_on_access:
             if self._accessed:
@@ -301,6 +306,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     clear_saved_tensors_on_access = False
     generate_vmap_rule = False
+    _for_transforms = False  # the library's own, which need none of what `_check_transforms` asks
     _backward_cls: Any
     _signature: Any  # a _Signature, made when it is first needed
 
@@ -370,6 +376,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             "forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """What vmap makes of a call: (output, out_dims) from whole batches. `in_dims` says where
+        each argument has the batch, None for none; info has `batch_size` and `randomness`."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method "
+            "or set generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record the call."""
@@ -378,10 +393,25 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             if cls._signature is None:
                 cls._signature = _Signature(cls.forward, 0 if separate else 1)
             args = cls._signature.positional(args, kwargs, separate)
-        is_tensor = tuple(isinstance(a, _Tensor) for a in args)
-        for a, t in zip(args, is_tensor, strict=True):
-            if t and a._watched is not None:
+        if _state.stack:
+            _check_transforms(cls)
+        for a in args:
+            if isinstance(a, _Tensor) and a._watched is not None:
                 return watched_apply(cls, args)
+        if _state.stack:
+            with only([]):  # forward is one op of the transforms, not a part of them
+                ctx, outputs = cls._run(args)
+        else:
+            ctx, outputs = cls._run(args)
+        if ctx.saved_for_forward:
+            ctx.saved_for_forward = ()  # for jvp alone, which comes next or never
+        return outputs
+
+    @classmethod
+    def _run(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """(the node, the results) of a call with plain tensors."""
+        separate = cls.setup_context is not Function.setup_context
+        is_tensor = tuple(isinstance(a, _Tensor) for a in args)
         ctx = cls._backward_cls()
         needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
         ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
@@ -402,7 +432,37 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             _core.set_grad_enabled(before)
         single = not isinstance(output, tuple)
         outputs = _finish(ctx, (output,) if single else output, tensors, recording)
-        return outputs[0] if single else outputs
+        return ctx, outputs[0] if single else outputs
+
+
+_EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def _check_transforms(cls: Any) -> None:
+    """That a Function says what the running transforms need to know of it."""
+    kinds = {level.kind for level in running("dual", "batch", "grad")}
+    if not kinds or cls._for_transforms:
+        return
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+            "jacrev, ...), it must override the setup_context staticmethod. " + _EXTENDING
+        )
+    if "batch" not in kinds:
+        return
+    own = cls.vmap is not Function.vmap
+    if own and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and "
+            "an overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the "
+            "overridden vmap staticmethod to avoid ambiguity. " + _EXTENDING
+        )
+    if not own and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please "
+            "override and implement the vmap staticmethod or set generate_vmap_rule=True. "
+            + _EXTENDING
+        )
 
 
 class _Signature:

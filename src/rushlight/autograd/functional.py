@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from . import levels
 from .engine import grad as _grad
+from .levels import Level
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -66,9 +68,10 @@ def _like_given(values: Any, was_tuple: Any) -> Any:
 
 def _prepare(inputs: _Tensors, create_graph: bool, need_graph: bool) -> _Tensors:
     """Inputs that start a graph of their own: views where the caller's graph must go on."""
-    if create_graph:
-        return tuple(t.view_as(t) for t in inputs)
-    return tuple(t.detach().requires_grad_(need_graph) for t in inputs)
+    return tuple(
+        t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph)
+        for t in inputs
+    )
 
 
 def _finished(values: Any, create_graph: bool) -> Any:
@@ -78,6 +81,11 @@ def _finished(values: Any, create_graph: bool) -> Any:
 
 
 def _check_v(v: _Tensors, other: _Tensors, was_tuple: bool) -> None:
+    """That v fits `other`, which the program gave as a tuple or alone."""
+    if not was_tuple and len(v) != 1:
+        raise RuntimeError(
+            f"The given v should contain a single Tensor. It is a tuple of {len(v)} for one."
+        )
     if len(v) != len(other):
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(other)} but got {len(v)}."
@@ -186,9 +194,9 @@ def vjp(
         outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "vjp")
         _require_graph(outputs, strict)
         if v is not None:
-            v_tuple, v = _as_tuple(v, "v", "vjp")
+            v = _as_tuple(v, "v", "vjp")[1]
             v = _prepare(v, create_graph, False)
-            _check_v(v, outputs, v_tuple)
+            _check_v(v, outputs, outputs_tuple)
         elif len(outputs) != 1 or outputs[0].numel() != 1:
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a single "
@@ -225,12 +233,12 @@ def jvp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     with _Grad():
-        _, inputs = _as_tuple(inputs, "inputs", "jvp")
+        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
         inputs = _prepare(inputs, create_graph, True)
         if v is not None:
-            v_tuple, v = _as_tuple(v, "v", "jvp")
+            v = _as_tuple(v, "v", "jvp")[1]
             v = _prepare(v, create_graph, False)
-            _check_v(v, inputs, v_tuple)
+            _check_v(v, inputs, inputs_tuple)
         elif len(inputs) != 1 or inputs[0].numel() != 1:
             raise RuntimeError(_SINGLE_INPUT)
         outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "jvp")
@@ -344,7 +352,8 @@ def _rows(
                 if strict and create_graph and not g.requires_grad:
                     raise RuntimeError(
                         "The jacobian of the user-provided function is independent of input "
-                        f"{i}. This is not allowed in strict mode when create_graph=True."
+                        f"{index}. This is not allowed in strict mode when create_graph=True. "
+                        f"(PyTorch counts outputs here: it is output {index} by input {i}.)"
                     )
                 row.append(g)
             else:
@@ -363,40 +372,44 @@ def _rows(
 
 
 def _columns(func: Callable[..., Any], inputs: Any) -> Any:
-    """The Jacobian by forward mode: one pass for each input element."""
-    from . import forward_ad
-
+    """The Jacobian by forward mode, all columns at once: a batch of tangents, one for each element
+    of the inputs."""
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
-    inputs = _prepare(inputs, False, True)
-    columns: list[list[Any]] = []
-    outputs: _Tensors = ()
-    outputs_tuple = False
-    for i, x in enumerate(inputs):
-        found: list[list[Any]] = []
-        for k in range(x.numel()):
-            direction = _torch("zeros_like")(x.detach()).reshape(-1)
-            direction[k] = 1
-            with forward_ad.dual_level():
-                duals = [
-                    forward_ad.make_dual(t, direction.reshape(x.shape)) if n == i else t
-                    for n, t in enumerate(inputs)
-                ]
-                outputs_tuple, duals_out = _as_tuple(func(*duals), _OUTPUTS, "jacobian")
-                pairs = [forward_ad.unpack_dual(o) for o in duals_out]
-                outputs = tuple(p.primal for p in pairs)
-                slopes = [
-                    _torch("zeros_like")(o) if t is None else t for o, t in (p[:2] for p in pairs)
-                ]
-                found.append([s.detach() for s in slopes])
-        columns.append(found)
-    jacobians = tuple(
-        tuple(
-            _torch("stack")([c[o] for c in column], -1).reshape(out.shape + x.shape)
-            for column, x in zip(columns, inputs, strict=True)
+    sizes = [x.numel() for x in inputs]
+    n = sum(sizes)
+    # Each column has its inputs for itself: `func` may ask for gradients with respect to them.
+    inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, True)
+    with Level("batch", n) as columns, Level("dual") as level:
+        duals = [
+            levels.dual(level, levels.batch(columns, x), levels.batch(columns, tangent))
+            for x, tangent in zip(inputs, _directions(inputs, sizes), strict=True)
+        ]
+        outputs_tuple, outputs = _as_tuple(func(*duals), _OUTPUTS, "jacobian")
+        pairs = [levels.parts_at(o, level) for o in outputs]
+        found = [None if t is None else levels.rows(t, columns) for _, t in pairs]
+    jacobians = []
+    for (out, _), every in zip(pairs, found, strict=True):
+        if every is None:
+            every = _torch("zeros")(n, *out.shape, dtype=out.dtype)
+        parts = every.detach().split(sizes, 0)
+        jacobians.append(
+            tuple(
+                part.movedim(0, -1).reshape(out.shape + x.shape[1:])
+                for part, x in zip(parts, inputs, strict=True)
+            )
         )
-        for o, out in enumerate(outputs)
-    )
     return _like_given(jacobians, (outputs_tuple, inputs_tuple))
+
+
+def _directions(inputs: _Tensors, sizes: list[int]) -> list[Any]:
+    """Of each input (a row for each unit vector) its part of all unit vectors."""
+    found, start = [], 0
+    for x, n in zip(inputs, sizes, strict=True):
+        rows = _torch("zeros")(sum(sizes), n, dtype=x.dtype)
+        rows.narrow(0, start, n).diagonal().fill_(1)
+        found.append(rows.reshape(x.shape))
+        start += n
+    return found
 
 
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -477,9 +490,9 @@ def _hessian_product(
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", name)
     inputs = _prepare(inputs, create_graph, True)
     if v is not None:
-        v_tuple, v = _as_tuple(v, "v", name)
+        v = _as_tuple(v, "v", name)[1]
         v = _prepare(v, create_graph, False)
-        _check_v(v, inputs, v_tuple)
+        _check_v(v, inputs, inputs_tuple)
     elif len(inputs) != 1 or inputs[0].numel() != 1:
         raise RuntimeError(_SINGLE_INPUT)
     else:

@@ -2,8 +2,9 @@
 and what happens to calls that meet them.
 
 A watched tensor is an ordinary Tensor with an object attached (`_watched`): a `Dual` (a value and
-its tangent) or a `Batch` (a value whose dimension 0 the program does not see). Its `_array` has the
-shape and dtype that the program is to see. Values and tangents may be watched themselves, by older
+its tangent) or a `Batch` (a value whose dimension 0 the program does not see). The array behind it
+(`_seen`) has the shape and dtype that the program is to see; `_array` of a batch gives those only
+and refuses to be read (`hidden.py`). Values and tangents may be watched themselves, by older
 levels: the younger level is always outside.
 
 Every op that is given a watched tensor comes to `_watched_call`. The youngest level among the
@@ -19,7 +20,6 @@ docs/design/0005-levels.md for why that is right.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +27,8 @@ import numpy as np
 
 from .. import _core
 from ..ops._op import OPS, namespace
+from .hidden import MEMORY, Hidden
+from .running import running, state
 
 __all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_watched"]
 
@@ -34,14 +36,6 @@ _Tensor = _core.Tensor
 _watch = _core.watch
 _TANGENT, _TRANSFORMED = 256, 512
 _numbers = itertools.count(1)
-
-
-class _State(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[Level] = []
-
-
-_state = _State()
 
 
 class Level:
@@ -56,41 +50,41 @@ class Level:
         self.depth = 0
 
     def __enter__(self) -> Level:
-        _state.stack.append(self)
-        self.depth = len(_state.stack)
+        stack = state.stack
+        stack.append(self)
+        self.depth = len(stack)
         self.active = True
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.active = False
-        _state.stack.remove(self)
-
-
-def running(kind: str) -> list[Level]:
-    """The running transforms of a kind ('dual', 'batch', 'grad'), oldest first."""
-    return [level for level in _state.stack if level.kind == kind]
+        if self in state.stack:  # a level of forward_ad may end in another thread
+            state.stack.remove(self)
 
 
 class Dual:
     """A value and its tangent."""
 
-    __slots__ = ("level", "tangent", "value")
+    __slots__ = ("level", "origin", "shows", "tangent", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
     def __init__(self, level: Level, value: Any, tangent: Any) -> None:
         self.level, self.value, self.tangent = level, value, tangent
+        self.shows: Any = None  # of a view: (op, arguments, which result)
+        self.origin = 0  # where the memory began before the tensor became a dual
 
 
 class Batch:
     """A value whose dimension 0 is the batch."""
 
-    __slots__ = ("level", "value")
+    __slots__ = ("level", "shows", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
     def __init__(self, level: Level, value: Any) -> None:
         self.level, self.value = level, value
+        self.shows: Any = None
 
 
 def dual(level: Level, value: Any, tangent: Any) -> Any:
@@ -105,7 +99,7 @@ def dual(level: Level, value: Any, tangent: Any) -> Any:
 
 def batch(level: Level, value: Any) -> Any:
     """The watched tensor that shows one element of dimension 0 of a value."""
-    array = value._array
+    array = value._seen
     seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
     return _watch(value, _TRANSFORMED, Batch(level, value), seen)
 
@@ -147,7 +141,21 @@ def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
         return _core.call_op(op, [_alive(a) for a in slots])
     if w.level.kind == "forward_ad" and _core.is_inference():
         return _core.call_op(op, [_without(a, w.level) for a in slots])
-    return w.call(op, slots, w.level)
+    result = w.call(op, slots, w.level)
+    if op.view:
+        _note_view(result, op, slots)
+    return result
+
+
+def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
+    """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
+    if isinstance(result, _Tensor):
+        if result._watched is not None and result is not slots[0]:
+            result._watched.shows = (op, slots, None)
+        return
+    for i, r in enumerate(result):
+        if r._watched is not None:
+            r._watched.shows = (op, slots, i)
 
 
 def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
@@ -207,15 +215,57 @@ def _watched_bool(t: Any) -> bool:
     return bool(w.value)
 
 
-def _watched_memory(t: Any) -> Any:
-    """The tensor whose memory may be read in the place of a watched one."""
+def has_batch(t: Any) -> bool:
+    """Whether a tensor stands for the elements of a batch, at any level."""
     w = t._watched
-    if isinstance(w, Batch) and w.level.active:
-        raise RuntimeError(
-            "Cannot access data pointer of Tensor that doesn't have storage. Under vmap a tensor "
-            "stands for all elements of a batch."
-        )
+    while w is not None:
+        if isinstance(w, Batch):
+            return True
+        w = w.value._watched
+    return False
+
+
+def _watched_array(t: Any) -> Any:
+    """`_array` of a watched tensor."""
+    return Hidden(t._seen) if has_batch(t) else t._seen
+
+
+def _watched_memory(t: Any) -> Any:
+    """The tensor whose memory may leave in the place of a watched one's."""
+    w = t._watched
+    if has_batch(t) or (w.level.kind == "dual" and w.level.active):
+        raise RuntimeError(MEMORY)
     return w.value
+
+
+def _watched_data(t: Any) -> Any:
+    """`t.data`: of a dual its value; refused under vmap, where nothing could be done with it."""
+    w = t._watched
+    if has_batch(t) and w.level.active:
+        raise RuntimeError(
+            "accessing `data` under vmap transform is not allowed. Use detach() to cut a tensor "
+            "off its history."
+        )
+    return w.value.data
+
+
+def _watched_set_data(t: Any, new: Any) -> None:
+    """`t.data = new`."""
+    for x in (t, new):
+        w = x._watched
+        if w is None or w.level.kind == "forward_ad" or not w.level.active:
+            continue
+        where = "under vmap" if has_batch(x) else "inside functorch"
+        raise RuntimeError(
+            f"mutating directly with `.data` {where} transform is not allowed. Write in place "
+            "(copy_), or make a new tensor."
+        )
+    w = t._watched
+    if w is not None:  # a dual of forward_ad keeps its tangent
+        w.value.data = new
+        t._array = w.value._seen
+    else:
+        t.data = new.data
 
 
 def _watched_requires_grad(t: Any, on: bool) -> None:
@@ -323,6 +373,16 @@ def _spread(t: Any, level: Level) -> Any:
 # ---- leaves
 
 
+def detach(t: Any) -> Any:
+    """A tensor cut off its history, with its batches and tangents."""
+    w = t._watched
+    if w is None:
+        return t.detach()
+    if isinstance(w, Batch):
+        return batch(w.level, detach(w.value))
+    return dual(w.level, detach(w.value), detach(w.tangent))
+
+
 def alias(t: Any) -> Any:
     """The same value as a variable of its own, connected to what it was computed from."""
     w = t._watched
@@ -371,6 +431,15 @@ def _batched_throughout(t: Any, level: Level) -> Any:
     if value is None:
         value = t.expand(level.size, *t.shape)
     return with_batch(value, level)
+
+
+def batched_throughout(t: Any, level: Level) -> Any:
+    """A fresh tensor with the batch of every running vmap that is older than a level: what is
+    written to it later may have any of them."""
+    for older in running("batch"):
+        if older.number < level.number and batched_at(t, older) is None:
+            t = _batched_throughout(t, older).clone()
+    return t
 
 
 def variable(t: Any) -> Any:
@@ -453,10 +522,25 @@ def _backward_batch(
     values = [batched_at(i, level) if isinstance(i, _Tensor) else None for i in inputs]
     wanted = tuple(i if v is None else v for i, v in zip(inputs, values, strict=True))
     found = run_backward(tuple(outs), tuple(gs), retain, create_graph, wanted)
+    if any(o is not r for o, r in zip(outs, roots, strict=True)):
+        _refuse_shared(found, values)
     return tuple(
         g if g is None or v is None else with_batch(g, level)
         for g, v in zip(found, values, strict=True)
     )
+
+
+def _refuse_shared(found: Any, values: Any) -> None:
+    """A tensor that all samples share has one place in the graph: what comes there is the sum."""
+    for i, (g, v) in enumerate(zip(found, values, strict=True)):
+        if g is not None and v is None:
+            raise RuntimeError(
+                "element 0 of tensors does not require grad and does not have a grad_fn. Under "
+                f"vmap, input {i} of grad() is one tensor that all samples share, and their "
+                "gradients meet in it as a sum. For a gradient of each sample, differentiate "
+                "with func.grad (or func.vjp) inside the mapped function; for the sum, call "
+                "grad() outside of vmap."
+            )
 
 
 def _backward_dual(
@@ -514,6 +598,9 @@ _core.register(
         "watched_in_place": _watched_in_place,
         "watched_item": _watched_item,
         "watched_memory": _watched_memory,
+        "watched_array": _watched_array,
+        "watched_data": _watched_data,
+        "watched_set_data": _watched_set_data,
         "watched_requires_grad": _watched_requires_grad,
         "watched_bool": _watched_bool,
         "watched_detach": _watched_detach,

@@ -5,17 +5,18 @@ from __future__ import annotations
 from .. import base as _base  # noqa: F401 - the functions that the rules below look up
 from . import (  # noqa: F401 - importing them enters their rules
     _batching,
+    _batching_places,
     _batching_rules,
     _composites,
     _custom_function,
     _jvp,
     _printing,
     _randomness,
-    _subscripts,
     transforms,
 )
 from ._batching import unbatched_ops
 from ._functional_call import functional_call, stack_module_state
+from ._tools import debug_unwrap, functionalize, replace_all_batch_norm_modules_
 from .transforms import (
     grad,
     grad_and_value,
@@ -29,7 +30,9 @@ from .transforms import (
 )
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -37,6 +40,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "unbatched_ops",
     "vjp",

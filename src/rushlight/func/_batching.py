@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..autograd import levels
 from ..autograd.levels import Batch, Level, batch
 from ..ops._op import OPS, namespace
 
@@ -326,7 +327,7 @@ def _select(op: Any, slots: Any, level: Level) -> Any:
     n = slots[0].ndim
     values = [inner(slots[0], level), *slots[1:]]
     if n == 0:
-        return _call(op, [slots[0]._array, *slots[1:]])  # raises
+        return _call(op, [_T["zeros"](()), *slots[1:]])  # raises
     values[at] = _shifted_dim(slots[at], n)
     return wrap(_call(op, values), level)
 
@@ -553,17 +554,22 @@ register_spatial()
 _warned: set[str] = set()
 
 
-def looped(op: Any, slots: Any, level: Level) -> Any:
-    """The last resort: the op once for each element."""
-    name = op.entry.name
+def warn_of_loop(name: str) -> None:
+    """Say once that an op runs once for each element."""
     if name not in _warned:
         _warned.add(name)
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule "
             f"for {name}: it runs once for each element of the batch.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
+
+
+def looped(op: Any, slots: Any, level: Level) -> Any:
+    """The last resort: the op once for each element."""
+    name = op.entry.name
+    warn_of_loop(name)
     if not level.size:
         raise RuntimeError(f"vmap: {name} cannot be mapped over a dimension of size 0")
 
@@ -573,14 +579,7 @@ def looped(op: Any, slots: Any, level: Level) -> Any:
         value = inner(a, level)
         return a if value is None else value[i]
 
-    def arguments(i: int) -> list[Any]:
-        values = [element(a, i) for a in slots]
-        if name == "strided_view" and inner(slots[0], level) is not None:
-            # Offsets are counted from where the storage begins.
-            values[3] = slots[3] + values[0].storage_offset() - slots[0].storage_offset()
-        return values
-
-    results = [_call(op, arguments(i)) for i in range(level.size)]
+    results = [_call(op, [element(a, i) for a in slots]) for i in range(level.size)]
     if isinstance(results[0], _Tensor):
         return wrap(_stacked(name, results), level)
     columns = [_stacked(name, list(c)) for c in zip(*results, strict=True)]
@@ -590,25 +589,34 @@ def looped(op: Any, slots: Any, level: Level) -> Any:
 
 def _stacked(name: str, rows: list[Any]) -> Any:
     if any(r.shape != rows[0].shape for r in rows):
+        k = next(k for k, r in enumerate(rows) if r.shape != rows[0].shape)
         raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted "
-            f"to vmap over aten::{name}. The elements of the batch have results of different "
-            f"shapes, {[list(r.shape) for r in rows[:2]]} among them."
+            f"stack expects each tensor to be equal size, but got {list(rows[0].shape)} at entry "
+            f"0 and {list(rows[k].shape)} at entry {k}. Under vmap the result of {name} must have "
+            "one shape for all elements of the batch."
         )
     return _T["stack"](rows)
 
 
 def unbatched_ops() -> list[str]:
-    """The ops that vmap still runs once for each element of the batch.
+    """The ops that vmap still runs once for each element of the batch, as PyTorch does too.
 
-    >>> isinstance(torch.func.unbatched_ops(), list)
+    Of the functions among them (those that are Python over other ops), only the calls that decide
+    by values: `embedding_bag` with mode='max' or a padding_idx, `lstsq` with another driver.
+
+    >>> "histc" in torch.func.unbatched_ops()
     True
     """
-    return [
+    ops = [
         name
         for name, e in OPS.items()
         if e.kind not in ("composite", "pointwise") and RULES.get(name, looped) is looped
     ]
+    return ops + sorted(BY_ELEMENT)
+
+
+BY_ELEMENT: set[str] = set()
+"""Functions over ops that run once for each element when they ask for values (`_composites`)."""
 
 
 # ---- in place
@@ -619,23 +627,50 @@ _SHAPE_CHANGING = frozenset(
 )
 
 
+def _reads_itself(entry: Any) -> bool:
+    """Whether a gradient rule of an op asks for its first argument."""
+    return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
+
+
+def _refuse_write(op: Any, slots: Any, level: Level) -> None:
+    name = op.base.entry.name
+    at = next(
+        (
+            i
+            for i, a in enumerate(slots)
+            if i and isinstance(a, _Tensor) and inner(a, level) is not None
+        ),
+        1,
+    )
+    if op.base.entry.kind == "pointwise":
+        what = "inplace arithmetic"
+        who, instead = "other", what
+    else:
+        what = instead = {"_copied": "copy_"}.get(name, name.strip("_") + "_")
+        who = "indices" if name == "_index_put" and at == 1 else op.params[at]
+    raise RuntimeError(
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `{who}` "
+        "in extra_args that has more elements than `self`. This happened due to "
+        f"`{who}` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
+        f"use out-of-place operators instead of {instead}. If said operator is being called "
+        "inside the PyTorch framework, please file a bug report instead."
+    )
+
+
 def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
     self = slots[0]
     value = inner(self, level)
     if value is None:
-        raise RuntimeError(
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "
-            "Tensor `other` in extra_args that has more elements than `self`. This happened due to "
-            "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
-            "use out-of-place operators instead of inplace arithmetic. If said operator is being "
-            "called inside the PyTorch framework, please file a bug report instead."
-        )
+        _refuse_write(op, slots, level)
+    if _core.is_grad_enabled() and _reads_itself(op.base.entry) and levels.needs_grad(value):
+        # A rule saves the values that are about to be overwritten.
+        slots = [batch(level, value.clone()), *slots[1:]]
     result = _call(op.base, slots)
     w = result._watched
     if op.base.entry.name in _SHAPE_CHANGING:
-        self._array, self._watched = result._array, (512, w)
+        self._array, self._watched = result._seen, (512, w)
         return self
-    if result._array.shape != self._array.shape:
+    if result._seen.shape != self._seen.shape:
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"

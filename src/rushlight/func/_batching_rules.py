@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..autograd.levels import Level, batch
+from ..autograd.levels import Level, batch, detach
 from ..ops._op import OPS, namespace
-from ._batching import inner, looped, normal, pointwise, rule, spread, trailing, wrap
+from ._batching import inner, normal, pointwise, rule, spread, trailing, wrap
+from ._batching_places import first_rows
 
 _Tensor = _core.Tensor
 _call = _core.call_op
@@ -303,7 +304,7 @@ def _nll(op: Any, slots: Any, level: Level) -> Any:
     one = x.ndim == 1
     v, t = spread(x, level), spread(target, level)
     if inner(weight, level) is not None:
-        return looped(op, slots, level)
+        return _weighted_nll(x, target, weight, ignored, reduction)
     if not one:
         v, t = v.flatten(0, 1), t.flatten(0, 1)
     none = "none" if isinstance(reduction, str) else 0
@@ -319,6 +320,27 @@ def _nll(op: Any, slots: Any, level: Level) -> Any:
         return total / counted.sum()
     picked = weight[_T["where"](counted, target, 0)]
     return total / _T["where"](counted, picked, 0).sum()
+
+
+def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any, Any]:
+    """(the class of each place, its weight: 0 where it is ignored)."""
+    kept = target != ignored
+    classes = _T["where"](kept, target, 0)
+    if weight is None:
+        return classes, kept.to(like.dtype)
+    weight = detach(weight)  # the op has no gradient for it
+    picked = weight.gather(0, classes.reshape(-1)).reshape(classes.shape)
+    return classes, _T["where"](kept, picked, 0)
+
+
+def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any) -> Any:
+    """nll_loss in terms of ops: weights that each sample has for itself."""
+    dim = 0 if x.ndim == 1 else 1
+    classes, weights = _weights_of(target, weight, ignored, x)
+    each = -x.gather(dim, classes.unsqueeze(dim)).squeeze(dim) * weights
+    if reduction in _NONE:
+        return each
+    return each.sum() if reduction in _SUM else each.sum() / weights.sum()
 
 
 # ---- indices
@@ -359,7 +381,8 @@ def _index_write(op: Any, slots: Any, level: Level) -> Any:
             values[3] = spread(slots[3], level)
         return batch(level, _call(op, values))
     if not x.ndim:
-        return looped(op, slots, level)
+        one = [a.reshape(1) if isinstance(a, _Tensor) else a for a in slots]
+        return _index_write(op, one, level).squeeze(0)
     dim = normal(dim, x.ndim)
     where = _index_along(index, x, dim)
     if name == "_fill_number":
@@ -383,43 +406,13 @@ def _take_along(op: Any, slots: Any, level: Level) -> Any:
     at = op.params.index("dim")
     n = len(slots[2]) if put else slots[0].ndim
     if n == 0:
-        return looped(op, slots, level)
+        # A number has one place: there it is.
+        return batch(level, spread(slots[0], level).clone())
     values[0], values[1] = spread(slots[0], level), spread(slots[1], level)
     if put:
         values[2] = (level.size, *slots[2])
     values[at] = normal(slots[at], n) + 1
     return batch(level, _call(op, values))
-
-
-@rule("_index", "_index_zero", "_index_backward", "_index_put")
-def _index(op: Any, slots: Any, level: Level) -> Any:
-    """Elements at an index that is the same for the whole batch."""
-    values = list(slots)
-    if inner(slots[1], level) is not None:
-        return looped(op, slots, level)
-    values[0] = spread(slots[0], level)
-    values[2] = tuple(d + 1 for d in slots[2])
-    values[3] = slots[3] + 1
-    name = op.entry.name
-    if name == "_index_backward":
-        values[4] = (level.size, *slots[4])
-    elif name == "_index_put":
-        v = slots[4]
-        if inner(v, level) is not None:
-            want = slots[1].ndim + slots[0].ndim - len(slots[2])
-            values[4] = _padded(inner(v, level), v.ndim, want)
-    return batch(level, _call(op, values))
-
-
-@rule("take", "_take_backward")
-def _take(op: Any, slots: Any, level: Level) -> Any:
-    x, index = slots[:2]
-    if op.entry.name == "_take_backward" or not x.ndim:
-        return looped(op, slots, level)
-    flat = x.reshape(-1)
-    n = flat.shape[0]
-    places = _T["where"](index < 0, index + n, index).reshape(-1)
-    return flat.gather(0, places).reshape(index.shape)
 
 
 @rule("_embedding")
@@ -432,17 +425,14 @@ def _embedding(op: Any, slots: Any, level: Level) -> Any:
     if padding is not None and padding >= 0:
         masked = _T["arange"](rows).eq(padding).unsqueeze(1)
         value = _T["where"](masked, value.detach(), value)
-    first = _T["arange"](level.size) * rows
-    where = where + first.reshape(-1, *(1,) * indices.ndim)
-    return batch(level, _call(op, [value.flatten(0, 1), where, -1]))
+    return batch(level, _call(op, [value.flatten(0, 1), first_rows(where, rows, level), -1]))
 
 
 @rule("_embedding_transpose")
 def _embedding_transpose(op: Any, slots: Any, level: Level) -> Any:
     g, indices, padding, n = slots
     value, where = spread(g, level), spread(indices, level)
-    first = _T["arange"](level.size) * n
-    where = where + first.reshape(-1, *(1,) * indices.ndim)
+    where = first_rows(where, n, level)
     if padding is not None and padding >= 0:
         value = value * spread(indices, level).ne(padding).unsqueeze(-1)
     out = _call(op, [value, where, -1, n * level.size])
@@ -453,8 +443,8 @@ def _embedding_transpose(op: Any, slots: Any, level: Level) -> Any:
 def _one_hot(op: Any, slots: Any, level: Level) -> Any:
     if slots[1] == -1:
         raise RuntimeError(
-            "one_hot with num_classes=-1 under vmap would make the result's shape depend on the "
-            "values: please provide an explicit positive num_classes argument."
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
+            "num_classes argument. Without it the result's shape would depend on the values."
         )
     return batch(level, _call(op, [inner(slots[0], level), slots[1]]))
 
@@ -519,7 +509,8 @@ def _share(op: Any, slots: Any, level: Level) -> Any:
     x, value, dim, keepdim, nan = slots
     dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     if not x.ndim:
-        return looped(op, slots, level)
+        rows = spread(x, level).unsqueeze(1)
+        return batch(level, _call(op, [rows, spread(value, level), (1,), False, nan]).squeeze(1))
     moved = tuple(normal(d, x.ndim) + 1 for d in dims)
     return batch(level, _call(op, [spread(x, level), spread(value, level), moved, keepdim, nan]))
 
@@ -527,18 +518,15 @@ def _share(op: Any, slots: Any, level: Level) -> Any:
 @rule("_nll_transpose")
 def _nll_transpose(op: Any, slots: Any, level: Level) -> Any:
     g, target, weight, ignored, reduction, shape = slots
-    if inner(target, level) is not None or inner(weight, level) is not None:
-        return looped(op, slots, level)
-    if g.ndim and reduction in _NONE and len(shape) > 1:
-        size = level.size
-        folded_target = target.expand(size, *target.shape).flatten(0, 1)
-        args = [inner(g, level).flatten(0, 1), folded_target, weight, ignored, reduction]
-        out = _call(op, [*args, (size * shape[0], *shape[1:])])
-        return batch(level, out.unflatten(0, (size, shape[0])))
-    if g.ndim:
-        return looped(op, slots, level)
-    one = _T["ones"]((), dtype=g.dtype)
-    return _call(op, [one, target, weight, ignored, reduction, shape]) * g
+    if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
+        one = _T["ones"]((), dtype=g.dtype)
+        return _call(op, [one, target, weight, ignored, reduction, shape]) * g
+    dim = 0 if len(shape) == 1 else 1
+    classes, weights = _weights_of(target, weight, ignored, g)
+    if reduction in _MEAN:
+        weights = weights / weights.sum()
+    zeros = _T["zeros"](shape, dtype=g.dtype)
+    return zeros.scatter(dim, classes.unsqueeze(dim), -(g * weights).unsqueeze(dim))
 
 
 @rule("masked_fill")

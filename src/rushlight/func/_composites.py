@@ -1,6 +1,7 @@
 """vmap: composites that are more than ops on their tensors.
 
-A few read values of their arguments: they run once for each element. Those that make new tensors
+A few read values of their arguments, which a batched tensor refuses (`autograd/hidden.py`): those
+named here then run once for each element. Those that make new tensors
 like another one make one for each element, so that it can be written to.
 """
 
@@ -11,8 +12,11 @@ from typing import Any
 
 from .. import _core, base
 from ..autograd import levels
-from ..autograd.levels import Batch, Level, batch
+from ..autograd.hidden import MEMORY, Unreadable
+from ..autograd.levels import Batch, Dual, Level, batch
+from ..autograd.running import running
 from ..ops._op import OPS, namespace
+from ._batching import BY_ELEMENT, warn_of_loop
 from ._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__: list[str] = []
@@ -28,11 +32,20 @@ def _level(args: Any) -> Level | None:
 
 
 def _by_element(function: Any) -> Any:
+    """For functions that ask some of their arguments for values: one element after another then."""
+    name = getattr(function, "__name__", repr(function))
+    BY_ELEMENT.add(name)
+
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        level = _level((*args, *kwargs.values()))
-        if level is None:
+        try:
             return function(*args, **kwargs)
+        except RuntimeError as error:
+            level = _level((*args, *kwargs.values()))
+            asked = isinstance(error, Unreadable) or str(error) in (levels._ITEM, levels._FLOW)
+            if level is None or not asked:
+                raise
+        warn_of_loop(name)
 
         def element(a: Any, i: int) -> Any:
             value = levels.batched_at(a, level) if isinstance(a, _Tensor) else None
@@ -58,6 +71,8 @@ def _like(function: Any) -> Any:
     @functools.wraps(function)
     def make(input: Any, *args: Any, **kwargs: Any) -> Any:
         w = input._watched if isinstance(input, _Tensor) else None
+        while isinstance(w, Dual) and w.level.active:
+            input, w = w.value, w.value._watched
         if isinstance(w, Batch) and w.level.active:
             return batch(w.level, make(w.value, *args, **kwargs))
         return function(input, *args, **kwargs)
@@ -71,6 +86,8 @@ def _new(function: Any) -> Any:
     @functools.wraps(function)
     def make(self: Any, *size: Any, **kwargs: Any) -> Any:
         w = self._watched if isinstance(self, _Tensor) else None
+        while isinstance(w, Dual) and w.level.active:
+            self, w = w.value, w.value._watched
         if not isinstance(w, Batch) or not w.level.active:
             return function(self, *size, **kwargs)
         if "size" in kwargs:
@@ -89,7 +106,7 @@ def _refusing(text: str) -> Any:
     def changed(function: Any) -> Any:
         @functools.wraps(function)
         def refuse(*args: Any, **kwargs: Any) -> Any:
-            if levels.running("batch") and any(
+            if running("batch") and any(
                 isinstance(a, _Tensor) and _level((a,)) is not None for a in tree_flatten(args)[0]
             ):
                 raise RuntimeError(text)
@@ -114,7 +131,7 @@ def _replace(name: str, changed: Any = _by_element) -> None:
         setattr(_Tensor, name, changed(vars(_Tensor)[name]))
 
 
-for _name in "embedding_bag grid_sample lu quantile nanquantile".split():
+for _name in "embedding_bag inv_ex lstsq repeat_interleave".split():
     _replace(_name)
 for _name in "zeros_like ones_like empty_like full_like".split():
     _replace(_name, _like)
@@ -134,8 +151,31 @@ _replace(
 _replace("is_nonzero", _refusing(levels._FLOW))
 _replace("tensor", _refusing(levels._ITEM))
 for _name, _text in {
-    "tolist": "Cannot access data pointer of Tensor that doesn't have storage",
     "__format__": levels._ITEM,
-    "__deepcopy__": "Cannot access storage of BatchedTensorImpl",
+    "__contains__": levels._ITEM,
+    "tolist": MEMORY,
+    "apply_": MEMORY,
+    "map_": MEMORY,
 }.items():
     setattr(_Tensor, _name, _refusing(_text)(getattr(_Tensor, _name)))
+
+
+def _no_storage(function: Any) -> Any:
+    """For what hands out a tensor's memory as a whole: elements of a batch have none."""
+
+    @functools.wraps(function)
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        w = self._watched
+        if w is not None and w.level.kind != "forward_ad":
+            wrapper = "BatchedTensorImpl" if isinstance(w, Batch) else "TensorWrapper"
+            raise NotImplementedError(
+                f"Cannot access storage of {wrapper}. Inside a transform a tensor stands for "
+                "others; return it from the transformed function and use the result."
+            )
+        return function(self, *args, **kwargs)
+
+    return refuse
+
+
+for _name in "__deepcopy__ __reduce_ex__ untyped_storage storage _typed_storage".split():
+    setattr(_Tensor, _name, _no_storage(vars(_Tensor)[_name]))

@@ -28,7 +28,7 @@ def functional_call(
 
     parameter_and_buffer_dicts: a dictionary, or several that have no name in common. tie_weights: a
     tensor that the module has under several names is replaced under all of them. strict: every name
-    must be given, and no other.
+    must be given, and no other; otherwise names that the module does not have are ignored.
 
     >>> layer = nn.Linear(2, 1)
     >>> weights = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([10.0])}
@@ -83,9 +83,9 @@ def _replaced(module: Any, given: dict[str, Any], tie: bool, strict: bool) -> It
         if missing or unexpected:
             parts = []
             if unexpected:
-                parts.append(f"Unexpected key(s): {', '.join(unexpected)}.")
+                parts.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")
             if missing:
-                parts.append(f"Missing key(s): {', '.join(missing)}.")
+                parts.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
             raise RuntimeError(
                 "Error(s) in reparametrizing for "
                 + type(module).__name__
@@ -95,12 +95,6 @@ def _replaced(module: Any, given: dict[str, Any], tie: bool, strict: bool) -> It
     new = {n: v for n, v in given.items() if n in places}
     if tie:
         new = _tied(places, new)
-    for name in unexpected:
-        owner, _, key = name.rpartition(".")
-        raise AttributeError(
-            f"{type(module).__name__} has no attribute `{key}`"
-            + (f" in `{owner}`" if owner else "")
-        )
     before = {n: places[n][0][places[n][1]] for n in new}
     try:
         for n, v in new.items():

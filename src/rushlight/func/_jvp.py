@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import _core
 from ..autograd import levels
+from ..autograd.forward_ad import _is_fwd_grad_enabled
 from ..autograd.levels import Dual, Level, dual
 from ..ops._op import OPS, namespace
 
@@ -52,7 +53,7 @@ def _split(slots: Any, level: Level) -> tuple[list[Any], dict[int, Any]]:
 def _dual_call(op: Any, slots: Any, level: Level) -> Any:
     values, tangents = _split(slots, level)
     out = _call(op, values)
-    if not op.differentiable:
+    if not op.differentiable or (level.kind == "forward_ad" and not _is_fwd_grad_enabled()):
         return out
     return _join(out, tangent_of(op, values, tangents, out), level)
 
@@ -70,7 +71,7 @@ def _fitted(tangent: Any, out: Any) -> Any:
         if tangent.dtype.is_complex and not out.dtype.is_complex:
             tangent = tangent.real
         tangent = tangent.to(out.dtype)
-    if tangent._array.shape != out._array.shape:
+    if tangent._seen.shape != out._seen.shape:
         tangent = tangent.expand(out.shape).clone()
     return tangent
 
@@ -234,7 +235,7 @@ def _has_history(v: Any) -> bool:
 
 def _matched(v: Any, target: Any) -> Any:
     """A rule's gradient as the engine fits it: rules may give the broadcast shape."""
-    if v._array.shape != target._array.shape:
+    if v._seen.shape != target._seen.shape:
         v = OPS["sum_to"].function(v, tuple(target.shape))
     if v.dtype is not target.dtype:
         if v.dtype.is_complex and not target.dtype.is_complex:
@@ -269,7 +270,7 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     if op.base.entry.name in _SHAPE_CHANGING:
         _call(op, values)
         _call(op, [w.tangent, *values[1:]])
-        self._array = w.value._array
+        self._array = w.value._seen
         return self
     recording = _core.is_grad_enabled() and any(_has_history(v) for v in values)
     if recording:
@@ -305,26 +306,59 @@ _SHAPE_CHANGING = frozenset(
 
 def _promote(self: Any, level: Level) -> None:
     """Let a tensor without a tangent have one of zeros; of a view, the tensor it shows as well."""
-    base = self._base
-    if base is not None and base._watched is None and base._array.flags.c_contiguous:
-        _promote(base, level)
-        w: Any = base._watched
-        offset = (
-            self._array.__array_interface__["data"][0] - base._array.__array_interface__["data"][0]
-        )
-        offset //= self._array.itemsize
-        place = (tuple(self.shape), tuple(self.stride()), offset)
-        tangent = w.tangent.as_strided(*place)
-        start = w.value.storage_offset() + offset
-        value = w.value.as_strided(place[0], place[1], start)
+    w = self._watched
+    if w is None and self._base is not None and _takes_part(self._base, level):
+        value, tangent = _part_of(self._base, self, level)
+    elif w is not None and w.shows is not None and _takes_part(w.shows[1][0], level):
+        op, (whole, *rest), i = w.shows
+        if whole._watched is None or whole._watched.level is not level:
+            _promote(whole, level)
+        part = _call(op, [whole._watched.tangent, *rest])
+        value, tangent = _inner(self), part if i is None else part[i]
     else:
-        value = self.clone() if self.requires_grad else _core.wrap(self._array)
-        if self._watched is not None:
-            value = _core.watch(self, 0, None)
-            value._watched = (self._flags() & 768, self._watched)
-        tangent = _T["zeros_like"](value)
-    self._array = value._array
-    self._watched = (256, Dual(level, value, tangent))
+        value = _inner(self)
+        tangent = levels.batched_throughout(_zeros_laid_out(value), level)
+    made = Dual(level, value, tangent)
+    made.origin = _address(self)
+    self._array = value._seen
+    self._watched = (256, made)
+
+
+def _address(t: Any) -> int:
+    return int(t._seen.__array_interface__["data"][0])
+
+
+def _takes_part(whole: Any, level: Level) -> bool:
+    """Whether a tensor that is shown by another may have a tangent at a level."""
+    w = whole._watched
+    return w is None or w.level.number <= level.number
+
+
+def _inner(self: Any) -> Any:
+    """The tensor as it was before it got a tangent."""
+    if self._watched is None:
+        return self.clone() if self.requires_grad else _core.wrap(self._seen)
+    value = _core.watch(self, 0, None)
+    value._watched = (self._flags() & 768, self._watched)
+    return value
+
+
+def _zeros_laid_out(value: Any) -> Any:
+    """Zeros in the same places of memory, as views count in them."""
+    if value._watched is not None or value._seen.flags.c_contiguous:
+        return _T["zeros_like"](value)
+    return _T["empty_strided"](tuple(value.shape), value.stride(), dtype=value.dtype).zero_()
+
+
+def _part_of(base: Any, view: Any, level: Level) -> tuple[Any, Any]:
+    """The value and the tangent of a plain view, out of those of the tensor that it shows."""
+    if base._watched is None:
+        _promote(base, level)
+    w: Any = base._watched
+    offset = (_address(view) - (w.origin or _address(base))) // view._seen.itemsize
+    size, stride = tuple(view.shape), tuple(view.stride())
+    tangent = w.tangent.as_strided(size, stride, offset)
+    return w.value.as_strided(size, stride, w.value.storage_offset() + offset), tangent
 
 
 Dual.call = staticmethod(_dual_call)
@@ -458,7 +492,7 @@ def _logcumsumexp(op: Any, values: list[Any], tangents: dict[int, Any], out: Any
 @rule("strided_view")
 def _strided_view(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     value, t = values[0], tangents[0]
-    if t._array.strides != value._array.strides:
+    if t._seen.strides != value._seen.strides:
         # Strides are those of the value's storage: a tangent laid out otherwise is copied into
         # them.
         laid_out = _T["empty_strided"](tuple(value.shape), value.stride(), dtype=t.dtype)

@@ -16,13 +16,15 @@ __all__: list[str] = []
 def text(t: Any) -> str:
     """The text of any tensor."""
     w = t._watched
-    if w is None or not w.level.active:
+    if w is None:
         return _plain_text(t)
     if isinstance(w, Batch):
         return _nested(f"BatchedTensor(lvl={w.level.depth}, bdim=0, value=", w.value)
+    if not w.level.active:
+        return text(w.value)
     if w.level.kind == "forward_ad" and w.value._watched is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
-        return printing.tensor_text(t._array, t.dtype, suffixes=suffixes)
+        return printing.tensor_text(t._seen, t.dtype, suffixes=suffixes)
     return _nested(f"GradTrackingTensor(lvl={w.level.depth}, value=", w.value)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from .. import _core
 from ..autograd import levels
 from ..autograd.levels import Dual, Level, batch
+from ..autograd.running import running
 from ..ops import _op
 from ..ops._op import namespace
 
@@ -25,18 +26,22 @@ _UNBATCHED = (
 )
 
 
+# What these draw depends on their arguments' values, not on shapes alone.
+_OF_VALUES = frozenset(["bernoulli", "multinomial", "normal", "poisson"])
+
+
 def _mapped_draw(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function that draws random numbers, as the running vmaps want it."""
     if function.__name__ == "_fill" and isinstance(w := args[0]._watched, Dual):
         _mapped_draw(function, (w.value, *args[1:]), kwargs)
         w.tangent.zero_()
         return args[0]
-    running = levels.running("batch")
-    if not running:
+    maps = running("batch")
+    if not maps:
         return function(*args, **kwargs)
-    if any(level.randomness == "error" for level in running):
+    if any(level.randomness == "error" for level in maps):
         raise RuntimeError(_ERROR)
-    return _drawn(function, args, kwargs, running)
+    return _drawn(function, args, kwargs, maps)
 
 
 def _drawn(function: Any, args: Any, kwargs: Any, running: list[Level]) -> Any:
@@ -50,6 +55,11 @@ def _drawn(function: Any, args: Any, kwargs: Any, running: list[Level]) -> Any:
     level, rest = running[-1], running[:-1]
     in_place = function.__name__ == "_fill"
     batched = any(_value(a, level) is not None for a in args)
+    if level.randomness == "same" and batched and function.__name__ in _OF_VALUES:
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input. What "
+            f"{function.__name__} draws depends on values that differ from sample to sample."
+        )
     if level.randomness == "same" and not (in_place and batched):
         return _drawn(function, args, kwargs, rest)
     if in_place:

@@ -99,19 +99,9 @@ def _cut(tree: Any, variables: _Variables, mode: bool) -> Any:
     def cut(x: Any) -> Any:
         if not _is_tensor(x) or not levels.needs_grad(x):
             return x
-        return x if mode and variables.reach_further((x,)) else detach(x)
+        return x if mode and variables.reach_further((x,)) else levels.detach(x)
 
     return tree_map(cut, tree)
-
-
-def detach(t: Any) -> Any:
-    """A tensor cut off its history, with its batches and tangents."""
-    w = t._watched
-    if w is None:
-        return t.detach()
-    if isinstance(w, levels.Batch):
-        return levels.batch(w.level, detach(w.value))
-    return levels.dual(w.level, detach(w.value), detach(w.tangent))
 
 
 def _argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
@@ -119,7 +109,7 @@ def _argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
         return _argnum(argnums, args)
     if isinstance(argnums, tuple):
         if not argnums:
-            raise RuntimeError("Expected argnums to be a non-empty tuple, but got ().")
+            raise RuntimeError("argnums must be non-empty. An empty tuple names no argument.")
         found = tuple(_argnum(a, args) for a in argnums)
         if len(set(found)) != len(found):
             raise RuntimeError(f"argnums elements must be unique, got {argnums}")
@@ -192,7 +182,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             gradients = tree_unflatten(found, variables.spec)
             if has_aux:
                 return gradients, (_cut(output, variables, mode), _cut(aux, variables, mode))
-            return gradients, output if further else detach(output)
+            return gradients, output if further else levels.detach(output)
 
     return wrapper
 
@@ -216,6 +206,10 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> A
 
 def _tensors_of(output: Any, what: str) -> tuple[list[Any], TreeSpec]:
     leaves, spec = tree_flatten(output)
+    if all(x is None for x in leaves):
+        raise RuntimeError(
+            f"{what}: Expected f to be a function that has non-empty output (got output = {leaves})"
+        )
     for x in leaves:
         if not _is_tensor(x):
             raise RuntimeError(
@@ -240,11 +234,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             output, aux = _with_aux(output, "vjp(f, *primals)")
             aux = _cut(aux, variables, mode)
         outs, out_spec = _tensors_of(output, "vjp(f, *primals)")
-        if not outs:
-            raise RuntimeError(
-                "vjp(f, *primals): Expected f to be a function that has non-empty output "
-                f"(got output = {output!r})"
-            )
+        for o in outs:
+            if o.dtype.category < 2:
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {o.dtype}"
+                )
         further = mode and variables.reach_further(outs)
         result = _cut(output, variables, mode)
 
@@ -255,8 +250,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {spec}, primal output: {out_spec}"
             )
-        for o, g in zip(outs, given, strict=True):
-            if _is_tensor(g) and g.shape != o.shape:
+        for i, (o, g) in enumerate(zip(outs, given, strict=True)):
+            if g is None:
+                continue
+            if not _is_tensor(g):
+                raise TypeError(
+                    f"gradients can be either Tensors or None, but got {type(g).__name__}"
+                )
+            if g.dtype is not o.dtype and g.dtype.is_complex == o.dtype.is_complex:
+                given[i] = g.to(o.dtype)
+            if g.shape != o.shape:
                 raise RuntimeError(
                     f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has "
                     f"a shape of {o.shape}."
@@ -299,13 +302,18 @@ def _check_tangents(
         )
     for label, leaves in (("primals", values), ("tangents", given)):
         if not leaves:
-            raise RuntimeError(f"{what}: Expected {label} to be non-empty.")
+            raise RuntimeError(f"{what}: Expected {label} to contain at least one Tensor.")
         for x in leaves:
             if not _is_tensor(x):
                 raise RuntimeError(
-                    f"{what}: Expected {label} to only contain Tensors, got {type(x)}."
+                    f"{what}: Expected {label} to only contain Tensors, got {type(x)}"
                 )
     for p, t in zip(values, given, strict=True):
+        for name, x in (("primal", p), ("tangent", t)):
+            if x.dtype.category < 2:
+                raise ValueError(
+                    f"Expected {name} to be floating point or complex, but got: {x.dtype}"
+                )
         if p.shape != t.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the "
@@ -330,18 +338,13 @@ def jvp(
     """
     values, given, spec = _check_tangents(primals, tangents, "jvp(f, primals, tangents)")
     with Level("dual") as level:
-        duals = [levels.dual(level, p, t) for p, t in zip(values, given, strict=True)]
+        duals = [levels.dual(level, _own(p), t) for p, t in zip(values, given, strict=True)]
         output = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
             output, aux = _with_aux(output, "jvp(f, primals, tangents)")
             aux = tree_map(lambda x: levels.parts_at(x, level)[0] if _is_tensor(x) else x, aux)
         outs, out_spec = _tensors_of(output, "jvp(f, primals, tangents)")
-        if not outs:
-            raise RuntimeError(
-                "jvp(f, primals, tangents): Expected f to be a function that has non-empty output "
-                f"(got output = {output!r})"
-            )
         pairs = [levels.parts_at(o, level) for o in outs]
     for i, (_, t) in enumerate(pairs):
         if t is None and strict:
@@ -365,11 +368,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
     with _recording() as mode:
         variables = _Variables(primals)
         output = func(*variables.tree)
-        outs, out_spec = _tensors_of(output, "linearize(f, *primals)")
-        if not outs:
-            raise RuntimeError("linearize: Expected f to be a function that has non-empty output")
+        outs, out_spec = tree_flatten(output)
         result = _cut(output, variables, mode)
-        kept = [i for i, o in enumerate(outs) if levels.needs_grad(o)]
+        kept = [i for i, o in enumerate(outs) if _is_tensor(o) and levels.needs_grad(o)]
         us = [levels.zero_leaf(outs[i]) for i in kept]
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
@@ -378,15 +379,17 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(
-                "linearize: Expected tangents to have the same argspec as the primals, got "
-                f"{spec} and {variables.spec}"
+                f"Expected the tangents {spec} to have the same argspec as the primals "
+                f"{variables.spec}. jvp_fn takes one tangent for each primal."
             )
-        for p, t in zip(variables.leaves, given, strict=True):
-            if p.shape != t.shape or p.dtype is not t.dtype:
-                raise RuntimeError(
-                    f"linearize: Expected a tangent with shape {tuple(p.shape)} and dtype "
-                    f"{p.dtype}, got {tuple(t.shape)} and {t.dtype}"
-                )
+        for i, (p, t) in enumerate(zip(variables.leaves, given, strict=True)):
+            for what in ("shape", "dtype"):
+                have, want = getattr(t, what), getattr(p, what)
+                if have != want:
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the "
+                        f"{what} {want} of the corresponding primal."
+                    )
         pairs = [(v, t) for v, t in zip(products, given, strict=True) if levels.needs_grad(v)]
         found: list[Any] = [None] * len(us)
         if pairs and us:
@@ -395,7 +398,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
             )
             roots, along = zip(*pairs, strict=True)
             found = list(levels.run_backward(roots, along, True, create, tuple(us)))
-        filled: list[Any] = [_T["zeros_like"](o) for o in outs]
+        filled: list[Any] = [_T["zeros_like"](o) if _is_tensor(o) else o for o in outs]
         for i, g in zip(kept, found, strict=True):
             if g is not None:
                 filled[i] = g
@@ -519,9 +522,10 @@ def vmap(
 
 def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     name = _name(func)
-    if isinstance(out_dims, list):
-        out_dims = tuple(out_dims)
     found = broadcast_to_and_flatten(out_dims, spec)
+    if found is None and isinstance(out_dims, list):
+        out_dims = tuple(out_dims)
+        found = broadcast_to_and_flatten(out_dims, spec)
     if found is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.type is None:
         found = list(out_dims)
     if found is None:
@@ -540,6 +544,12 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     return found
 
 
+def _own(x: Any) -> Any:
+    """The same values as a tensor of the transform's own: whether it requires a gradient may then
+    be changed within without the caller's tensor knowing."""
+    return x if x._watched is not None or x.requires_grad else x.detach()
+
+
 def _mapped(
     func: Any,
     leaves: Any,
@@ -552,7 +562,8 @@ def _mapped(
 ) -> Any:
     with Level("batch", size, randomness) as level:
         inside = [
-            x if d is None else levels.batch(level, x) for x, d in zip(leaves, dims, strict=True)
+            x if d is None else levels.batch(level, _own(x))
+            for x, d in zip(leaves, dims, strict=True)
         ]
         outputs = func(*tree_unflatten(inside, spec), **kwargs)
         outs, out_spec = tree_flatten(outputs)
@@ -671,7 +682,7 @@ def jacrev(
         split = [c.split(sizes, 0) for c in columns]
         trees = []
         for k, o in enumerate(outs):
-            per_input = [split[j][k].reshape(*o.shape, *x.shape) for j, x in enumerate(shapes)]
+            per_input = [split[j][k].reshape((*o.shape, *x.shape)) for j, x in enumerate(shapes)]
             tree = tree_unflatten(per_input, in_spec)
             trees.append(tree[0] if isinstance(where, int) else tree)
         result = tree_unflatten(trees, out_spec)
@@ -717,7 +728,7 @@ def jacfwd(
         trees = []
         for c in columns:
             per_input = [
-                part.movedim(0, -1).reshape(*c.shape[1:], *x.shape)
+                part.movedim(0, -1).reshape((*c.shape[1:], *x.shape))
                 for part, x in zip(c.split(sizes, 0), leaves, strict=True)
             ]
             tree = tree_unflatten(per_input, in_spec)

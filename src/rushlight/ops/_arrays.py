@@ -20,6 +20,7 @@ from ..errors import dim_out_of_range
 
 __all__ = [
     "Array",
+    "anywhere",
     "by_axis",
     "c_name",
     "categories",
@@ -39,6 +40,17 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+
+
+def anywhere(condition: Any) -> bool:
+    """Whether a tensor of booleans holds in any place, in any element of a batch under vmap.
+
+    For rules that go another way then, one that is right for all: `bool()` of such a tensor could
+    not be asked under vmap.
+    """
+    while condition._watched is not None:
+        condition = condition._watched.value
+    return bool(condition._array.any())
 
 
 def is_half(a: Array) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..dtypes import bool as _bool
-from ._kinds import composite, pointwise, variant
+from ._kinds import composite, constant, pointwise, variant
 from ._portable import alias, is_float
 from ._samples import one, pair, scalars_too
 
@@ -248,7 +248,7 @@ def isclose(
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
     if atol < 0:
         raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
-    return _core.wrap(_close(input._array, other._array, rtol, atol, equal_nan))
+    return _isclose(input, other, rtol, atol, equal_nan)
 
 
 def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -265,6 +265,16 @@ def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
         allowed = atol + np.abs(rtol * b)
         difference = np.abs(a - b)
         return np.asarray(close | (np.isfinite(difference) & (difference <= allowed)))
+
+
+_isclose: Any = constant(
+    "_isclose(input, other: Tensor, rtol: plain, atol: plain, equal_nan: plain)",
+    _close,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3), make(3), 0.5, 0.5, False)],
+    doc="`isclose` of arguments that were looked at.",
+)
 
 
 @composite

@@ -73,7 +73,7 @@ _contiguous_copy: Any = linear(
 
 def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
-    array = self._array
+    array = self._seen
     if memory_format is contiguous_format:
         return array.flags.c_contiguous  # type: ignore[no-any-return]
     order = _ORDERS.get(getattr(memory_format, "_name", ""))
@@ -95,7 +95,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
 
 def storage_offset(self: Any) -> int:
     """How many elements of the storage come before the first."""
-    return _kernels.storage_offset(self._array)  # type: ignore[no-any-return]
+    return _kernels.storage_offset(self._seen)  # type: ignore[no-any-return]
 
 
 for _method in (is_contiguous, storage_offset):

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from ..return_types import named
 from ._arrays import Array, warn_once
-from ._kinds import composite, general
+from ._kinds import composite, constant, general
 from ._op import namespace
 from .linalg import matmul
 from .solving import _check, _no_convergence, _positive, solve, solve_triangular
@@ -339,13 +339,23 @@ def _permutation(pivots: Array, m: int) -> Array:
     return out.reshape(*pivots.shape[:-1], m, m)
 
 
+_pivot_matrix: Any = constant(
+    "_pivot_matrix(pivots, m: plain)",
+    _permutation,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, low=3, high=4, kind="int"), 3)],
+    doc="The permutation, as a matrix of booleans, that exchanges of rows (counted from 1) make.",
+)
+
+
 def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
     m, n = A.shape[-2:]
     if m != n:
         raise NotImplementedError(
             "rushlight: the derivative of lu_factor is there for square matrices only"
         )
-    P = _core.wrap(_permutation(out1._array, m).astype(A.dtype.numpy))
+    P = _pivot_matrix(out1, m).to(A.dtype)
     eye = _core.wrap(np.eye(n, dtype=A.dtype.numpy))
     L, U = out.tril(-1) + eye, out.triu()
     inner = matmul(L.mH, g.tril(-1)).tril(-1) + matmul(g.triu(), U.mH).triu()
@@ -384,7 +394,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     m, n = A.shape[-2:]
     k = min(m, n)
     dtype = A.dtype.numpy
-    P = _core.wrap(_permutation(pivots._array, m).astype(dtype))
+    P = _pivot_matrix(pivots, m).to(A.dtype)
     L = both.narrow(-1, 0, k).tril(-1) + _core.wrap(np.eye(m, k, dtype=dtype))
     return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
@@ -393,7 +403,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The solution of A @ X = B, given the LU factors of A."""
     n = LU.shape[-1]
-    P = _core.wrap(_permutation(pivots._array, n).astype(LU.dtype.numpy))
+    P = _pivot_matrix(pivots, n).to(LU.dtype)
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     if adjoint:

@@ -63,7 +63,7 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
     if p == 1.0:
         return _apply(input, _wrap(np.zeros((), input.dtype.numpy)), inplace)
     _check_float(input)
-    a = input._array
+    a = input._seen  # the mask has its shape and layout
     mask = _keep(a if shape is None else np.empty(shape, a.dtype), p)
     mask /= mask.dtype.type(1.0 - p)
     return _apply(input, _wrap(mask), inplace)
@@ -152,8 +152,12 @@ def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, in
     if p == 1.0:
         return _apply(input, _wrap(np.zeros((), input.dtype.numpy)), inplace)
     _check_float(input)
-    a = input._array
-    wanted = shape(input)
+    return _alpha_dropped(input, shape(input), p, inplace)
+
+
+@draws
+def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
+    a = input._seen
     mask = _keep(a if wanted is None else np.empty(wanted, a.dtype), p)
     scale = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (mask - 1) * a.dtype.type(_ALPHA * scale) + a.dtype.type(_ALPHA * scale * p)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ._arrays import anywhere
 from ._kinds import linear
 from ._op import namespace
 from .copies import alias
@@ -242,7 +243,7 @@ def _normal(item: Any) -> Any:
         item = _as_index_tensor(item)
     if isinstance(item, _Tensor):
         array = item._array
-        if array.ndim == 0:
+        if array.ndim == 0 and not _is_mapped(item):
             if array.dtype == np.bool_ or array.dtype == np.uint8:
                 return bool(array)
             if array.dtype.kind in "iu":
@@ -257,6 +258,11 @@ def _normal(item: Any) -> Any:
     raise IndexError(_NO_INDEX.format(_type_name(item)))
 
 
+def _is_mapped(item: Any) -> bool:
+    """Whether a tensor may be another for each element of a batch, so that it is no one number."""
+    return item._watched is not None
+
+
 class _Number(int):
     """An int that came as a 0-dim tensor."""
 
@@ -264,6 +270,11 @@ class _Number(int):
 def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
     array = mask._array
     have, want = array.shape, x._array.shape
+    if _is_mapped(mask):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can support dynamic shape. "
+            "Attempting to batch over indexing with a boolean mask. Use torch.where instead."
+        )
     for i, size in enumerate(have):
         if size != want[dim + i]:
             raise IndexError(
@@ -314,6 +325,9 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
             found.append((dim, 1, _core.wrap(np.zeros(1 if item else 0, np.int64))))
             dim += 1
         elif isinstance(item, _Tensor):
+            if not item.ndim and not writing and not _is_mask(item):
+                view = _index(view, item.long(), (dim,), dim)  # one number for each element
+                continue
             if not _is_mask(item):
                 found.append((dim, 1, item))
                 dim += 1
@@ -344,11 +358,13 @@ def _place(view: Any, found: list[tuple[int, int, Any]]) -> tuple[Any, tuple[int
     if len(found) == 1:
         first, n, index = found[0]
         if index._array.dtype != np.int64:
-            index = _core.wrap(index._array.astype(np.int64))
+            index = index.long()
         return index, tuple(range(first, first + n)), first, mask
     dims = tuple(d for first, n, _ in found for d in range(first, first + n))
     shape = view._array.shape
     sizes = tuple(math.prod(shape[first : first + n]) for first, n, _ in found)
+    if any(_is_mapped(index) for _, _, index in found):
+        return _joined(sizes, found), dims, _result_at(found), False
     rest_is_empty = 0 in [n for d, n in enumerate(shape) if d not in dims]
     linear_index = _kernels.linear_index(
         sizes,
@@ -358,6 +374,30 @@ def _place(view: Any, found: list[tuple[int, int, Any]]) -> tuple[Any, tuple[int
     )
     adjacent = dims[-1] - dims[0] == len(dims) - 1
     return _core.wrap(linear_index), dims, dims[0] if adjacent else 0, False
+
+
+def _joined(sizes: tuple[int, ...], found: list[tuple[int, int, Any]]) -> Any:
+    """`linear_index` in terms of ops: some index is another for each element of a batch."""
+    total: Any = None
+    for size, (first, _, index) in zip(sizes, found, strict=True):
+        index = index.long()
+        if anywhere((index < -size) | (index >= size)):
+            raise IndexError(f"index is out of bounds for dimension {first} with size {size}")
+        index = index.remainder(size)
+        total = index if total is None else total * size + index
+    return total
+
+
+def _result_at(found: list[tuple[int, int, Any]]) -> int:
+    """Where the dimensions of indices go that numbers are among: those take one away each."""
+    numbers = [first for first, _, index in found if not index.ndim]
+    left = [
+        d - sum(k < first for k in numbers)
+        for first, n, index in found
+        for d in range(first, first + n)
+        if index.ndim
+    ]
+    return left[0] if left and left[-1] - left[0] == len(left) - 1 else 0
 
 
 def get_item(x: Any, key: Any) -> Any:
@@ -436,6 +476,9 @@ def set_item(x: Any, key: Any, value: Any) -> None:
         )
     if key is False:
         return
+    if isinstance(key, _Tensor) and _is_mapped(key) and _is_mask(key):
+        _fill_masked(x, key, value)
+        return
     target, place = (unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
@@ -454,12 +497,19 @@ def set_item(x: Any, key: Any, value: Any) -> None:
     _index_put_(target, *place[:3], value, False)
 
 
+def _fill_masked(x: Any, mask: Any, value: Any) -> None:
+    """`x[mask] = number` where the mask is another for each element of a batch."""
+    if isinstance(value, _Tensor) and value.ndim:
+        _mask_positions(mask, 0, x)  # raises: how many values are written is not known
+    x.masked_fill_(mask.bool().reshape(mask.shape + (1,) * (x.ndim - mask.ndim)), value)
+
+
 def _for_place(target: Any, place: Any, value: Any) -> Any:
     """A value as `_index_put` takes it: torch fills a mask with one number of any type."""
     if place[3] and value._array.size == 1:
         if value._array.dtype != target._array.dtype:
             value = value.to(target.dtype)
-        elif np.may_share_memory(value._array, target._array):
+        elif np.may_share_memory(value._seen, target._seen):
             value = value.clone()
     return _without_leading_ones(value, ()) if value._array.ndim else value
 

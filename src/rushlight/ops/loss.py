@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, common_type, listed, scalar_name, widened
+from ._arrays import Array, anywhere, common_type, listed, scalar_name, widened
 from ._kinds import composite, general
 
 _kernels = _core.kernels
@@ -496,7 +496,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = input.detach() * 0 + var
-    elif bool((var < 0).any()):
+    elif anywhere(var < 0):
         raise ValueError("var has negative entry/entries")
     if var.size() != input.size():
         if tuple(input.shape[:-1]) == tuple(var.shape):

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _core
 from ..return_types import named
 from ._arrays import Array, listed, scalar_name
-from ._kinds import composite, general
+from ._kinds import composite, constant, general
 from ._op import namespace
 from .decompositions import _cat, svdvals
 from .linalg import matmul, multiply
@@ -45,7 +45,17 @@ def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> A
     s = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
     if tol is not None:
         atol, rtol = tol, 0.0
-    return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1))
+    return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
+
+
+_rank_op: Any = constant(
+    "_matrix_rank(A, tol: plain, atol: plain, rtol: plain, hermitian: plain)",
+    _matrix_rank,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, 3), None, 0.5, 0.1, False)],
+    doc="`matrix_rank` with thresholds that are numbers.",
+)
 
 
 def _plain(value: Any) -> Any:
@@ -57,8 +67,7 @@ def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
     """The number of singular values above a threshold."""
-    rank = _matrix_rank(A._array, _plain(tol), _plain(atol), _plain(rtol), hermitian)
-    return _core.wrap(rank.astype(np.int64))
+    return _rank_op(A, _plain(tol), _plain(atol), _plain(rtol), hermitian)
 
 
 def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:

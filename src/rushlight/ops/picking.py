@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import check_tensor, dim_in, scalar_name
+from ._arrays import anywhere, check_tensor, dim_in, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward, diagonal, select
@@ -134,7 +134,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         input = expand(input, [*common[:dim], input.shape[dim], *common[dim + 1 :]])
         indices = expand(indices, common)
     size = input.shape[dim] if input.ndim else 1
-    if indices.numel() and int(indices._array.min()) < 0:
+    if anywhere(indices < 0):
         indices = where(indices < 0, indices + size, indices)
     return gather(input, dim, indices)
 

@@ -20,6 +20,7 @@ import numpy as np
 from .. import _core
 from ._arrays import (
     Array,
+    anywhere,
     by_axis,
     check_tensor,
     default_float,
@@ -217,7 +218,7 @@ def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
     if input.numel() == 0:
         return _call("zeros_like", input)
     g = _spread(g, input.shape, dim, keepdim)
-    if not (input == 0).any():
+    if not anywhere(input == 0):
         return g * (_spread(out, input.shape, dim, keepdim) / input).conj()
     if dim is None:
         return g * _others(input.reshape(-1), 0).reshape(input.shape).conj()

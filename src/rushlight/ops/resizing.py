@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, listed, refuse
+from ._arrays import Array, anywhere, listed, refuse
 from ._kinds import composite
 from ._op import namespace
 from .padding import _resampling
@@ -275,20 +275,15 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
     return (flat @ theta.mT).reshape(theta.shape[0], *spatial, len(spatial))
 
 
-def _bounded(at: Array, size: int, padding_mode: str, corners: bool) -> Array:
+def _bounded(at: Any, size: int, padding_mode: str, corners: bool) -> Any:
     """Whole places moved into the image as the padding mode says; 'zeros' leaves them."""
     if padding_mode == "border":
-        return np.clip(at, 0, size - 1)
+        return at.clamp(0, size - 1)
     if padding_mode == "reflection":
         low, high = (0, 2 * (size - 1)) if corners else (-1, 2 * size - 1)
         if high <= low:
-            return np.zeros_like(at)
-        half, span = low / 2, (high - low) / 2
-        away = np.abs(at - half)
-        turns = np.floor(away / span)
-        rest = away - turns * span
-        at = np.where(turns % 2 == 1, span - rest + half, rest + half)
-        return np.clip(at, 0, size - 1).astype(np.int64)
+            return at * 0
+        return _mirror(at.double(), size, corners).clamp(0, size - 1).long()
     return at
 
 
@@ -308,10 +303,10 @@ def _cubic_weights(part: Any) -> list[Any]:
 def _grid_taps(x: Any, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
     """(whole places, weights or None) of what is read along one dimension at the real places x."""
     if mode == "nearest":
-        return [(np.rint(x._array).astype(np.int64), None)]
-    low = np.floor(x._array)
-    part = x - _core.wrap(low)
-    base = low.astype(np.int64)
+        return [(x.detach().round().long(), None)]
+    low = x.detach().floor()
+    part = x - low
+    base = low.long()
     if mode == "bilinear":
         return [(base, 1 - part), (base + 1, part)]
     return [
@@ -375,18 +370,20 @@ def grid_sample(
     flat = input.reshape(n, c, -1)
     total = None
     for corner in itertools.product(*every):
-        index = np.zeros((n, *out_shape), np.int64)
-        inside = np.ones((n, *out_shape), bool)
-        weight = None
+        index: Any = None
+        inside: Any = None
+        weight: Any = None
         for (at, part), size in zip(corner, spatial, strict=True):
-            inside &= (at >= 0) & (at < size)
-            index = index * size + np.clip(at, 0, size - 1)
+            there, place = (at >= 0) & (at < size), at.clamp(0, size - 1)
+            inside = there if inside is None else inside & there
+            index = place if index is None else index * size + place
             if part is not None:
                 weight = part if weight is None else weight * part
-        places = np.broadcast_to(index.reshape(n, 1, -1), (n, c, math.prod(out_shape)))
-        picked = flat.gather(2, _core.wrap(places.copy())).reshape(n, c, *out_shape)
-        if not inside.all():
-            picked = picked.masked_fill(_core.wrap(~inside[:, None]), 0.0)
+        places = index.reshape(n, 1, -1).expand(n, c, math.prod(out_shape))
+        picked = flat.gather(2, places).reshape(n, c, *out_shape)
+        outside = ~inside
+        if anywhere(outside):
+            picked = picked.masked_fill(outside.unsqueeze(1), 0.0)
         if weight is not None:
             picked = picked * weight.unsqueeze(1)
         total = picked if total is None else total + picked
@@ -399,10 +396,9 @@ def _mirror(x: Any, size: int, corners: bool) -> Any:
         return x * 0
     half, span = low / 2, (high - low) / 2
     away = (x - half).abs()
-    turns = np.floor(away._array / span)
-    rest = away - _core.wrap((turns * span).astype(away._array.dtype))
-    odd = _core.wrap(turns % 2 == 1)
-    return _torch_where(odd, span - rest + half, rest + half)
+    turns = (away.detach() / span).floor()
+    rest = away - turns * span
+    return _torch_where(turns % 2 == 1, span - rest + half, rest + half)
 
 
 def _torch_where(condition: Any, a: Any, b: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, dim_in, rounded, scalar_name, widened
+from ._arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear
 from ._op import OPS
 from .extremes import selecting
@@ -70,7 +70,7 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         return g
     if input.dtype is not out.dtype:
         input = input.to(out.dtype)
-    if not (input == 0).any():
+    if not anywhere(input == 0):
         return _from_the_end(g * out.conj(), dim) / input.conj()
     # out_i without its factor x_k, for every i and k <= i: row i is x where j <= i and 1 elsewhere,
     # of which all but the k-th are multiplied.

@@ -132,7 +132,7 @@ def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
     shape = _shape_argument("reshape", size, shape)
     check_tensor("reshape", input)
-    array = input._array
+    array = input._seen
     if array.flags.c_contiguous:
         return view(input, shape)
     if _kernels.viewable(array, shape):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, common_type, scalar_name, warn_once
+from ._arrays import Array, anywhere, common_type, scalar_name, warn_once
 from ._kinds import composite, general
 from ._op import namespace
 from .linalg import matmul
@@ -340,7 +340,7 @@ def _det(a: Array) -> Any:
 
 def _adjugate_conj(A: Any, out: Any) -> Any:
     """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
-    if bool((out != 0).all()):
+    if not anywhere(out == 0):
         return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
     # Through the singular values: the product of all but one exists where the inverse does not.
     u, s, vh = _linalg["svd"](A, False)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, check_tensor, dim_in, listed, scalar_name, widened
+from ._arrays import Array, anywhere, check_tensor, dim_in, listed, scalar_name, widened
 from ._kinds import composite, constant, general
 from ._op import OPS
 from .extremes import _at, _checked_dim, _chosen, _take_along, selecting
@@ -182,7 +182,7 @@ def _quantile(
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
         if q.dtype is not input.dtype:
             raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-        if q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+        if anywhere(~((q >= 0) & (q <= 1))):
             raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     elif isinstance(q, (int, float)):
         if not 0 <= q <= 1:
@@ -209,28 +209,29 @@ def _quantile(
         moved = input.movedim(dim_in(dim, ndim), -1)
     values = _sort_op(moved, -1, False, False)[0]
     size = values.shape[-1]
-    nan = np.isnan(values._array)
+    nan = values.isnan()
     queries = reshape(q, -1)
     if skip_nan:
-        valid = (size - nan.sum(-1, keepdims=True)).astype(input._array.dtype)
-        ranks = queries * _wrap(np.maximum(valid - 1, 0))
+        valid = (size - nan.sum(-1, keepdim=True)).to(input.dtype)
+        ranks = queries * (valid - 1).clamp(min=0)
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
         last = _wrap(np.array(size - 1, input._array.dtype))
-        ranks = _where(_wrap(nan.any(-1, keepdims=True)), last, queries * (size - 1))
+        ranks = _where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()
     elif how == "higher":
         ranks = ranks.ceil()
     elif how == "nearest":
         ranks = ranks.round()
-    low = ranks._array.astype(np.int64)
-    low = np.broadcast_to(low, (*values.shape[:-1], low.shape[-1]))
-    result = _take_along(values, _wrap(np.ascontiguousarray(low)), values.ndim - 1, True, True)
+    place = ranks.detach()
+    everywhere = (*values.shape[:-1], place.shape[-1])
+    low = place.long().expand(everywhere)
+    result = _take_along(values, low, values.ndim - 1, True, True)
     if how in ("linear", "midpoint"):
-        weight = 0.5 if how == "midpoint" else ranks - ranks.detach().floor()
-        high = np.ceil(np.broadcast_to(ranks._array, low.shape)).astype(np.int64)
-        above = _take_along(values, _wrap(high), values.ndim - 1, True, True)
+        weight = 0.5 if how == "midpoint" else ranks - place.floor()
+        high = place.ceil().long().expand(everywhere)
+        above = _take_along(values, high, values.ndim - 1, True, True)
         result = OPS["lerp"].function(result, above, weight)
     # One quantile a last entry: with several, they become the first dimension.
     if q.ndim:

@@ -288,7 +288,7 @@ def _layout_of(a: Array) -> Any:
 @composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
-    array = input._array
+    array = input._seen
     offset = 0
     if storage_offset is not None:
         offset = storage_offset - _kernels.storage_offset(array)
@@ -300,7 +300,7 @@ def as_strided_scatter(
     input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
-    array = input._array
+    array = input._seen
     offset = 0
     if storage_offset is not None:
         offset = storage_offset - _kernels.storage_offset(array)
@@ -320,7 +320,7 @@ def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     """Give `self` the array and the history of the view `seen(self, *args)`."""
     if self._watched is not None:  # stands for others in a transform: so does the view
         made = seen(self, *args)
-        self._array, self._watched = made._array, (self._flags() & 768, made._watched)
+        self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
         return self
     recording = self.requires_grad and _core.is_grad_enabled()
     if recording or self.is_inference():

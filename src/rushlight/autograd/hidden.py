@@ -1,0 +1,66 @@
+"""What a tensor has for an array while vmap stands for many of it: sizes and a type, no values.
+
+Under vmap a tensor is one element of a batch, but which one is not known: code that reads its
+memory would read one element and give its result to all. So `_array` of such a tensor is a
+`Hidden`. What only asks for the shape or the element type goes on; what asks for values raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = ["MEMORY", "Hidden", "Unreadable", "unreadable"]
+
+MEMORY = (
+    "Cannot access data pointer of Tensor that doesn't have storage. Under vmap a tensor stands "
+    "for all elements of a batch, so it has no values of its own that could leave as numbers or "
+    "as an array. Compute with tensor operations, or take this step out of the mapped function."
+)
+
+
+class Unreadable(RuntimeError):
+    """The values of one element of a batch were asked for."""
+
+
+def unreadable(*_: object, **__: object) -> NoReturn:
+    """Raise what reading one element's memory under vmap is answered with."""
+    raise Unreadable(MEMORY)
+
+
+class Hidden:
+    """The shape, element type and layout of one element of a batch."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, array: Any) -> None:
+        self._of = array
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __repr__(self) -> str:
+        return f"Hidden(shape={self._of.shape}, dtype={self._of.dtype})"
+
+    def __getattr__(self, name: str) -> Any:
+        # NumPy looks for protocols by attribute: what it finds is the refusal, not their absence.
+        unreadable(name)
+
+
+def _about(name: str) -> Any:
+    return property(lambda self: getattr(self._of, name))
+
+
+for _name in "shape dtype ndim size itemsize nbytes strides flags".split():
+    setattr(Hidden, _name, _about(_name))
+
+_OPERATORS = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split()
+_READERS = [
+    "array ufunc function getitem setitem iter contains bool int float complex index",
+    "eq ne lt le gt ge neg pos abs invert divmod",
+]
+for _name in " ".join(_READERS).split():
+    _name = f"array_{_name}" if _name in ("ufunc", "function") else _name
+    setattr(Hidden, f"__{_name}__", unreadable)
+for _name in _OPERATORS:
+    for _form in (_name, "r" + _name, "i" + _name):
+        setattr(Hidden, f"__{_form}__", unreadable)

@@ -1,0 +1,54 @@
+"""Which function transforms run in this thread, oldest first.
+
+Apart from `levels.py`, so that the engine can ask without the ops that levels are made of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["below", "only", "refuse_backward", "running"]
+
+
+class _State(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.forward = True  # whether ops compute tangents
+
+
+state = _State()
+
+
+def running(*kinds: str) -> list[Any]:
+    """The running transforms of these kinds ('dual', 'batch', 'grad'), oldest first."""
+    return [level for level in state.stack if level.kind in kinds]
+
+
+@contextmanager
+def only(levels: list[Any]) -> Iterator[None]:
+    """For a block, these levels run and no other: code that one of them calls is outside of it."""
+    before = state.stack
+    state.stack = list(levels)
+    try:
+        yield
+    finally:
+        state.stack = before
+
+
+def below(level: Any) -> list[Any]:
+    """The levels that run and are older than one."""
+    return [other for other in state.stack if other.number < level.number]
+
+
+def refuse_backward() -> None:
+    """Raise what `backward()` is answered with inside a transform: `.grad` belongs to the world
+    outside, which is to see one gradient and not that of each sample or tangent."""
+    if running("dual", "batch", "grad"):
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms."
+        )

@@ -1,0 +1,280 @@
+"""vmap: rules of ops that go by places: in memory (strides), where a mask holds, in one long row.
+
+A place that is another for each element is brought to a place in the whole batch: offsets and
+indices are moved by the element's number times the size of an element. What is counted that way
+is checked first, as an index too large would otherwise reach into the next element.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _core
+from ..autograd import levels
+from ..autograd.levels import Level, batch
+from ..ops._op import OPS, namespace
+from ..ops.strided import _Place
+from ._batching import RULES, inner, normal, pointwise, rule, spread, trailing
+
+__all__ = ["first_rows"]
+
+_Tensor = _core.Tensor
+_call = _core.call_op
+_T = namespace("torch")
+
+
+def first_rows(index: Any, n: int, level: Level, what: str = "self") -> Any:
+    """Places below n in one element, as places in all elements one after another; of a batched
+    index with the batch in front."""
+    for part in levels.plain_parts(index):
+        a = part._seen
+        if a.size and not (-n <= a.min() and a.max() < n):
+            raise IndexError(
+                f"index out of range in {what}: indices run from {a.min()} to {a.max()}, of {n}"
+            )
+    index = _T["where"](index < 0, index + n, index)
+    return index + (_T["arange"](level.size) * n).reshape(-1, *(1,) * (index.ndim - 1))
+
+
+# ---- an index tensor for some dimensions joined
+
+
+@rule("_index", "_index_zero", "_index_backward", "_index_put")
+def _index(op: Any, slots: Any, level: Level) -> Any:
+    x, index, dims, at = slots[:4]
+    values = list(slots)
+    name = op.entry.name
+    back, put = name == "_index_backward", name == "_index_put"
+    values[0], values[2] = spread(x, level), tuple(d + 1 for d in dims)
+    shape = slots[4] if back else x.shape
+    if back:
+        values[4] = (level.size, *shape)
+    n = index.ndim
+    if put:
+        v = slots[4]
+        want = n + x.ndim - len(dims)
+        if inner(v, level) is not None:
+            v = inner(v, level)
+            values[4] = v.reshape(v.shape[:1] + (1,) * (want + 1 - v.ndim) + v.shape[1:])
+    if inner(index, level) is None:
+        values[3] = at + 1
+        return batch(level, _call(op, values))
+    # The batch is one of the joined dimensions: the index's own dimensions then come first.
+    here, there = tuple(range(at + 1, at + 1 + n)), tuple(range(1, 1 + n))
+    values[1] = first_rows(inner(index, level), math.prod(shape[d] for d in dims), level)
+    values[2], values[3] = (0, *values[2]), 0
+    if back:
+        values[0] = values[0].movedim(here, there)
+    elif put:
+        v = values[4]
+        if inner(slots[4], level) is None:
+            v = v.reshape((1,) * (want + 1 - v.ndim) + v.shape)
+        values[4] = v.movedim(here, there)
+    out = _call(op, values)
+    return batch(level, out.movedim(there, here) if name == "_index" else out)
+
+
+# ---- the tensor as one row
+
+
+@rule("take")
+def _take(op: Any, slots: Any, level: Level) -> Any:
+    flat, index = slots[0].reshape(-1), slots[1]
+    return flat.gather(0, _in_row(index, flat.shape[0])).reshape(index.shape)
+
+
+def _in_row(index: Any, n: int) -> Any:
+    return _T["where"](index < 0, index + n, index).reshape(-1)
+
+
+@rule("_take_backward")
+def _take_backward(op: Any, slots: Any, level: Level) -> Any:
+    g, index, shape = slots
+    n = math.prod(shape)
+    zeros = _T["zeros"](n, dtype=g.dtype)
+    return zeros.scatter_add(0, _in_row(index, n), g.reshape(-1)).reshape(shape)
+
+
+@rule("put")
+def _put(op: Any, slots: Any, level: Level) -> Any:
+    x, index, source, accumulate = slots
+    if index.numel() != source.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.numel()}, index.numel() = {index.numel()}"
+        )
+    flat = x.reshape(-1)
+    write = flat.scatter_add if accumulate else flat.scatter
+    return write(0, _in_row(index, flat.shape[0]), source.reshape(-1)).reshape(x.shape)
+
+
+# ---- where a mask holds
+
+_DYNAMIC = {
+    "nonzero": "nonzero",
+    "_nonzero_columns": "nonzero_numpy",
+    "_unique_all": "_unique2",
+    "_unique_dim": "unique_dim",
+    "_unique_runs": "unique_consecutive",
+}
+
+
+@rule(*_DYNAMIC)
+def _dynamic(op: Any, slots: Any, level: Level) -> Any:
+    raise RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to "
+        f"vmap over aten::{_DYNAMIC[op.entry.name]}. How large its result is depends on the "
+        "values, which differ from element to element."
+    )
+
+
+def _one_mask(mask: Any, level: Level) -> None:
+    if inner(mask, level) is not None:
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+            "support this because for each batch this would return a differently shaped Tensor. "
+            "Please use torch.where(mask, self, 0) or compute with the mask as a factor."
+        )
+
+
+@rule("masked_select")
+def _masked_select(op: Any, slots: Any, level: Level) -> Any:
+    x, mask = slots
+    _one_mask(mask, level)
+    value = inner(x, level)
+    if x.ndim < mask.ndim:
+        value = value.reshape(level.size, *(1,) * (mask.ndim - x.ndim), *x.shape)
+    # Row by row: all that is selected of one element, then of the next.
+    out = _call(op, [value, mask.expand(level.size, *_common(x, mask))])
+    n = out.shape[0] // level.size if level.size else 0
+    return batch(level, out.reshape(level.size, n))
+
+
+def _common(x: Any, mask: Any) -> Any:
+    return _T["broadcast_shapes"](tuple(x.shape), tuple(mask.shape))
+
+
+@rule("_masked_select_backward")
+def _masked_select_backward(op: Any, slots: Any, level: Level) -> Any:
+    g, mask, shape = slots
+    _one_mask(mask, level)
+    whole = _T["broadcast_shapes"](tuple(shape), tuple(mask.shape))
+    out = _call(
+        op, [inner(g, level).reshape(-1), mask.expand(level.size, *whole), (level.size, *whole)]
+    )
+    return batch(level, out)
+
+
+@rule("masked_scatter")
+def _masked_scatter(op: Any, slots: Any, level: Level) -> Any:
+    x, mask, source = slots
+    shape = _common(x, mask)
+    mask = mask.expand(shape)
+    # The k-th element where the mask holds takes the k-th of the source.
+    at = (mask.reshape(-1).cumsum(0) - 1).clamp(min=0)
+    row = source.reshape(-1)
+    if not row.shape[0]:
+        row = _T["zeros"](1, dtype=row.dtype)
+    taken = at.masked_fill(~mask.reshape(-1), 0)
+    return _T["where"](mask, row.gather(0, taken).reshape(shape), x)
+
+
+# ---- strides
+
+
+@rule(
+    "strided_view",
+    "_strided_backward",
+    "_strided_gather",
+    "_strided_zeroed",
+    "view_scatter",
+    "_as_strided_scatter",
+)
+def _strided(op: Any, slots: Any, level: Level) -> Any:
+    """Elements one after another, each in the layout that the op counts in."""
+    at = {name: i for i, name in enumerate(op.params)}
+    size, stride, offset, layout = (
+        slots[at[name]] for name in ("size", "stride", "storage_offset", "layout")
+    )
+    shape = slots[at["shape"]] if "shape" in at else slots[0].shape
+    place = _Place(shape, size, stride, offset, layout)
+    values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
+    step = values[0].stride(0) if op.entry.name == "strided_view" else place.total
+    if "shape" in at:
+        values[at["shape"]] = (level.size, *shape)
+    values[at["size"]], values[at["stride"]] = (level.size, *size), (step, *stride)
+    values[at["layout"]] = (step, *place.layout)
+    return batch(level, _call(op, values))
+
+
+# ---- embeddings whose gradient counts uses
+
+
+@rule("_embedding_scaled")
+def _embedding_scaled(op: Any, slots: Any, level: Level) -> Any:
+    # With a weight for each element: uses are counted in one element.
+    weight, indices, padding = slots
+    rows = weight.shape[0]
+    value = spread(weight, level)
+    if padding is not None and padding >= 0:
+        masked = _T["arange"](rows).eq(padding).unsqueeze(1)
+        value = _T["where"](masked, value.detach(), value)
+    where = first_rows(spread(indices, level), rows, level)
+    return batch(level, _call(op, [value.flatten(0, 1), where, -1]))
+
+
+@rule("_embedding_scaled_transpose")
+def _embedding_scaled_transpose(op: Any, slots: Any, level: Level) -> Any:
+    g, indices, padding, n = slots
+    value = spread(g, level)
+    if padding is not None and padding >= 0:
+        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
+    out = _call(op, [value, first_rows(spread(indices, level), n, level), -1, n * level.size])
+    return batch(level, out.unflatten(0, (level.size, n)))
+
+
+# ---- others
+
+
+@rule("index_reduce")
+def _index_reduce(op: Any, slots: Any, level: Level) -> Any:
+    x, dim, index, source, reduce, include_self = slots
+    if not x.ndim:
+        out = _index_reduce(
+            op,
+            [x.unsqueeze(0), 0, index.reshape(1), source.reshape(1), reduce, include_self],
+            level,
+        )
+        return out.squeeze(0)
+    dim = normal(dim, x.ndim)
+    if inner(index, level) is None:
+        tensors = [spread(x, level), dim + 1, index, spread(source, level)]
+        return batch(level, _call(op, [*tensors, reduce, include_self]))
+    where = index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]).expand(source.shape)
+    return x.scatter_reduce(dim, where, source, reduce, include_self=bool(include_self))
+
+
+@rule("dist")
+def _dist(op: Any, slots: Any, level: Level) -> Any:
+    x, y, p = slots
+    return OPS["_vector_norm"].function(x - y, p)
+
+
+_DRAWS = (
+    "_uniform _normal _bernoulli _random _random_to _exponential _geometric _cauchy _log_normal"
+)
+
+
+@rule(*_DRAWS.split())
+def _drawn(op: Any, slots: Any, level: Level) -> Any:
+    """Draws are asked for by functions that have asked vmap first (`_randomness.py`)."""
+    raise RuntimeError(
+        "vmap: called random operation while in randomness error mode. Please either use the "
+        "'same' or 'different' randomness flags on vmap or perform the randomness operation out "
+        "of vmap"
+    )
+
+
+RULES["_isclose"] = pointwise
+RULES["_pivot_matrix"] = RULES["_matrix_rank"] = trailing
