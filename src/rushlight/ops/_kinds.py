@@ -275,7 +275,7 @@ def composite(function: _F) -> _F: ...
 @overload
 def composite(
     *,
-    method: bool = True,
+    method: bool | None = None,
     where: str = "torch",
     name: str | None = None,
     doc: str | None = None,
@@ -286,7 +286,7 @@ def composite(
 def composite(
     function: Callable[..., Any] | None = None,
     *,
-    method: bool = True,
+    method: bool | None = None,
     where: str = "torch",
     name: str | None = None,
     doc: str | None = None,

@@ -305,7 +305,7 @@ def define(
     overlap: str = "",
     out: bool = True,
     in_place: bool = False,
-    method: bool = True,
+    method: bool | None = None,
     where: str = "torch",
     operator: str | None = None,
     reflected: str | None = None,
@@ -389,12 +389,15 @@ def enter(
     entry: Entry,
     function: Any,
     *,
-    method: bool,
+    method: bool | None,
     in_place: bool,
     operator: str | None,
     reflected: str | None = None,
 ) -> None:
-    """Put a function where programs find it: its namespace, Tensor's methods, the operators."""
+    """Put a function where programs find it: its namespace, Tensor's methods, the operators.
+
+    method: whether it is one; None: as long as it is in the namespace 'torch'.
+    """
     name = entry.name
     OPS[name] = entry
     if not name.startswith("_"):
@@ -402,7 +405,7 @@ def enter(
         _NAMESPACES[entry.namespace][name] = (
             _core.make_public(function, False) if plain else function
         )
-    if method:
+    if method if method is not None else entry.namespace == "torch":
         setattr(_core.Tensor, name, _core.make_public(function, True))
         entry.forms.add("method")
     if operator:

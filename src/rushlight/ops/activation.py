@@ -128,7 +128,7 @@ hardtanh = _activation(
 )
 
 
-@composite(where="nn", method=False, samples=one)
+@composite(where="nn", samples=one)
 def relu6(input: Any, inplace: bool = False) -> Any:
     """min(max(input, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
@@ -391,13 +391,13 @@ logsigmoid = _activation(
 )
 
 
-@composite(where="nn", method=False, samples=one)
+@composite(where="nn", samples=one)
 def softsign(input: Any) -> Any:
     """input / (1 + |input|)."""
     return input / (abs(input) + 1)
 
 
-@composite(where="nn", method=False, samples=one)
+@composite(where="nn", samples=one)
 def tanhshrink(input: Any) -> Any:
     """input - tanh(input)."""
     return input - tanh(input)
@@ -423,7 +423,7 @@ _softshrink = pointwise(
 )
 
 
-@composite(where="nn", method=False, samples=one)
+@composite(where="nn", samples=one)
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:
@@ -462,7 +462,7 @@ hardswish = _activation(
 # ---- randomised, gated
 
 
-@composite(where="nn", method=False, samples=one)
+@composite(where="nn", samples=one)
 def rrelu(
     input: Any,
     lower: float = 1.0 / 8,
@@ -540,7 +540,6 @@ glu = general(
     _glu,
     vjp={"input": _glu_vjp},
     where="nn",
-    method=False,
     samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],
     doc="The first half times the sigmoid of the second, along dim.",
 )

@@ -133,7 +133,6 @@ def _adaptive_of(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=avg_name,
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
@@ -146,7 +145,6 @@ def _adaptive_of(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=max_name,
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
     )
@@ -158,7 +156,6 @@ def _adaptive_of(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=f"{max_name}_with_indices",
         doc="Largest elements and their places.",
     )

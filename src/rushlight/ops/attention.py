@@ -18,7 +18,7 @@ def _masked(scores: Any, allowed: Any) -> Any:
     return scores.masked_fill(~allowed, float("-inf"))
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def scaled_dot_product_attention(
     query: Any,
     key: Any,

@@ -197,7 +197,6 @@ def _avg_pool_of(n: int) -> None:
 
     enter = composite(
         where="nn",
-        method=False,
         name=name,
         doc=f"The mean of each window of {n} dimension(s).",
     )
@@ -238,7 +237,7 @@ for _n in (1, 2, 3):
     _avg_pool_of(_n)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def lp_pool1d(
     input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
@@ -246,7 +245,7 @@ def lp_pool1d(
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def lp_pool2d(
     input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:

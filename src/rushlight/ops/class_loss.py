@@ -186,7 +186,7 @@ def _check_targets(input: Any, target: Any, weight: Any) -> None:
         _check_classes(input._array, target._array, weight._array)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def nll_loss(
     input: Any,
     target: Any,
@@ -277,7 +277,7 @@ def _smoothed_loss(
     return picked * (1 - smoothing) + spread * (smoothing / input.shape[dim])
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def cross_entropy(
     input: Any,
     target: Any,
@@ -366,7 +366,7 @@ _binary_cross_entropy = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -450,7 +450,7 @@ _binary_cross_entropy_with_logits = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def binary_cross_entropy_with_logits(
     input: Any,
     target: Any,
@@ -496,7 +496,7 @@ _soft_margin_loss = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def soft_margin_loss(
     input: Any,
     target: Any,
@@ -509,7 +509,7 @@ def soft_margin_loss(
     return _soft_margin_loss(input, target, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -538,7 +538,7 @@ def multi_margin_loss(
     return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def multilabel_margin_loss(
     input: Any,
     target: Any,
@@ -561,7 +561,7 @@ def multilabel_margin_loss(
     return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def multilabel_soft_margin_loss(
     input: Any,
     target: Any,

@@ -541,7 +541,7 @@ def _run_transposed(
 def _public(n: int) -> None:
     name, transposed_name = f"conv{n}d", f"conv_transpose{n}d"
 
-    @composite(where="nn", method=False, name=name, doc=f"A convolution over {n} dimension(s).")
+    @composite(where="nn", name=name, doc=f"A convolution over {n} dimension(s).")
     def conv(
         input: Any,
         weight: Any,
@@ -555,7 +555,6 @@ def _public(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=transposed_name,
         doc=f"The transpose of a convolution over {n} dimension(s).",
     )

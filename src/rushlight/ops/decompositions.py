@@ -162,7 +162,7 @@ _eigh_op = general(
 _linalg["eigh"] = _eigh_op
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
     return _eigh_op(A, UPLO)[0]
@@ -206,7 +206,7 @@ _eig_op = general(
 _linalg["eig"] = _eig_op
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def eigvals(A: Any) -> Any:
     """The eigenvalues of square matrices."""
     return _eig_op(A)[0]
@@ -294,7 +294,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     return _old_svd_result((u, s, vh.mH))
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def svdvals(A: Any, *, driver: Any = None) -> Any:
     """The singular values, falling."""
     return _svd_op(A, False)[1]
@@ -377,7 +377,7 @@ _lu_factor_op = general(
 )
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and the row exchanged at each step, from 1."""
     if not pivot:
@@ -385,7 +385,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return _lu_factor_op(A)
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def lu(A: Any, *, pivot: bool = True) -> Any:
     """A = P @ L @ U."""
     if not pivot:
@@ -399,7 +399,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The solution of A @ X = B, given the LU factors of A."""
     n = LU.shape[-1]

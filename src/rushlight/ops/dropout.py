@@ -69,7 +69,7 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
     return _apply(input, _wrap(mask), inplace)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
     p)."""
@@ -89,7 +89,6 @@ def _channels(input: Any) -> Any:
 def _feature(name: str, n: int) -> None:
     @composite(
         where="nn",
-        method=False,
         name=name,
         doc="Sets each channel to 0 with probability p while training, "
         "and scales the others by 1 / (1 - p).",
@@ -166,13 +165,13 @@ def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
     return result.add_(_wrap(shift)) if inplace else result + _wrap(shift)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout to SELU's lowest value that keeps mean and variance."""
     return _alpha(input, lambda t: None, p, training, inplace)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def feature_alpha_dropout(
     input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:

@@ -122,7 +122,7 @@ def _row(padding_idx: int | None, n: int) -> int:
     return padding_idx % n
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def embedding(
     input: Any,
     weight: Any,
@@ -183,7 +183,7 @@ def _torch_embedding(
 namespace("torch")["embedding"] = _torch_embedding
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def embedding_bag(
     input: Any,
     weight: Any,
@@ -312,7 +312,6 @@ one_hot = constant(
     "one_hot(tensor, num_classes=-1)",
     _one_hot,
     where="nn",
-    method=False,
     samples=lambda make: [(make(3, kind="int", low=0, high=4), 5)],
     doc="1 at the place that each integer names, 0 elsewhere.",
 )

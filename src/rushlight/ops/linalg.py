@@ -445,7 +445,6 @@ linear = bilinear(
     node="UnsafeViewBackward0",
     nodes=[(2, 2, "MmBackward0"), (1, 2, "SqueezeBackward4")],
     where="nn",
-    method=False,
     samples=_layers,
     doc="input @ weight.T + bias, over any leading dimensions of input.",
 )
@@ -463,14 +462,13 @@ _linear_bias = general(
     node="ViewBackward0",
     nodes=[(2, 2, "AddmmBackward0")],
     where="nn",
-    method=False,
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
     doc="`linear` with a bias.",
 )
 variant(linear, "bias", "given", _linear_bias)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
     lead = input1.shape[:-1]

@@ -159,7 +159,7 @@ _mse_loss = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def mse_loss(
     input: Any,
     target: Any,
@@ -182,7 +182,7 @@ def mse_loss(
     return _reduce(squares, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def l1_loss(
     input: Any,
     target: Any,
@@ -240,7 +240,7 @@ _smooth_l1_loss = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def smooth_l1_loss(
     input: Any,
     target: Any,
@@ -286,7 +286,7 @@ _huber_loss = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
@@ -308,7 +308,7 @@ def huber_loss(
 # ---- distances between distributions and between embeddings
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def kl_div(
     input: Any,
     target: Any,
@@ -338,7 +338,7 @@ def kl_div(
     return _reduce(loss, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def hinge_embedding_loss(
     input: Any,
     target: Any,
@@ -360,7 +360,7 @@ def hinge_embedding_loss(
     return _reduce(far + near, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def margin_ranking_loss(
     input1: Any,
     input2: Any,
@@ -380,7 +380,7 @@ def margin_ranking_loss(
     return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def cosine_embedding_loss(
     input1: Any,
     input2: Any,
@@ -403,7 +403,7 @@ def cosine_embedding_loss(
     return _reduce(near + far, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -436,7 +436,7 @@ def triplet_margin_loss(
     return _reduce((margin + near - far).clamp_min(0), reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def triplet_margin_with_distance_loss(
     anchor: Any,
     positive: Any,
@@ -462,7 +462,7 @@ def triplet_margin_with_distance_loss(
 # ---- likelihoods
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def poisson_nll_loss(
     input: Any,
     target: Any,
@@ -482,7 +482,7 @@ def poisson_nll_loss(
     return _reduce(loss, reduction)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def gaussian_nll_loss(
     input: Any,
     target: Any,

@@ -23,7 +23,7 @@ _torch = namespace("torch")
 # ---- of the singular values
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: a norm of A times that of its inverse."""
     if p is None or p in (2, -2):
@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, _core.Tensor) else value
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
@@ -105,7 +105,6 @@ pinv = general(
     vjp={"A": lambda g, A, out: _pinv_vjp(g, A, out)},
     node="LinalgPinvBackward0",
     where="linalg",
-    method=False,
     samples=lambda make: [(make(4, 3),), (make(2, 3),)],
     doc="The Moore-Penrose pseudo-inverse.",
 )
@@ -120,7 +119,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
     values."""
@@ -146,7 +145,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
 # ---- powers and exponentials
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def matrix_power(A: Any, n: int) -> Any:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
@@ -229,7 +228,6 @@ matrix_exp = general(
     vjp={"A": _matrix_exp_vjp},
     node="LinalgMatrixExpBackward0",
     where="linalg",
-    method=False,
     samples=_some_squares,
     doc="The exponential of square matrices.",
 )
@@ -239,7 +237,7 @@ _core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]
 # ---- the rest
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def vander(x: Any, N: int | None = None) -> Any:
     """The matrix of the powers 0 to N - 1 of each element."""
     if (x.dtype.itemsize == 2 and x.is_floating_point()) or x.dtype.name == "bool":
@@ -252,7 +250,7 @@ def vander(x: Any, N: int | None = None) -> Any:
     return x.unsqueeze(-1).pow(powers)
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of A for tensordot over its first `ind` dimensions."""
     first, rest = A.shape[:ind], A.shape[ind:]
@@ -266,7 +264,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     return inv(A.reshape(n, n)).reshape(*rest, *first)
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     """The X for which tensordot(A, X, X.ndim) = B."""
     if dims is not None:

@@ -127,7 +127,7 @@ def _mixed(input: Any) -> None:
     )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05
 ) -> Any:
@@ -154,7 +154,7 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def rms_norm(
     input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:
@@ -320,7 +320,7 @@ def _check_channels(input: Any, parts: Sequence[tuple[str, Any]]) -> None:
             _mixed(input)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def batch_norm(
     input: Any,
     running_mean: Any,
@@ -419,7 +419,7 @@ _native_group_norm = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-05
 ) -> Any:
@@ -449,7 +449,7 @@ def group_norm(
     return _native_group_norm(input, num_groups, weight, bias, eps)[0]
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def instance_norm(
     input: Any,
     running_mean: Any = None,
@@ -495,7 +495,7 @@ def instance_norm(
 # ---- vectors and neighbours
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """input over its p-norm along dim, the norm not below eps."""
     from .norms import norm
@@ -505,7 +505,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
     return result if out is None else out.copy_(result)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:

@@ -173,7 +173,7 @@ def _two_dims(dim: Any, ndim: int, name: str) -> tuple[int, int]:
     return first, second
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -302,7 +302,7 @@ dist: Any = general(
 )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def pairwise_distance(
     x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
@@ -310,7 +310,7 @@ def pairwise_distance(
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
@@ -396,7 +396,7 @@ def cdist(
     return _cdist_op(x1, x2, p)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
     if not input.is_floating_point():

@@ -187,7 +187,7 @@ def _border(input: Any, pad: _Ints, mode: str) -> Any:
     return _pads[mode, n](input, tuple(taps))
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""

@@ -93,7 +93,7 @@ def _image_patches(
 namespace("nn")["unfold"] = _image_patches
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def fold(
     input: Any,
     output_size: Any,

@@ -290,7 +290,6 @@ def _max_pool_of(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=f"{name}_with_indices",
         doc="The largest elements of windows and their places.",
     )
@@ -318,7 +317,6 @@ def _max_pool_of(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=name,
         doc=f"The largest element of each window of {n} dimension(s).",
     )
@@ -349,7 +347,6 @@ def _unpool(n: int) -> None:
 
     @composite(
         where="nn",
-        method=False,
         name=name,
         doc="Elements back at the places that max_pool gave, zeros elsewhere.",
     )

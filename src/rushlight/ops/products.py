@@ -379,7 +379,7 @@ def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def multi_dot(tensors: Any) -> Any:
     """The product of several matrices in the cheapest order; the first and the last may be
     vectors."""
@@ -432,7 +432,7 @@ def chain_matmul(*matrices: Any) -> Any:
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """The inner products of vectors along a dimension; x is conjugated."""
     if x._array.dtype.kind in "biu":

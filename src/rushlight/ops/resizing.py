@@ -160,7 +160,7 @@ def _check_sizes(spatial: Sequence[int], wanted: Sequence[int]) -> None:
     )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def interpolate(
     input: Any,
     size: Any = None,
@@ -221,7 +221,7 @@ def interpolate(
     return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def upsample(
     input: Any,
     size: Any = None,
@@ -254,7 +254,7 @@ def _corners(align_corners: bool | None) -> bool:
     return align_corners
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
     if not theta.is_floating_point():
@@ -341,7 +341,7 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
         )
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def grid_sample(
     input: Any,
     grid: Any,

@@ -154,7 +154,7 @@ _functional(softmax, "softmax", softmax.__doc__)
 _functional(log_softmax, "log_softmax", log_softmax.__doc__)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax of the negative."""
     if dim is None:
@@ -162,7 +162,7 @@ def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
     return softmax(-input, dim) if dtype is None else softmax(-input, dim, dtype)
 
 
-@composite(where="nn", method=False)
+@composite(where="nn")
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:

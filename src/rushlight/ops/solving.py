@@ -136,7 +136,6 @@ inv = general(
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
     where="linalg",
-    method=False,
     samples=_some_squares,
     doc="The inverse of square matrices.",
 )
@@ -146,7 +145,7 @@ _core.Tensor.inverse = inv  # type: ignore[method-assign]
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
 
-@composite(where="linalg", method=False)
+@composite(where="linalg")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
     if check_errors:
@@ -226,7 +225,6 @@ solve = general(
     },
     node="LinalgSolveExBackward0",
     where="linalg",
-    method=False,
     samples=lambda make: [
         (_regular(make), make(3)),
         (_regular(make), make(3, 2)),
@@ -357,7 +355,6 @@ det = general(
     vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
     node="LinalgDetBackward0",
     where="linalg",
-    method=False,
     samples=_some_squares,
     doc="The determinants of square matrices.",
 )
@@ -461,7 +458,6 @@ cholesky = general(
     vjp={"A": _cholesky_vjp},
     node="LinalgCholeskyExBackward0",
     where="linalg",
-    method=False,
     samples=_positive,
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
 )

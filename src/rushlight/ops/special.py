@@ -536,7 +536,7 @@ erfcx = _special(
 )
 
 
-@composite(where="special", method=False, samples=one)
+@composite(where="special", samples=one)
 def ndtr(input: Any) -> Any:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5
