@@ -179,6 +179,7 @@ def _split(body: str) -> list[str]:
     return parts
 
 
+@functools.lru_cache(maxsize=1)  # a kind of op asks first, then `define`
 def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     """Read 'name(a, b: Tensor = None, *, c=1)': the name, (name, kind, default) rows, and how many
     are positional."""
