@@ -37,6 +37,7 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
     for (int i = 0; i < n_edges && i < 2; ++i) n->edges_inline[i] = Edge{nullptr, 0};
     for (int i = 0; i < n_saved && i < 3; ++i) n->saved_inline[i] = Saved{};
     n->meta_inline[0].ndim = 0;
+    n->meta_inline[0].dtype = DType{};  // a pack hook may ask before it is known
     n->meta_inline[0].dims_heap = nullptr;
     n->variable = nullptr;
     n->made = n->freed = Site{nullptr, 0};

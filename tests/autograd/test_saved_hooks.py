@@ -243,3 +243,21 @@ def test_cleared_copies_are_gone():
         context.clear()
         with pytest.raises(AssertionError, match="Trying to backward outside of the"):
             y.sum().backward()
+
+
+def test_a_pack_hook_may_look_at_the_node_that_is_being_made():
+    def pack(t):
+        if t.grad_fn is not None:
+            node = t.grad_fn
+            assert [n for n, _ in node.next_functions]
+            assert all(hasattr(m, "shape") for m in node._input_metadata)
+            for name in dir(node):
+                if name.startswith("_saved"):
+                    getattr(node, name)
+        return t
+
+    x = torch.ones(3, requires_grad=True)
+    with graph.saved_tensors_hooks(pack, lambda t: t):
+        y = (x * 1).sigmoid_() + torch.nn.functional.layer_norm(x * 1, (3,)) + (x * 2).exp()
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx([0.1966119 + 2 * 7.389056] * 3, rel=1e-5)
