@@ -372,6 +372,8 @@ int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);
 // Makes output `nr` of `node` the history of `self`, which was written in place; `edge`: the edge of the node that leads to what
 // `self` was, or -1.
 int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge);
+// The same of a tensor alone; takes over `node`.
+int set_history(Tensor* t, Node* node, uint32_t nr);
 int run_rewrite(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);

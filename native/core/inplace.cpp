@@ -69,17 +69,6 @@ int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
   return done ? 0 : -1;
 }
 
-// Takes over `node`.
-int set_history(Tensor* t, Node* node, uint32_t nr) {
-  Ref old(as_object(t->grad_fn));
-  const uint32_t old_nr = t->output_nr;
-  t->grad_fn = node;
-  t->output_nr = nr;
-  t->flags &= ~kRequiresGrad;
-  Py_CLEAR(t->hooks);  // those of the leaf that it was
-  return move_retained(t, old.get(), old_nr);
-}
-
 // Makes `view`'s grad_fn a view of its root as that is now.
 int remake_grad_fn(Tensor* view) {
   Geometry g;
@@ -376,6 +365,16 @@ int check_history(Tensor* self) {
 }
 
 }  // namespace
+
+int set_history(Tensor* t, Node* node, uint32_t nr) {
+  Ref old(as_object(t->grad_fn));
+  const uint32_t old_nr = t->output_nr;
+  t->grad_fn = node;
+  t->output_nr = nr;
+  t->flags &= ~kRequiresGrad;
+  Py_CLEAR(t->hooks);  // those of the leaf that it was
+  return move_retained(t, old.get(), old_nr);
+}
 
 int refresh_grad_fn(Tensor* t, Node** grad_fn) {
   const uint32_t now = version_of(t);

@@ -172,6 +172,20 @@ PyObject* cut_of_function(PyObject*, PyObject* o) {
   return Py_BuildValue("(Is)", static_cast<unsigned>(cut_of(as_tensor(o))), text.c_str());
 }
 
+// set_history(tensor, node, nr): makes `node` the maker of a tensor whose memory is as it was; a view's root keeps its history.
+PyObject* set_history_function(PyObject*, PyObject* args) {
+  PyObject *o, *node;
+  unsigned nr;
+  if (!PyArg_ParseTuple(args, "OOI", &o, &node, &nr)) return nullptr;
+  if (!is_tensor(o) || !is_node(node)) {
+    PyErr_SetString(PyExc_TypeError, "set_history(tensor, node, nr)");
+    return nullptr;
+  }
+  as_tensor(o)->history_version = version_of(as_tensor(o));
+  if (set_history(as_tensor(o), reinterpret_cast<Node*>(Py_NewRef(node)), nr) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
 // gradient_edge(tensor): (node, output number), the AccumulateGrad of a leaf made when needed; None where there is none.
 PyObject* gradient_edge_function(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
@@ -255,6 +269,7 @@ PyMethodDef kMethods[] = {
     {"watch_writes", watch_writes, METH_O, "Whether the callback before_write is told of in-place writes."},
     {"set_version", set_version, METH_VARARGS, "Sets how often a storage was written in place."},
     {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
+    {"set_history", set_history_function, METH_VARARGS, "Makes a node the maker of a tensor."},
     {"check_dirty", check_dirty_function, METH_O, "Raises where a custom Function may not have written a tensor."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},

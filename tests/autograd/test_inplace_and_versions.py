@@ -820,3 +820,27 @@ def test_out_that_is_an_argument_keeps_its_size():
     ):
         torch.mul(x, torch.ones(2, 3), out=x)
     assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_reshaping_a_view_in_place_leaves_its_root():
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x * 1
+    view = y[:, 1:]
+    view.t_()
+    assert type(y.grad_fn).__name__ == "MulBackward0"
+    assert type(view.grad_fn).__name__ == "TBackward1" and view._base is y
+    assert view.shape == (2, 2) and view._version == y._version == 1
+    y.mul_(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))  # the view is remade in its new shape
+    (view * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 300.0], [0.0, 50.0, 6000.0]]
+
+
+def test_what_t_in_place_says_of_three_dimensions():
+    with pytest.raises(
+        RuntimeError, match=r"^t_\(\) expects a tensor with <= 2 dimensions, but se"
+    ):
+        torch.ones(1, 1, 1).t_()
+
+
+def test_zeros_like_expanded_memory_are_contiguous():
+    assert torch.zeros_like(torch.ones(1, 3).expand(2, 3)).stride() == (3, 1)

@@ -118,6 +118,12 @@ CHANGES = {
     "requires_grad": lambda t, x, y, k: setattr(x, "requires_grad", bool(k % 2)),
     "retain_grad": lambda t, x, y, k: x.retain_grad(),
     "backward": lambda t, x, y, k: (x * 0.5).sum().backward(retain_graph=True),
+    "t_": lambda t, x, y, k: _result(x).t_(),
+    "transpose_": lambda t, x, y, k: _result(x).transpose_(0, -1),
+    "unsqueeze_": lambda t, x, y, k: _result(x).unsqueeze_(0),
+    "squeeze_": lambda t, x, y, k: _result(x).squeeze_(),
+    "set_data": lambda t, x, y, k: setattr(_like(_root(x), y), "data", y.detach().clone()),
+    "set_grad": lambda t, x, y, k: setattr(x, "grad", x.detach().clone()),
     "forget_grad": lambda t, x, y, k: setattr(x, "grad", None),
 }
 
@@ -126,6 +132,20 @@ def _full(x):
     """x, unless it is empty: torch's own check of an index then fails, or is left out."""
     if not x.numel():
         raise ValueError("empty")
+    return x
+
+
+def _result(x):
+    """x, unless it is a leaf that wants a gradient: that of its former shape would not fit."""
+    if x.requires_grad and x.is_leaf:
+        raise ValueError("leaf")
+    return x
+
+
+def _root(x):
+    """x, unless it is a view: what it shows would have nothing to do with its base."""
+    if x._is_view():
+        raise ValueError("view")
     return x
 
 

@@ -330,7 +330,7 @@ def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     self._array = made._array
     self._bump_version()
     if node is not None:
-        _core.rebase(self, node, 0, 0)
+        _core.set_history(self, node, 0)  # a view's only: its memory is as it was
     return self
 
 
@@ -371,6 +371,11 @@ _squeeze_dims_in_place = _reshaping(
 
 def t_(self: Any) -> Any:
     """In-place version of `t`."""
+    if self.dim() > 2:
+        raise RuntimeError(
+            f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D. "
+            "Say which two with transpose_(dim0, dim1)."
+        )
     return _reseat(self, _t_in_place)
 
 
