@@ -407,6 +407,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   const bool looks_first = op->kind == Op::Pointwise;
+  if (looks_first && check_in_place(as_tensor(out), false) < 0) return nullptr;
   if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
   if (looks_first && check_resized_argument(op, slots, out) < 0) return nullptr;
   Ref result;

@@ -655,6 +655,7 @@ def test_stale_argument_is_refused_before_shared_memory():
         (lambda y: y.fill_(2.0), "Fill2"),
         (lambda y: y[:1].exp_(), "torch::autograd::CopySlices"),
         (lambda y: y.exp_(), "Exp"),
+        (lambda y: y.copy_(torch.ones(3)), "torch::autograd::CopyBackwards"),
         (lambda y: y.add_(1), "Add"),
     ],
 )
@@ -844,3 +845,8 @@ def test_what_t_in_place_says_of_three_dimensions():
 
 def test_zeros_like_expanded_memory_are_contiguous():
     assert torch.zeros_like(torch.ones(1, 3).expand(2, 3)).stride() == (3, 1)
+
+
+def test_expanded_out_is_refused_before_its_shape():
+    with pytest.raises(RuntimeError, match=OVERLAPPING):
+        torch.add(torch.ones(4), torch.ones(4), out=torch.ones(1).expand(3))

@@ -39,8 +39,8 @@ VIEWS = {
     "squeeze": lambda t, x, y, k: x.squeeze(),
     "flatten": lambda t, x, y, k: x.flatten(),
     "expand": lambda t, x, y, k: x.unsqueeze(0).expand(2, *x.shape),
-    "as_strided": lambda t, x, y, k: x.as_strided((2,), (1 + k % 2,)),
-    "as_strided_twice": lambda t, x, y, k: x.as_strided((2, 2), (1, 1)),
+    "as_strided": lambda t, x, y, k: _full(x).as_strided((2,), (1 + k % 2,)),
+    "as_strided_twice": lambda t, x, y, k: _full(x).as_strided((2, 2), (1, 1)),
     "unfold": lambda t, x, y, k: x.unfold(0, 2, 1),
     "diagonal": lambda t, x, y, k: x.diagonal(),
     "split": lambda t, x, y, k: _part(x.split(1), k),
@@ -61,12 +61,13 @@ PURE = {
     "sigmoid": lambda t, x, y, k: x.sigmoid(),
     "add": lambda t, x, y, k: x + y,
     "product": lambda t, x, y, k: x * y,
-    "sum": lambda t, x, y, k: (x + 0).sum(0),  # torch's sum of an inference tensor is at version 1
+    # torch's sum or clone of an inference tensor may be at version 1
+    "sum": lambda t, x, y, k: (x + 0).sum(0),
     "total": lambda t, x, y, k: (x + 0).sum(),
-    "clone": lambda t, x, y, k: x.clone(),
+    "clone": lambda t, x, y, k: (x + 0).clone(),
     "reshape": lambda t, x, y, k: x.reshape(-1),
     "cat": lambda t, x, y, k: t.cat([x.reshape(-1), y.reshape(-1)]),
-    "stack": lambda t, x, y, k: t.stack([x, y]),
+    "stack": lambda t, x, y, k: t.stack([x, y]) * 1,  # torch's can be a view
     "index": lambda t, x, y, k: x[t.tensor([0, 0])],
     "function": lambda t, x, y, k: functions(t).Cubed.apply(x),
     "zeros": lambda t, x, y, k: t.zeros_like(x),
@@ -116,7 +117,8 @@ CHANGES = {
     "requires_grad_": lambda t, x, y, k: x.requires_grad_(),
     "no_requires_grad_": lambda t, x, y, k: x.requires_grad_(False),
     "requires_grad": lambda t, x, y, k: setattr(x, "requires_grad", bool(k % 2)),
-    "retain_grad": lambda t, x, y, k: x.retain_grad(),
+    # torch asks for a leaf without looking whether a view's history is out of date
+    "retain_grad": lambda t, x, y, k: (x.grad_fn, x.retain_grad()),
     "backward": lambda t, x, y, k: (x * 0.5).sum().backward(retain_graph=True),
     "t_": lambda t, x, y, k: _result(x).t_(),
     "transpose_": lambda t, x, y, k: _result(x).transpose_(0, -1),
@@ -129,7 +131,7 @@ CHANGES = {
 
 
 def _full(x):
-    """x, unless it is empty: torch's own check of an index then fails, or is left out."""
+    """x, unless it is empty: torch's checks of indices and places then say something else."""
     if not x.numel():
         raise ValueError("empty")
     return x
