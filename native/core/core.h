@@ -364,6 +364,7 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
+int check_place(Tensor* self, bool recording);  // of those checks: whether it may be written, whatever its memory
 // Whether the history of a tensor that a custom Function has written may change.
 int check_dirty(Tensor* self);
 // Refuses arguments that share memory with `out`, as the op's `overlap` says. `written`: the parameter that is `out` itself in

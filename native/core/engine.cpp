@@ -325,7 +325,7 @@ class Backward {
     const npy_intp* dims;
     if (e.node->kind == Node::Accumulate) {
       Tensor* v = e.node->variable;
-      if (!v) return g;
+      if (!v || !requires_grad(v)) return g;  // one that stopped to want a gradient may have another shape now
       ndim = PyArray_NDIM(v->array);
       dims = PyArray_DIMS(v->array);
       dtype = v->dtype;

@@ -405,9 +405,6 @@ int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written) {
   return -1;
 }
 
-namespace {
-
-// Whether this tensor may be written at all.
 int check_place(Tensor* self, bool recording) {
   if ((self->flags & kInference) && !self->version && !tls.inference) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -418,6 +415,8 @@ int check_place(Tensor* self, bool recording) {
   }
   return recording ? check_history(self) : 0;
 }
+
+namespace {
 
 // Whether its memory may be. `may_overlap`: it may show an element twice.
 int check_memory(Tensor* self, bool may_overlap) {

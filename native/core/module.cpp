@@ -141,6 +141,19 @@ PyObject* check_in_place_function(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// check_place(tensor, recording): of these checks, those that do not look at the memory.
+PyObject* check_place_function(PyObject*, PyObject* args) {
+  PyObject* o;
+  int recording;
+  if (!PyArg_ParseTuple(args, "Op", &o, &recording)) return nullptr;
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+    return nullptr;
+  }
+  if (check_place(as_tensor(o), recording) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
 // check_dirty(tensor): raises where a custom Function may not have written it.
 PyObject* check_dirty_function(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
@@ -270,6 +283,7 @@ PyMethodDef kMethods[] = {
     {"set_version", set_version, METH_VARARGS, "Sets how often a storage was written in place."},
     {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
     {"set_history", set_history_function, METH_VARARGS, "Makes a node the maker of a tensor."},
+    {"check_place", check_place_function, METH_VARARGS, "Raises where a tensor may not be written, whatever its memory."},
     {"check_dirty", check_dirty_function, METH_O, "Raises where a custom Function may not have written a tensor."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},

@@ -850,3 +850,22 @@ def test_zeros_like_expanded_memory_are_contiguous():
 def test_expanded_out_is_refused_before_its_shape():
     with pytest.raises(RuntimeError, match=OVERLAPPING):
         torch.add(torch.ones(4), torch.ones(4), out=torch.ones(1).expand(3))
+
+
+def test_expanded_memory_can_be_reshaped_in_place():
+    x = torch.ones(1).expand(3)
+    assert x.unsqueeze_(0).shape == (1, 3)
+    with torch.inference_mode():
+        y = torch.ones(2, 1)
+    with pytest.raises(RuntimeError, match=starts("Inplace update to inference tensor")):
+        y.t_()
+
+
+def test_leaf_that_lost_its_flag_and_its_shape_gets_no_gradient():
+    x = torch.ones(2, requires_grad=True)
+    leaf = torch.ones(2, requires_grad=True)
+    loss = (leaf * 2 + x).sum()
+    leaf.requires_grad_(False)
+    leaf.unsqueeze_(0)
+    loss.backward()
+    assert leaf.grad is None and x.grad.tolist() == [1.0, 1.0]

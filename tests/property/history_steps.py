@@ -124,7 +124,7 @@ CHANGES = {
     "transpose_": lambda t, x, y, k: _result(x).transpose_(0, -1),
     "unsqueeze_": lambda t, x, y, k: _result(x).unsqueeze_(0),
     "squeeze_": lambda t, x, y, k: _result(x).squeeze_(),
-    "set_data": lambda t, x, y, k: setattr(_like(_root(x), y), "data", y.detach().clone()),
+    "set_data": lambda t, x, y, k: setattr(_like(_root(t, x), y), "data", y.detach().clone()),
     "set_grad": lambda t, x, y, k: setattr(x, "grad", x.detach().clone()),
     "forget_grad": lambda t, x, y, k: setattr(x, "grad", None),
 }
@@ -138,15 +138,17 @@ def _full(x):
 
 
 def _result(x):
-    """x, unless it is a leaf that wants a gradient: that of its former shape would not fit."""
-    if x.requires_grad and x.is_leaf:
+    """x, unless a gradient of its former shape would not fit: torch's leaves, and those that
+    retain one, go on with that."""
+    if (x.requires_grad and x.is_leaf) or x.retains_grad:
         raise ValueError("leaf")
     return x
 
 
-def _root(x):
-    """x, unless it is a view: what it shows would have nothing to do with its base."""
-    if x._is_view():
+def _root(t, x):
+    """x, unless it is a view: what it shows would have nothing to do with its base. Nor in
+    inference mode, which makes tensors of another sort."""
+    if x._is_view() or t.is_inference_mode_enabled():
         raise ValueError("view")
     return x
 

@@ -316,15 +316,18 @@ def as_strided_scatter(
 # ---- in place: the same tensor seen with another shape from now on
 
 
+def _may_be_written(self: Any) -> None:
+    """Raise where the history forbids it; its memory is not touched."""
+    _core.check_place(self, self.requires_grad and _core.is_grad_enabled())
+
+
 def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     """Give `self` the array and the history of the view `seen(self, *args)`."""
     if self._watched is not None:  # stands for others in a transform: so does the view
         made = seen(self, *args)
         self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
         return self
-    recording = self.requires_grad and _core.is_grad_enabled()
-    if recording or self.is_inference():
-        _core.check_in_place(self, recording)
+    _may_be_written(self)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
     self._array = made._array
@@ -372,6 +375,7 @@ _squeeze_dims_in_place = _reshaping(
 def t_(self: Any) -> Any:
     """In-place version of `t`."""
     if self.dim() > 2:
+        _may_be_written(self)
         raise RuntimeError(
             f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D. "
             "Say which two with transpose_(dim0, dim1)."
