@@ -158,7 +158,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
 # Public functions with no result that a loop could be compared with, and why.
 NOT_COMPARED = {
     "a Python value, or an object of its own": """
-        allclose equal is_nonzero is_conj is_neg broadcast_shapes is_tensor is_floating_point
+        allclose equal is_nonzero is_conj is_neg is_inference broadcast_shapes is_tensor is_floating_point
         is_complex numel typename result_type LinAlgError tensor from_numpy frombuffer
     """,
     "no tensor among the arguments": """

@@ -282,3 +282,11 @@ def test_what_still_runs_once_for_each_element() -> None:
         "lstsq",
         "repeat_interleave",
     ]
+
+
+def test_rules_are_of_ops_that_exist() -> None:
+    """A renamed op would fall back to the loop without a word."""
+    from rushlight.func import _batching
+
+    torch.func.vmap(torch.sin)(torch.ones(1))  # every file of rules is imported
+    assert not [name for name in _batching.RULES if name not in torch.ops.OPS]

@@ -188,8 +188,7 @@ def _masked_scatter(op: Any, slots: Any, level: Level) -> Any:
     "_strided_backward",
     "_strided_gather",
     "_strided_zeroed",
-    "view_scatter",
-    "_as_strided_scatter",
+    "_strided_scatter",
 )
 def _strided(op: Any, slots: Any, level: Level) -> Any:
     """Elements one after another, each in the layout that the op counts in."""

@@ -285,7 +285,6 @@ _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
     "_binary_cross_entropy",
     "_binary_cross_entropy_with_logits",
     "_soft_margin_loss",
-    "_l1_loss",
 )
 def _elementwise_loss(op: Any, slots: Any, level: Level) -> Any:
     values = list(slots)
