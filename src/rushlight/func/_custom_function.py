@@ -38,11 +38,24 @@ class _VmapInfo:
 def _mapped(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     values = [levels.batched_at(a, level) if isinstance(a, _Tensor) else None for a in args]
     own = getattr(cls, "vmap", None)
-    if own is not None and not cls.generate_vmap_rule:
+    if own is not None:
+        if cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True "
+                "and an overridden vmap staticmethod. Please set generate_vmap_rule=False or "
+                "delete the overridden vmap staticmethod to avoid ambiguity."
+            )
         dims = tuple(None if v is None else 0 for v in values)
         plain = [a if v is None else v for a, v in zip(args, values, strict=True)]
-        found, out_dims = own(_VmapInfo(level), dims, *plain)
-        return _wrapped(found, out_dims, level)
+        result = own(_VmapInfo(level), dims, *plain)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise RuntimeError(
+                "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+                "pytree structure compatible with the output. Got a "
+                + (f"tuple of {len(result)}" if isinstance(result, tuple) else f"{type(result)}")
+                + " instead. For a single output, return (output, 0)."
+            )
+        return _wrapped(*result, level)
     outer = [a if v is None else v for a, v in zip(args, values, strict=True)]
     result = _Mapped.apply(cls, level, tuple(v is not None for v in values), *outer)
     single = not isinstance(result, tuple)
