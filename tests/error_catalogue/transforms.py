@@ -314,3 +314,13 @@ def _(t):
 )
 def _(t):
     in_forward_mode(t, lambda x: t.add(x, 1, out=t.ones(2)), 2)
+
+
+@error(
+    "E95",
+    NotImplementedError,
+    "Trying to use forward AD with clamp_out that does not support it because it is an out= "
+    "function",
+)
+def _(t):
+    in_forward_mode(t, lambda x: t.clamp(x, 0, 1, out=t.ones(2)), 2)
