@@ -33,7 +33,11 @@ int find_param(Op* op, PyObject* keyword) {
 
 constexpr const char* kCheckNames[] = {"", "int", "tuple of ints", "bool", "torch.dtype", "Number", "str"};
 
-bool is_integer(PyObject* o) { return PyLong_Check(o) ? !PyBool_Check(o) : PyIndex_Check(o); }
+bool is_integer(PyObject* o) {
+  if (PyLong_Check(o)) return !PyBool_Check(o);
+  if (is_tensor(o)) return PyArray_SIZE(as_tensor(o)->array) == 1 && !is_differentiable(as_tensor(o)->dtype);
+  return PyIndex_Check(o);
+}
 
 // Whether a plain argument has a type that its parameter takes. None is left to the op.
 bool fits(PyObject* o, Param::Check check) {
@@ -51,7 +55,7 @@ bool fits(PyObject* o, Param::Check check) {
     }
     case Param::Bool: return PyBool_Check(o) || PyArray_IsScalar(o, Bool);
     case Param::Type: return o == Py_None || PyType_Check(o) || (registry.dtypes[0] && Py_TYPE(o) == Py_TYPE(registry.dtypes[0]));
-    case Param::Scalar: return o == Py_None || is_python_scalar(o) || is_tensor(o);
+    case Param::Scalar: return o == Py_None || is_python_scalar(o) || (is_tensor(o) && !PyArray_NDIM(as_tensor(o)->array));
     case Param::Text: return PyUnicode_Check(o);
   }
   return true;
@@ -86,7 +90,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     for (Py_ssize_t i = 0; i < n && i < at; ++i) slots[i] = args[i];
   } else {
     if (n > op->n_positional) {
-      PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd were given", op_name(op), op->n_positional,
+      PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd were given", public_name(op).c_str(), op->n_positional,
                    op->n_positional == 1 ? "" : "s", n);
       return -1;
     }
@@ -104,11 +108,11 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
           *out = value == Py_None ? nullptr : value;
           continue;
         }
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", op_name(op), keyword);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", public_name(op).c_str(), keyword);
         return -1;
       }
       if (slots[i]) {
-        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", op_name(op), keyword);
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", public_name(op).c_str(), keyword);
         return -1;
       }
       slots[i] = value;
@@ -125,7 +129,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     }
   }
   if (n_missing) {
-    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", op_name(op), n_missing, missing.c_str());
+    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", public_name(op).c_str(), n_missing, missing.c_str());
     return -1;
   }
   for (const auto& [i, check] : op->checks) {
@@ -133,19 +137,31 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     if (o == op->params[i].fallback) continue;
     if ((check == Param::Int || check == Param::Ints) && check_width(o) < 0) return -1;
     if (fits(o, check)) continue;
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", op_name(op), op->params[i].name, i + 1,
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", public_name(op).c_str(), op->params[i].name, i + 1,
                  kCheckNames[check], Py_TYPE(o)->tp_name);
     return -1;
   }
   return 0;
 }
 
-void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  const bool variable = Py_TYPE(function) == OpType && reinterpret_cast<Op*>(function)->has_var_args;
-  if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_AttributeError) &&
-      !(variable && PyErr_ExceptionMatches(PyExc_RuntimeError))) {
-    return;
+std::string public_name(Op* op) {
+  const char* own = op_name(op);
+  if (own[0] != '_' || !op->node_type) return own;
+  std::string name;
+  const char* dot = strrchr(op->node_type->tp_name, '.');
+  const char* node = dot ? dot + 1 : op->node_type->tp_name;
+  const char* end = strstr(node, "Backward");
+  if (!end) return own;
+  for (const char* c = node; c < end; ++c) {
+    if (*c >= 'A' && *c <= 'Z' && c > node) name += '_';
+    name += *c >= 'A' && *c <= 'Z' ? static_cast<char>(*c - 'A' + 'a') : *c;
   }
+  return name;
+}
+
+void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  // Whatever went wrong, torch would have looked at the types of the arguments first.
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* f = callback("explain");

@@ -343,7 +343,10 @@ struct Op {
   PyObject* refusals;                  // dict: DType number -> (exception type, text), or nullptr
   std::vector<Refusal> argument_refusals;
   bool one_type;                       // all tensors must have the type of the first
-  bool numbers_fit;                    // a number must fit the result's type: where that is in doubt the portable definition looks
+  bool numbers_fit;                    // a number must fit the common type: ops/_arrays.py looks where that is in doubt
+  bool halves_round;                   // then a half takes any number, and is infinite where it is too large
+  bool integer_power;                  // the second argument is an exponent: none below 0 for integers
+  bool own_type;                       // the common type is that of the first argument (masked_fill), which mask and value follow
   int8_t zero_dim_param;               // the tensor that must have no dimensions, or -1
   PyObject* zero_dim_text;             // what is said of one that has, with %d
   Op* base;                            // in-place form: the op it is the form of; strong
@@ -394,6 +397,7 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
 PyArrayObject* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, PyArrayObject* out);
 DType promote(DType a, DType b);
 DType result_type_of(PyObject* const* operands, int n);
+DType common_type_of(Op* op, PyObject* const* operands, int n);  // of an op's operands
 int broadcast_shape(PyObject* const* operands, int n, int* ndim, npy_intp* dims);
 bool can_cast(DType from, DType to);
 bool is_python_scalar(PyObject* o);

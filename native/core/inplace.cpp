@@ -280,7 +280,7 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
                  sizes(PyArray_NDIM(a), PyArray_DIMS(a)).c_str(), sizes(ndim, dims).c_str());
     return -1;
   }
-  DType result = result_type_of(operands, n);
+  DType result = common_type_of(op, operands, n);
   if (op->result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
   if (op->result == ResultType::Bool) result = DType::Bool;
   if (!can_cast(result, self->dtype)) {

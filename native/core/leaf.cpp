@@ -91,9 +91,14 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
 
 PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"requires_grad", nullptr};
-  int on = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  if (change_requires_grad(as_tensor(self), on, true) < 0) return nullptr;
+  PyObject* on = Py_True;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
+  if (!PyBool_Check(on) && !PyArray_IsScalar(on, Bool)) {
+    PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad'%s must be bool, not %s",
+                 PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(on)->tp_name);
+    return nullptr;
+  }
+  if (change_requires_grad(as_tensor(self), PyObject_IsTrue(on), true) < 0) return nullptr;
   return Py_NewRef(self);
 }
 

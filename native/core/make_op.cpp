@@ -79,7 +79,7 @@ PyObject* op_repr(PyObject* self) {
 }
 
 PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {
-  if (!instance || instance == Py_None) return Py_NewRef(self);
+  if (!instance || !is_tensor(instance)) return Py_NewRef(self);  // see public_descr_get
   return PyMethod_New(self, instance);
 }
 
@@ -249,6 +249,9 @@ int fill_op(Op* op, PyObject* spec) {
   }
   op->one_type = flag_of(spec, "one_type");
   op->numbers_fit = flag_of(spec, "numbers_fit");
+  op->halves_round = flag_of(spec, "halves_round");
+  op->integer_power = flag_of(spec, "integer_power");
+  op->own_type = flag_of(spec, "own_type");
   if (PyObject* zero_dim = field(spec, "zero_dim"); zero_dim && zero_dim != Py_None) {
     int param;
     PyObject* text;

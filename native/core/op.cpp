@@ -14,11 +14,11 @@ namespace {
 void raise_argument(Op* op, int i, PyObject* got) {
   const char* name = PyUnicode_AsUTF8(op->params[i].name);
   if (op->params[i].kind == Param::TensorList) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be tuple of Tensors, not %s", op_name(op), name, i + 1,
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be tuple of Tensors, not %s", public_name(op).c_str(), name, i + 1,
                  Py_TYPE(got)->tp_name);
     return;
   }
-  PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be Tensor, not %s", op_name(op), name, i + 1,
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be Tensor, not %s", public_name(op).c_str(), name, i + 1,
                Py_TYPE(got)->tp_name);
 }
 
@@ -384,26 +384,27 @@ int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   Seen seen;
   if (op->kind == Op::Pointwise && !is_tensor(out)) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", op_name(op), Py_TYPE(out)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", public_name(op).c_str(), Py_TYPE(out)->tp_name);
     return nullptr;
   }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags : 0);
   if (flags & kTangent) {
     PyErr_Format(PyExc_NotImplementedError,
-                 "Trying to use forward AD with %s_out that does not support it because it is an out= function", op_name(op));
+                 "Trying to use forward AD with %s_out that does not support it because it is an out= function",
+                 public_name(op).c_str());
     return nullptr;
   }
   if (flags & kTransformed) {
     PyErr_Format(PyExc_RuntimeError, "Batching rule not implemented for aten::%s.out. We could not generate a fallback.",
-                 op_name(op));
+                 public_name(op).c_str());
     return nullptr;
   }
   if (op->differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
     PyErr_Format(PyExc_RuntimeError,
                  "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
                  "requires grad.",
-                 op_name(op));
+                 public_name(op).c_str());
     return nullptr;
   }
   const bool looks_first = op->kind == Op::Pointwise;
@@ -419,10 +420,10 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
       refuse_overlap(op, slots, as_tensor(out), -1) < 0) {
     return nullptr;
   }
-  PyObject* f = result ? callback("finish_out") : nullptr;
+  PyObject* f = result ? callback("write_out") : nullptr;
   if (!f) return nullptr;
-  PyObject* args[] = {out, result.get(), op->name};
-  return PyObject_Vectorcall(f, args, 3, nullptr);
+  PyObject* args[] = {out, result.get(), op->name, op->kind == Op::Pointwise ? Py_True : Py_False};
+  return PyObject_Vectorcall(f, args, 4, nullptr);
 }
 
 }  // namespace

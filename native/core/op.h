@@ -1,11 +1,16 @@
 // What the files about Op share: op.cpp (a call), arguments.cpp (reading its arguments), make_op.cpp (the type, and how
 // ops are made), public.cpp (an op under the name that programs see).
 #pragma once
+#include <string>
+
 #include "core/core.h"
 
 namespace rushlight {
 
 inline const char* op_name(Op* op) { return PyUnicode_AsUTF8(op->name); }
+
+// The name that programs know: of a private overload (`_clamp`) that of its node (`ClampBackward0`), as torch writes it.
+std::string public_name(Op* op);
 
 // Stands for a tensor while a partial is traced.
 inline bool is_symbol(PyObject* o) {

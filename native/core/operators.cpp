@@ -34,7 +34,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
   PyObject* f;
   if (is_tensor(a)) {
     f = operators[kForward];
-    if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+    // A matrix product has no meaning for a number: Python says so.
+    if (!f || !(kForward == kMatMul ? is_tensor(b) : is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
     return apply(f, a, b);
   }
   f = operators[kReflected];

@@ -77,6 +77,10 @@ DType promote(DType a, DType b) {
 
 bool can_cast(DType from, DType to) { return category_of(from) <= category_of(to); }
 
+DType common_type_of(Op* op, PyObject* const* operands, int n) {
+  return op->own_type && is_tensor(operands[0]) ? as_tensor(operands[0])->dtype : result_type_of(operands, n);
+}
+
 DType result_type_of(PyObject* const* operands, int n) {
   DType dims = kNone, zero = kNone, wrapped = kNone;
   for (int i = 0; i < n; ++i) {
@@ -158,6 +162,8 @@ int read_constant(PyObject* o, DType compute, Constant* c) {
     int overflow;
     c->i64 = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
     if (overflow) {
+      // Beyond what torch calls a number: Python's own words, as there.
+      if (PyLong_AsUnsignedLongLong(index.get()) == static_cast<unsigned long long>(-1) && PyErr_Occurred()) return -1;
       PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long: the number does not fit in 64 bits");
       return -1;
     }
@@ -357,14 +363,63 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
 
 // Whether a number surely fits an element type; false where only a closer look can tell.
 bool surely_fits(PyObject* o, DType type) {
-  const double v = PyFloat_Check(o) || PyLong_Check(o) ? PyFloat_AsDouble(o) : NAN;
-  if (PyErr_Occurred()) {
+  const double v = PyFloat_CheckExact(o) ? PyFloat_AS_DOUBLE(o) : PyLong_Check(o) ? PyLong_AsDouble(o) : NAN;
+  if (v == -1 && PyErr_Occurred()) {
     PyErr_Clear();
     return false;
   }
-  if (type == DType::F64) return PyFloat_Check(o);
+  if (type == DType::F64) return PyFloat_Check(o) || std::fabs(v) < 1e15;
   if (is_floating(type)) return !std::isfinite(v) ? PyFloat_Check(o) : std::fabs(v) < (type == DType::F16 ? 65504.0 : 3e38);
-  return v >= 0 && v <= 127;
+  if (PyFloat_Check(o)) return v >= 0 && v <= 127;
+  switch (type) {
+    case DType::I64: return std::fabs(v) < 1e15;
+    case DType::I32: return std::fabs(v) < 2e9;
+    case DType::I16: return std::fabs(v) < 32767;
+    case DType::U8: return v >= 0 && v <= 255;
+    default: return v >= 0 && v <= 127;
+  }
+}
+
+// Puts what must fit the common type into `fitted` (what is new there lives in the list `owned`): numbers, and single elements of another type where
+// the op has its first argument's. -1 with torch's exception where one does not fit.
+int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** fitted, Ref* owned) {
+  for (int i = 0; i < n; ++i) {
+    PyObject* o = slots[i];
+    if (is_tensor(o)) {
+      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common) continue;
+      o = as_object(as_tensor(o)->array);
+    } else if (surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
+      continue;
+    }
+    PyObject* f = callback("fitted_number");
+    if (!f) return -1;
+    PyArray_Descr* descr = descr_of(common);
+    Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, as_object(descr), nullptr) : nullptr);
+    if (!number) return -1;
+    if (!*owned) {
+      *owned = Ref(PyList_New(0));
+      for (int k = 0; k < op->n_params; ++k) fitted[k] = slots[k];
+    }
+    if (!*owned || PyList_Append(owned->get(), number.get()) < 0) return -1;
+    fitted[i] = number.get();
+  }
+  return 0;
+}
+
+// An exponent given as a whole number, for integers: not negative, and within their type. -1 with torch's exception.
+int check_integer_power(PyObject* exponent, DType common) {
+  if (common == DType::Bool || is_differentiable(common) || !PyLong_Check(exponent)) return 0;
+  if (PyObject_RichCompareBool(exponent, Py_False, Py_LT) == 1) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "Integers to negative integer powers are not allowed. The exponent is %S, the base a tensor of %s: make one of "
+                 "them a float.",
+                 exponent, scalar_name(common));
+    return -1;
+  }
+  if (surely_fits(exponent, common)) return 0;
+  PyObject* f = callback("fitted_number");
+  PyArray_Descr* descr = f ? descr_of(common) : nullptr;
+  return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, as_object(descr), nullptr)) ? 0 : -1;
 }
 
 const npy_intp kSmall = 4096;
@@ -393,6 +448,7 @@ PyArrayObject* try_direct(Op* op, PyObject* const* slots, int n) {
     } else {
       if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second))) return nullptr;
       Constant c;
+      if (op->numbers_fit && !surely_fits(second, a->dtype)) return nullptr;
       if (read_constant(second, a->dtype, &c) < 0) {
         PyErr_Clear();
         return nullptr;
@@ -444,7 +500,7 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
       return nullptr;
     }
   }
-  DType common = result_type_of(operands, n_operands);
+  DType common = common_type_of(op, operands, n_operands);
   DType result = common;
   switch (op->result) {
     case ResultType::Promoted: break;
@@ -456,14 +512,17 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   }
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
+  if (op->own_type) std::swap(operands[0], operands[1]);  // torch names the mask's size first
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
   DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
+  if (op->integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
+  PyObject* fitted[kMaxParams];
+  Ref owned;
   if (op->numbers_fit) {
-    for (int i = 0; i < n; ++i) {
-      if (op->params[i].kind == Param::Number && !surely_fits(slots[i], common)) compute = kNone;
-    }
+    if (fit_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
+    if (owned) slots = fitted;
   }
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {

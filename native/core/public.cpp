@@ -25,13 +25,31 @@ PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   return result;
 }
 
+// Whether argument `i` of a Python function is a number that becomes an element, which may be wider than a size.
+bool takes_element(PyObject* function, Py_ssize_t i) {
+  static const char* const kElements[] = {"value", "fill_value", "src", "other", "min", "max"};
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref code(PyObject_GetAttrString(function, "__code__"));
+  Ref names(code ? PyObject_GetAttrString(code.get(), "co_varnames") : nullptr);
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  if (!names || i >= PyTuple_GET_SIZE(names.get())) return false;
+  for (const char* name : kElements) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), name) == 0) return true;
+  }
+  return false;
+}
+
 PyObject* public_of_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
   if (n > 1 && is_tensor(args[0])) {
     // Sizes and counts beyond all memory: Python code would set out to make them.
     for (Py_ssize_t i = 1; i < n; ++i) {
-      if (check_width(args[i]) < 0) return nullptr;
+      if (check_width(args[i]) == 0) continue;
+      if (!takes_element(p->target, i)) return nullptr;
+      PyErr_Clear();
     }
   }
   PyObject* result = PyObject_Vectorcall(p->target, args, nargsf, kwnames);
@@ -66,7 +84,8 @@ int public_setattr(PyObject* self, PyObject* name, PyObject* value) {
 PyObject* public_repr(PyObject* self) { return PyObject_Repr(reinterpret_cast<Public*>(self)->target); }
 
 PyObject* public_descr_get(PyObject* self, PyObject* instance, PyObject*) {
-  if (!instance || instance == Py_None) return Py_NewRef(self);
+  // A method of tensors only: `class Net: act = torch.tanh` keeps the function, as with torch's built-in ones.
+  if (!instance || !is_tensor(instance)) return Py_NewRef(self);
   return PyMethod_New(self, instance);
 }
 

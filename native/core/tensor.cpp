@@ -324,9 +324,9 @@ PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
     {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
-    {"shape", get_shape, nullptr, "The sizes of all dimensions, a torch.Size.", nullptr},
-    {"dtype", get_dtype, nullptr, "The element type.", nullptr},
-    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"shape", get_shape, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
+    {"dtype", get_dtype, refuse_assignment, "The element type.", const_cast<char*>("dtype")},
+    {"ndim", get_ndim, refuse_assignment, "The number of dimensions.", const_cast<char*>("ndim")},
     {"grad_fn", get_grad_fn, refuse_assignment, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients flow to this tensor.", nullptr},
     {"is_leaf", get_is_leaf, refuse_assignment, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
@@ -370,6 +370,12 @@ int normalize_dim(PyObject* object, int ndim, Py_ssize_t* dim) {
 PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int ndim, const npy_intp* values, bool as_size) {
   static const char* names[] = {"dim", nullptr};
   PyObject* dim = Py_None;
+  const char* function = strchr(format, ':') + 1;
+  if (PyTuple_GET_SIZE(args) > 1) {
+    PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", function,
+                 PyTuple_GET_SIZE(args));
+    return nullptr;
+  }
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &dim)) return nullptr;
   if (dim == Py_None) {
     Ref size(shape_tuple(ndim, values));
@@ -377,8 +383,8 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
     return PySequence_Tuple(size.get());
   }
   if (!PyIndex_Check(dim)) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", strchr(format, ':') + 1,
-                 Py_TYPE(dim)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'dim'%s must be int, not %s", function,
+                 PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(dim)->tp_name);
     return nullptr;
   }
   Py_ssize_t d;

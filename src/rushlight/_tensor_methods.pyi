@@ -1419,7 +1419,12 @@ class TensorMethods:
     def remainder_(self, other: Tensor | _Number) -> Tensor:
         """What is left of dividing; it has the sign of `other`."""
 
-    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+    def renorm(
+        self, p: _Number, dim: _int, maxnorm: _Number, *, out: Tensor | None = None
+    ) -> Tensor:
+        """input with the p-norm of each slice along dim brought down to maxnorm."""
+
+    def renorm_(self, p: _Number, dim: _int, maxnorm: _Number) -> Tensor:
         """input with the p-norm of each slice along dim brought down to maxnorm."""
 
     def repeat(self, *repeats: _Ints) -> Tensor:

@@ -185,7 +185,11 @@ def adaptive_max_pool1d(
     """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
 
 def add(
-    input: Tensor, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Add: input + alpha * other."""
 
@@ -810,7 +814,7 @@ def dist(input: Tensor, other: Tensor, p: _int = 2, *, out: Tensor | None = None
     """The p-norm of input - other."""
 
 def div(
-    input: Tensor,
+    input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     rounding_mode: _str | None = None,
@@ -819,7 +823,7 @@ def div(
     """Divide; rounding_mode 'trunc' or 'floor' rounds the quotient."""
 
 def divide(
-    input: Tensor,
+    input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     rounding_mode: _str | None = None,
@@ -1515,7 +1519,7 @@ def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first dimension."""
 
-def mul(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Multiply."""
 
 def multinomial(
@@ -1528,7 +1532,9 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn by the weights in each row."""
 
-def multiply(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+def multiply(
+    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
     """Multiply."""
 
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1885,7 +1891,9 @@ def remainder(
 ) -> Tensor:
     """What is left of dividing; it has the sign of `other`."""
 
-def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+def renorm(
+    input: Tensor, p: _Number, dim: _int, maxnorm: _Number, *, out: Tensor | None = None
+) -> Tensor:
     """input with the p-norm of each slice along dim brought down to maxnorm."""
 
 def repeat_interleave(
@@ -2115,12 +2123,20 @@ def std_mean(
     """(standard deviation, mean)."""
 
 def sub(
-    input: Tensor, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Subtract: input - alpha * other."""
 
 def subtract(
-    input: Tensor, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Subtract: input - alpha * other."""
 
@@ -2244,7 +2260,7 @@ def triu_indices(row: _int, col: _int, offset: _int = 0, **more: Any) -> Tensor:
     """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
 
 def true_divide(
-    input: Tensor,
+    input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     rounding_mode: _str | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -316,6 +317,7 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
+    low, high = as_int(low), as_int(high)
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -358,6 +360,7 @@ def randperm(
     pin_memory: bool = False,
 ) -> Any:
     """The numbers 0 to n - 1 in random order."""
+    n = as_int(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     array = _kernels.randperm(state_of(generator), int(n))
@@ -416,6 +419,7 @@ def multinomial(
     out: Any = None,
 ) -> Any:
     """Indices drawn by the weights in each row."""
+    num_samples = as_int(num_samples)
     weights = input._array
     if weights.dtype.kind not in "f" and weights.dtype.name != "bfloat16":
         raise RuntimeError(

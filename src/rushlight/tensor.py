@@ -11,6 +11,7 @@ from . import _core, dtypes, printing
 from ._missing import missing_attribute
 from .device import cpu, resolve, strided
 from .ops._op import namespace
+from .ops._portable import read_only
 
 __all__ = ["tensor_types"]
 
@@ -391,6 +392,8 @@ _METHODS: dict[str, Any] = {
 }
 
 for _name, _value in _METHODS.items():
+    if isinstance(_value, property) and not _name.startswith("_") and _value.fget is not None:
+        _value = read_only(_name, _value.fget, _value.__doc__)
     setattr(Tensor, _name, _value)
 
 Tensor.__doc__ = """An array of one dtype that can record how it was computed.

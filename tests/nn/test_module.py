@@ -477,3 +477,13 @@ def test_full_backward_hook_without_inputs_that_require_grad():
     layer.register_full_backward_hook(lambda m, gin, gout: seen.append((gin, gout[0].tolist())))
     layer(torch.ones(1, 2)).sum().backward()
     assert seen == [((None,), [[1.0]])]
+
+
+@pytest.mark.parametrize("name", ["torch.tanh", "torch.relu", "torch.sum", "F.gelu", "F.softplus"])
+def test_a_function_kept_in_a_class_is_no_method(name):
+    """`class Net: act = torch.tanh` and `self.act(x)`: the function is called without self."""
+    room, _, function = name.partition(".")
+    function = getattr(torch if room == "torch" else nn.functional, function)
+    net = type("Net", (nn.Module,), {"act": function})()
+    x = torch.tensor([0.5, -1.0])
+    assert torch.equal(net.act(x), function(x))

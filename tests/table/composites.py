@@ -236,7 +236,6 @@ COMPOSITES: dict[str, Callable[[Make], Samples]] = {
     ],
     "norm": lambda make: [(make(2, 3),), (make(2, 3), 1, 0), (make(2, 3), "fro", (0, 1))],
     "matrix_norm": lambda make: [(make(2, 3),), (make(2, 3), 1), (make(3, 3), "nuc")],
-    "renorm": lambda make: [(make(3, 4), 2, 0, 1.0)],
     "dist": lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3)],
     "cdist": lambda make: [(make(3, 2), make(4, 2)), (make(3, 2), make(4, 2), {"p": 1.0})],
     "pdist": lambda make: [(make(4, 3),)],

@@ -251,6 +251,13 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         factor.T.conj() @ factor if upper else factor @ factor.T.conj(), b
     ),
     "dist": lambda a, b, p=2: np.linalg.norm((a - b).ravel(), p),
+    "renorm": lambda a, p, dim, most: np.stack(
+        [
+            part * min(1.0, most / (np.linalg.norm(part.ravel(), p) + 1e-7))
+            for part in np.moveaxis(a, dim, 0)
+        ],
+        dim,
+    ),
     "vander": lambda x, N=None, increasing=False: np.vander(x, N, increasing=increasing),
     **ARRAYS,
     **NN,

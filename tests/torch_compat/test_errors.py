@@ -26,6 +26,10 @@ x + None                          # raises
 x * [1, 2]                        # raises
 x - {}                            # raises
 x @ [1]                           # raises
+x @ 3                             # raises
+x @ None                          # raises
+3 @ x                             # raises
+x @ 2.5                           # raises
 x < 'a'                           # raises
 x < None                          # raises
 x & 1.5                           # raises
@@ -95,6 +99,15 @@ t.sum(x, dim='a')                 # raises
 t.sum(x, dtype='float')           # raises
 t.sum(x, keepdim=1, dim='b')      # raises
 t.max(x, y, z)                    # raises
+t.max(x, y, True)                 # raises
+t.max(x, 1, y)                    # raises
+t.max(x, y, keepdim=True)         # raises
+t.max(x, None)                    # raises
+t.max(x, 1, False, None)          # raises
+t.max(x, dim=1, other=y)          # raises
+t.min(x, y, z)                    # raises
+x.max(y, z)                       # raises
+x.min(1.5)                        # raises
 t.argmax(x, dim='a')              # raises
 t.norm(x, p='nothing')            # raises
 t.softmax(x, 'a')                 # raises
@@ -141,10 +154,42 @@ x.item(1, 2)                      # raises
 x.sum('a', 'b')                   # raises
 x.numpy(1, 2)                     # raises
 x.size('b')                       # raises
+x.size(dim='a')                   # raises
+x.size(0, 1)                      # raises
+x.size(1.5)                       # raises
+x.size(5)                         # raises
+x.stride('a')                     # raises
+x.stride(7)                       # raises
 x.clamp(min='a')                  # raises
 x.split()                         # raises
 x.item()                          # raises
+t.renorm(x, -1, 0, 1.0)           # raises
+t.renorm(x, 0, 0, 1.0)            # raises
+t.renorm(x, 2, 0, -1.0)           # raises
+t.renorm(x, 2, 5, 1.0)            # raises
+t.renorm(v, 2, 0, 1.0)            # raises
+t.renorm(x, 2, 0, 1.0)            # f16 bf16 f32 c64
+t.renorm(x, 3.0, 1, 0.5)
+o = x.clone(); o.renorm_(1, 0, 2.0); o
+F.multi_margin_loss(x, t.tensor([0, 1]))         # raises
+F.multi_margin_loss(x, t.tensor([0, 1, 4]))      # raises
+F.multi_margin_loss(x, t.tensor([0., 1., 2.]))   # raises
+F.multi_margin_loss(x, t.tensor([0, 1, 2]), weight=t.ones(2)) # raises
+F.multi_margin_loss(x, t.tensor([0, 1, 2]), p=3) # raises
+F.multi_margin_loss(x[None], t.tensor([0]))      # raises
+F.multi_margin_loss(v, t.tensor(1), p=2, margin=0.5, weight=u.abs())
+F.multi_margin_loss(v, t.tensor([1]), reduction='none')
+F.multi_margin_loss(x, t.tensor([0, 1, 2]), reduction='none')
+x.split('a')                      # raises
+x.scatter(0, gi)                  # raises
+x.scatter_(0, gi, y, reduce=1)    # raises
+x.scatter_('a', gi, y)            # raises nograd
 # attributes that cannot be written
+x.device = 'cpu'                  # raises
+x.layout = 1                      # raises
+x.mT = 1                          # raises
+x.itemsize = 1                    # raises
+x.nbytes = 1                      # raises
 x.shape = (1,)                    # raises
 x.dtype = t.int64                 # raises
 x.grad_fn = None                  # raises
@@ -222,6 +267,21 @@ x.mean()                          # intb
 x.std()                           # intb
 x.norm()                          # intb
 x - y                             # bool
+x ** -2                           # raises int bool
+x ** -1                           # raises int bool
+x.pow(-2)                         # raises int
+t.pow(x, -2)                      # raises int bool
+o = x.clone(); o.pow_(-3); o      # raises int
+t.pow(x, -2, out=t.empty(3, 4))   # raises int
+t.pow(t.empty(0, dtype=dt), -2)   # raises int
+t.pow(x, t.full_like(x, -2))      # i8 i16 i32 i64
+x ** 256                          # raises u8 i8
+x ** 2**40                        # raises u8 i8 i16 i32
+x ** -2.0                         # int
+x ** 0                            # int
+t.clamp(x, False, True)           # bool
+t.clamp(x, max=True)              # bool
+t.clamp(x, x, x)                  # bool
 -x                                # bool
 x.cumprod(0)                      # bool
 t.softmax(x, 0)                   # intb

@@ -198,6 +198,40 @@ o = t.empty(3, 4); t.add(x, y, out=o)          # f
 t.add(x, y, out=3)                             # raises
 t.add(x, y, out=[x])                           # raises
 t.mm(x, m, out=t.empty(3, 5, dtype=t.float64)) # raises nograd
+t.mm(x, m, out=t.empty(3, 5, dtype=t.float16)) # raises
+t.mm(x, m, out=t.empty(3, 5, dtype=t.int64)) # raises
+t.matmul(x, m, out=t.empty(3, 5, dtype=t.float64)) # raises
+t.bmm(x[None], m[None], out=t.empty(1, 3, 5, dtype=t.float64)) # raises
+t.mv(m, t.ones(5), out=t.empty(4, dtype=t.float64)) # raises
+t.dot(v, v, out=t.empty((), dtype=t.float64)) # raises
+t.addmm(t.ones(3, 5), x, m, out=t.empty(3, 5, dtype=t.float64)) # raises
+t.gather(x, 1, gj, out=t.empty(3, 2, dtype=t.float64)) # raises
+t.index_select(x, 0, t.tensor([0]), out=t.empty(1, 4, dtype=t.float64)) # raises
+t.max(x, 0, out=(t.empty(4, dtype=t.float64), t.empty(4, dtype=t.int64))) # raises
+t.max(x, 0, out=(t.empty(4), t.empty(4))) # raises
+t.sort(x, out=(t.empty(3, 4, dtype=t.float64), t.empty(3, 4, dtype=t.int64))) # raises
+t.topk(x, 1, out=(t.empty(3, 1, dtype=t.float64), t.empty(3, 1, dtype=t.int64))) # raises
+t.cummax(x, 0, out=(t.empty(3, 4, dtype=t.float64), t.empty(3, 4, dtype=t.int64))) # raises
+t.argmax(x, 0, out=t.empty(4)) # raises
+t.tril(x, out=t.empty(3, 4, dtype=t.float64)) # raises
+t.take(x, t.tensor([0]), out=t.empty(1, dtype=t.float64)) # raises
+t.masked_select(x, x > 0, out=t.empty(1, dtype=t.float64)) # raises
+t.nonzero(x, out=t.empty(1)) # raises
+t.where(x > 0, x, y, out=t.empty(3, 4, dtype=t.float64)) # raises
+t.softmax(x, 0, out=t.empty(3, 4, dtype=t.float64)) # raises nograd
+t.linalg.inv(t.eye(2), out=t.empty(2, 2, dtype=t.float64)) # raises
+t.all(x, 0, out=t.empty(4)) # raises
+t.amax(x, 0, out=t.empty(4, dtype=t.float64)) # raises
+t.scatter_add(x, 0, gi, y, out=t.empty(3, 4, dtype=t.float64)) # raises
+t.cat([x, x], out=t.empty(6, 4, dtype=t.float64))
+t.stack([x, x], out=t.empty(2, 3, 4, dtype=t.float64))
+t.sum(x.floor(), 0, out=t.empty(4, dtype=t.float64))
+t.prod(x.floor(), 0, out=t.empty(4, dtype=t.float64))
+t.cumsum(x.floor(), 0, out=t.empty(3, 4, dtype=t.float64))
+t.exp(x, out=t.empty(3, 4, dtype=t.float64))
+t.full((3,), 1.5, out=t.empty(3, dtype=t.int64))
+t.arange(3, out=t.empty(3))
+t.linspace(0, 1, 3, out=t.empty(3, dtype=t.float64))
 o = t.empty(3, 4, requires_grad=True); t.add(x, y, out=o)      # raises
 """
 )

@@ -4,6 +4,17 @@ import pytest
 from compat import cases, check, check_second_order, second_order
 
 CASES = cases("""
+# a number first, as functions take it
+t.add(1.5, y)             # f i64
+t.add(2, y, alpha=3)      # f i64
+t.add(1, 2)
+t.sub(1, y)               # f i64
+t.sub(1, y, alpha=2)
+t.mul(2.5, y)             # f i64
+t.div(1, nz)              # f i64
+t.div(7, nz, rounding_mode='floor')
+t.true_divide(1, nz)
+t.roll(x, 1, None)
 # arithmetic
 x + y                             # all
 x - y                             # all

@@ -546,6 +546,12 @@ def _say_who_made(
             o._set_flag(_MULTI_VIEW, True)
 
 
+_DIRTY_NO_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+    "mutated should be passed to ctx.mark_dirty()."
+)
+
+
 def _finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:
@@ -560,12 +566,9 @@ def _finish(
                 "output. The inputs that are modified inplace must all be outputs of the Function."
             )
         if not _among(t, inputs):
-            warnings.warn(
-                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
-                "have been mutated should be passed to ctx.mark_dirty().",
-                UserWarning,
-                stacklevel=3,
-            )
+            if t._is_view():
+                raise RuntimeError(f"{_DIRTY_NO_INPUT} This one is a view of another tensor.")
+            warnings.warn(_DIRTY_NO_INPUT, UserWarning, stacklevel=3)
         if recording and _among(t, inputs):
             if not _among(t, cut):
                 _core.check_dirty(t)

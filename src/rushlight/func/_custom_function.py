@@ -47,7 +47,9 @@ def _mapped(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         if not isinstance(found, tuple) or len(found) != 2:
             raise RuntimeError(
                 "Expected the vmap staticmethod to have two returns, an output and out_dims with "
-                f"pytree structure compatible with the output. Got a {type(found)} instead"
+                "pytree structure compatible with the output. Got a "
+                + (f"tuple of {len(found)}" if isinstance(found, tuple) else f"{type(found)}")
+                + " instead. For a single output, return (output, 0)."
             )
         return _wrapped(*found, level)
     result = _Mapped.apply(cls, level, tuple(v is not None for v in values), *plain)

@@ -12,6 +12,7 @@ Composites call ops, so they never come here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,7 +63,29 @@ def tangent_of(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
     """The tangent of `out`, the op's result: a tensor or None; of several results, a tuple."""
     entry = op.entry
     rule = RULES.get(entry.name) or _KINDS[entry.kind]
-    return rule(op, values, tangents, out)
+    try:
+        return rule(op, values, tangents, out)
+    except RuntimeError as error:
+        other = _no_derivative(entry, str(error))
+        if other is None:
+            raise
+        raise other from None
+
+
+_NO_DERIVATIVE = re.compile("(?:the )?derivative for '?(aten::)?(\\w+)'? is not implemented")
+
+
+def _no_derivative(entry: Any, text: str) -> NotImplementedError | None:
+    """What forward-mode says of a derivative that there is not: `text` is what the rule said."""
+    found = _NO_DERIVATIVE.match(text)
+    if found is None:
+        return None
+    if found[1]:
+        why = f"aten::{found[2]} that does not support it."
+    else:
+        name = found[2] if entry.namespace != "special" else f"special_{found[2]}"
+        why = f"{name} that does not support it because it has not been implemented yet."
+    return NotImplementedError(f"Trying to use forward AD with {why}{text[found.end() :]}")
 
 
 def _fitted(tangent: Any, out: Any) -> Any:

@@ -24,6 +24,7 @@ from . import (  # noqa: F401  importing a family enters its ops
     joining,
     linalg,
     loss,
+    margin_loss,
     matrix_functions,
     normalization,
     norms,

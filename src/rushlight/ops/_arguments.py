@@ -31,6 +31,7 @@ _WORDS = {
     "f": "float",
     "i": "int",
     "I": "tuple of ints",
+    "J": "tuple of ints",  # or one alone
     "b": "bool",
     "s": "str",
     "d": "torch.dtype",
@@ -38,6 +39,14 @@ _WORDS = {
     "l": "torch.layout",
     "v": "torch.device",
     "m": "torch.memory_format",
+}
+# What goes without saying where a parameter's name tells its type.
+_BY_NAME = {
+    **dict.fromkeys("num_classes bins steps num_samples n offset groups".split(), "i"),
+    **dict.fromkeys("kernel_size dilation shifts".split(), "J"),
+    **dict.fromkeys("normalized_shape pad".split(), "I"),
+    **dict.fromkeys("fill_value maxnorm".split(), "N"),
+    **dict.fromkeys("equation reduction mode".split(), "s"),
 }
 _FACTORY = "d dtype=, l layout=, v device=, b pin_memory=, b requires_grad="
 _KINDS = {
@@ -64,6 +73,8 @@ _NUMBERS_TOO = frozenset(
 _ALL_INTS = frozenset("size sizes shape dims repeats".split())
 # Functions whose Python signature is not the one that programs know.
 _SINGLE = {"reshape": "T input, I shape"}
+# Functions that name themselves otherwise in torch's messages.
+_SAID = {"nn.cross_entropy": "cross_entropy_loss", "nn.nll_loss": "nll_loss_nd"}
 _ALIASES = {"self": "input", "axis": "dim", "axes": "dims", "keepdims": "keepdim", "x": "input"}
 
 
@@ -129,7 +140,9 @@ def _plain_type(op: str, name: str) -> str:
     """What a plain parameter of that name takes, "" where its name does not tell."""
     if name in ("dim", "axis"):
         return "I" if op in _SEVERAL_DIMS else "i"
-    return _BY_CHECK.get(_op.CHECKS.get(name, 0), "")
+    if name == "dims" and op in ("roll", "tensordot"):
+        return "J" if op == "roll" else ""
+    return _BY_CHECK.get(_op.CHECKS.get(name, 0), "") or _BY_NAME.get(name, "")
 
 
 def _of_op(op: Any) -> _Signature:
@@ -144,6 +157,12 @@ def _of_op(op: Any) -> _Signature:
     return _Signature(tuple(rows))
 
 
+# Parameters of Python functions that are tensors, by their names.
+_TENSORS = frozenset(
+    "input self other target x1 x2 vec1 vec2 mat mat1 mat2 batch1 batch2 tensor1 tensor2 A "
+    "B".split()
+)
+
 _ANNOTATED = {"int": "i", "bool": "b", "str": "s", "int | None": "i"}
 
 
@@ -153,7 +172,7 @@ def _of_function(function: Any) -> _Signature:
         if p.kind is p.VAR_KEYWORD:
             continue
         kind = _ANNOTATED.get(str(p.annotation)) or _plain_type(function.__name__, p.name)
-        if p.name in ("input", "self"):
+        if p.name in _TENSORS:
             kind = "T"
         elif p.name == "tensors":
             kind = "L"
@@ -207,6 +226,9 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
         if isinstance(value, (tuple, list)):
             return all(isinstance(n, bool) or _is_int(n) for n in value)
         return p.name not in _ALL_INTS and (_is_int(value) or isinstance(value, bool))
+    if kind == "J":
+        several = isinstance(value, (tuple, list))
+        return all(map(_is_int, value)) if several else _is_int(value)
     if kind == "b":
         return isinstance(value, (bool, np.bool_))
     if kind == "s":
@@ -227,8 +249,10 @@ def _misfit(
     if sizes and args and not isinstance(args[0], (tuple, list)) and all(map(_is_int, args)):
         args = (args,)  # x.view(2, 3)
     if variable is None and len(args) > most and not sizes:
+        least = sum(not p.optional and not p.keyword_only for p in params)
         plural = "" if most == 1 else "s"
-        return f"{name}() takes {most} positional argument{plural} but {len(args)} were given"
+        count = most if least == most else f"from {least} to {most}"
+        return f"{name}() takes {count} positional argument{plural} but {len(args)} were given"
     given = {_ALIASES.get(k, k): v for k, v in kwargs.items()}
     names = {p.name for p in params}
     missing: list[str] = []
@@ -243,10 +267,21 @@ def _misfit(
             elif rest and p.type == "I" and not method and i:
                 kind = _type_name(rest[0])
                 return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
-            bad = [v for v in rest if p.type == "I" and not _is_int(v) and not isinstance(v, bool)]
+            bad = [
+                k
+                for k, v in enumerate(rest)
+                if p.type == "I" and not _is_int(v) and not isinstance(v, bool)
+            ]
             if bad:
-                kind = _type_name(bad[0])
-                return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
+                kind = _type_name(rest[bad[0]])
+                if not bad[0] and len(args) == i + 1:
+                    return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
+                if not bad[0] and not isinstance(args[i], (tuple, list)):
+                    return f"{name}() takes 1 positional argument but {len(rest)} were given"
+                return (
+                    f"{name}(): argument '{p.name}' failed to unpack the object at pos "
+                    f'{bad[0] + 1} with error "type must be tuple of ints,but got {kind}"'
+                )
             args = args[:i]
             continue
         if i < len(args) and not p.keyword_only:
@@ -261,7 +296,7 @@ def _misfit(
             continue
         if missing:
             break
-        number_too = p.name == "other" and name.rstrip("_") in _NUMBERS_TOO
+        number_too = p.name in ("input", "other") and name.rstrip("_") in _NUMBERS_TOO
         if not _fits(value, p, number_too):
             kind = _type_name(value)
             return f"{name}(): argument '{p.name}'{where} must be {_WORDS[p.type]}, not {kind}"
@@ -317,7 +352,7 @@ def explain(
     if name in _SIZES_LAST:
         first = 0 if method else 1
         sizes = args[first:]
-        if len(sizes) > 1 and all(type(n) is int for n in sizes):
+        if len(sizes) > 1 and all(isinstance(n, int) for n in sizes):
             args = (*args[:first], sizes)  # x.view(2, 3) is x.view((2, 3))
     text = _explained(name, where, function, method, args, kwargs)
     if text is None:
@@ -335,6 +370,7 @@ def _explained(
 ) -> str | None:
     table = _overloads()
     full = name if where == "torch" else f"{where}.{name}"
+    said = _SAID.get(full) or (f"linalg_{name}" if where == "linalg" else name)
     signatures = table.get(full) or table.get(full.removesuffix("_"))
     if not signatures:
         if name in _SINGLE:
@@ -344,7 +380,7 @@ def _explained(
             signature = _of_op(function) if is_op else _of_function(function)
         if method:
             signature = signature.without_first()
-        return _misfit(name, signature, args, kwargs, method)
+        return _misfit(said, signature, args, kwargs, method)
     if method:
         wanted = [s for s in signatures if s.params and s.params[0].type == "T"]
         signatures = [
@@ -352,7 +388,7 @@ def _explained(
             for s in wanted
             if s.params[0].name in ("input", "self")
         ] or [s.without_first() for s in wanted]
-    problems = [_misfit(name, s, args, kwargs, method) for s in signatures]
+    problems = [_misfit(said, s, args, kwargs, method) for s in signatures]
     if None in problems:
         return None
     # Where the number of arguments leaves one signature only, its own complaint says more.
@@ -360,7 +396,7 @@ def _explained(
     plausible = [i for i, s in enumerate(signatures) if s.required <= n <= len(s.params)]
     if len(plausible) == 1:
         return problems[plausible[0]]
-    return _combination(name, signatures, args, kwargs)
+    return _combination(said, signatures, args, kwargs)
 
 
 _SAYS_WHO = re.compile(

@@ -7,6 +7,7 @@ the result. `widened` gives the array to compute with, `rounded` brings a result
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from operator import index as as_int
@@ -24,10 +25,13 @@ __all__ = [
     "by_axis",
     "c_name",
     "categories",
+    "cell",
     "check_tensor",
+    "check_tensors",
     "common_type",
     "default_float",
     "dim_in",
+    "fitted_number",
     "is_half",
     "listed",
     "none_left",
@@ -97,6 +101,95 @@ def common_type(*arrays: Array) -> np.dtype[Any]:
         return first
     promoted: np.dtype[Any] = _core.result_type([_core.wrap(a) for a in arrays]).numpy
     return promoted
+
+
+_C_NAMES = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "uint8": "uint8_t",
+    "uint16": "uint16_t",
+    "uint32": "uint32_t",
+    "uint64": "uint64_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "complex64": 3.4028234663852886e38,
+}
+
+
+def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python number as an element of the type holds it; torch's errors where it cannot.
+
+    Integers go into unsigned types by their bits, as long as their size fits; floats lose their
+    fraction. A number beyond the type's range, nan and inf for integers, and an imaginary part for
+    real types are refused.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = float(value) if value.dtype.kind == "V" else value.item()
+    if isinstance(value, int):  # so wide numbers never reach an op
+        if value >= 2**64:
+            raise OverflowError(f"int too big to convert: {value}")
+        if value < -(2**63):
+            raise OverflowError(f"can't convert negative int to unsigned: {value}")
+    kind, name = dtype.kind, dtype.name
+    if kind == "b":
+        return value != 0
+    real = value
+    if isinstance(value, complex):
+        if kind != "c" and value.imag != 0:
+            raise _no_room(value, name)
+        real = value.real
+        if name == "complex64" and _too_large(value.imag, name):
+            raise _no_room(value, name)
+    if kind in "iu":
+        bits = 8 * dtype.itemsize
+        top = 1 << (bits if kind == "u" else bits - 1)
+        if isinstance(real, float):
+            # torch compares with the largest value as a double: 2**63 itself passes.
+            if not (0 if kind == "u" else -top) <= real <= (top - 1 if bits < 64 else top):
+                raise _no_room(value, name)
+            real = int(real)
+            return real if real < top else (-top if kind == "i" else 0)
+        if not (-top if kind == "i" else 1 - top) <= real < top:
+            raise _no_room(value, name)
+        return real + top if real < 0 and kind == "u" else real
+    if _too_large(real, name):
+        raise _no_room(value, name)
+    return value if kind == "c" else float(real)
+
+
+def _too_large(value: float, name: str) -> bool:
+    return name in _LARGEST and math.isfinite(value) and abs(value) > _LARGEST[name]
+
+
+def _no_room(value: Any, name: str) -> RuntimeError:
+    return RuntimeError(
+        f"value cannot be converted to type {_C_NAMES.get(name, name)} without overflow: {value}"
+    )
+
+
+def cell(value: Any, dtype: np.dtype[Any]) -> Array:
+    """A Python number as a 0-d array of the type; one that does not fit is refused."""
+    return np.array(fitted_number(value, dtype), dtype)
+
+
+def check_tensors(values: Sequence[Any]) -> None:
+    """torch's TypeError for the first of several arguments that is no tensor."""
+    for i, value in enumerate(values):
+        if not isinstance(value, _core.Tensor):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}"
+            )
 
 
 def dim_in(dim: Any, ndim: int) -> int:

@@ -11,11 +11,21 @@ import numpy as np
 
 from .. import _core, dtypes
 from ..device import resolve
+from ._outputs import write_created
 
-__all__ = ["allocate", "finish_out", "finished", "numpy_of", "shape_of"]
+__all__ = ["allocate", "finished", "is_int", "numpy_of", "shape_of"]
 
 Tensor = _core.Tensor
 _wrap = _core.wrap
+
+
+def is_int(value: Any) -> bool:
+    """Whether a value can stand for a whole number: ints, NumPy's, tensors of one whole number."""
+    try:
+        operator.index(value)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return True
 
 
 def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -26,9 +36,13 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     try:
         shape = tuple([operator.index(n) for n in size])
     except TypeError:
-        at = next(i for i, n in enumerate(size) if not hasattr(n, "__index__"))
+        at = next(i for i, n in enumerate(size) if not is_int(n))
         bad = type(size[at]).__name__
         if not at and not listed:
+            if len(size) > 1:
+                raise TypeError(
+                    f"{function}() takes 1 positional argument but {len(size)} were given"
+                ) from None
             raise TypeError(
                 f"{function}(): argument 'size' (position 1) must be tuple of ints, not {bad}"
             ) from None
@@ -93,7 +107,7 @@ def finished(
     if device is not None:
         resolve(device, function)
     if out is not None:
-        return finish_out(out, _wrap(array), function)
+        return write_created(out, _wrap(array), function)
     return _wrap(array, True) if requires_grad else _wrap(array)
 
 
@@ -112,42 +126,3 @@ def numpy_of(dtype: Any, function: str = "tensor") -> Any:
     raise TypeError(
         f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
     )
-
-
-def finish_out(out: Any, result: Any, name: str) -> Any:
-    """Write results to the `out=` tensors; resizes them, refuses a lossy cast."""
-    if isinstance(result, tuple):
-        outs = tuple(out)
-        for o, r in zip(outs, result, strict=True):
-            finish_out(o, r, name)
-        return type(result)(outs)
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if not _core.can_cast(result.dtype.code, out.dtype.code):
-        raise RuntimeError(
-            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
-            f"{out.dtype.scalar_name}"
-        )
-    _core.check_in_place(out, False)
-    array = result._array
-    if out._array.shape != array.shape:
-        if out._array.size:
-            import warnings
-
-            warnings.warn(
-                "An output with one or more elements was resized since it had shape "
-                f"{list(out.shape)}, which does not match the required output shape "
-                f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can "
-                "explicitly reuse an out tensor t by resizing it, inplace, to zero "
-                "elements with t.resize_(0).",
-                UserWarning,
-                stacklevel=3,
-            )
-        out._array = np.empty(array.shape, out._array.dtype)
-    np.copyto(out._array, array, casting="unsafe")
-    out._bump_version()
-    return out
-
-
-_core.register(callbacks={"finish_out": finish_out})

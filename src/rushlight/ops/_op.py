@@ -47,7 +47,9 @@ _CHECK_MARKS = {
     "str": TEXT,
 }
 CHECKS = {
-    **dict.fromkeys("dim0 dim1 start_dim end_dim k diagonal num_samples chunks".split(), INT),
+    **dict.fromkeys(
+        "dim0 dim1 start_dim end_dim k diagonal offset bins num_samples chunks".split(), INT
+    ),
     **dict.fromkeys("dim dims".split(), INTS),
     **dict.fromkeys("keepdim descending largest sorted unbiased upper".split(), BOOL),
     "dtype": TYPE,
@@ -302,6 +304,9 @@ def define(
     portable_for: int = 0,
     one_type: bool = False,
     numbers_fit: bool = False,
+    halves_round: bool = False,
+    integer_power: bool = False,
+    own_type: bool = False,
     zero_dim: tuple[str, str] | None = None,
     overlap: str = "",
     out: bool = True,
@@ -350,6 +355,9 @@ def define(
         "portable_for": portable_for,
         "one_type": one_type,
         "numbers_fit": numbers_fit,
+        "halves_round": halves_round,
+        "integer_power": integer_power,
+        "own_type": own_type,
         "zero_dim": (names.index(zero_dim[0]), zero_dim[1]) if zero_dim else None,
     }
     if backward is not None:
@@ -402,7 +410,7 @@ def enter(
     name = entry.name
     OPS[name] = entry
     if not name.startswith("_"):
-        plain = entry.kind == "composite" and entry.namespace != "nn"
+        plain = entry.kind == "composite"
         _NAMESPACES[entry.namespace][name] = (
             _core.make_public(function, False) if plain else function
         )

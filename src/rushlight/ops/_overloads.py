@@ -110,6 +110,7 @@ new: T self, *, v device= | T self, T other | T self, I size, *, v device=
 nonzero: T self | T self, *, b as_tuple
 normal: T mean, T std, *, g generator=, T out= | T mean, f std=, *, g generator=, T out=
   | f mean, T std, *, g generator=, T out= | f mean, f std, I size, *, g generator=, T out=, ...
+normal_: T input, f mean=, f std=, *, g generator=
 not_equal: T input, T other, *, T out= | T input, N other, *, T out=
 pow: T input, T exponent, *, T out= | N self, T exponent, *, T out=
   | T input, N exponent, *, T out=
@@ -138,6 +139,9 @@ result_type: T tensor, T other | N scalar, T tensor | T tensor, N other | N scal
 round: T input, *, T out= | T input, *, i decimals, T out=
 rsub: T input, T other, *, N alpha= | T input, N other, N alpha=
 scatter: T input, i dim, T index, T src, *, T out=
+  | T input, i dim, T index, N value, *, T out=
+  | T input, i dim, T index, T src, *, s reduce, T out=
+  | T input, i dim, T index, N value, *, s reduce, T out=
   | T input, i dim, T index, T src, *, s reduce, T out=
   | T input, i dim, T index, N value, *, T out=
   | T input, i dim, T index, N value, *, s reduce, T out=

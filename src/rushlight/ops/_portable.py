@@ -11,7 +11,7 @@ from .. import _core
 from ._arrays import is_half
 from ._op import namespace
 
-__all__ = ["add_method", "alias", "is_float", "widened"]
+__all__ = ["add_method", "alias", "is_float", "read_only", "widened"]
 
 
 def is_float(array: Any) -> bool:
@@ -40,6 +40,15 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
 
     return portable
+
+
+def read_only(name: str, getter: Callable[[Any], Any], doc: str | None = None) -> property:
+    """A property of Tensor that refuses to be written, with torch's words."""
+
+    def refuse(self: Any, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return property(getter, refuse, doc=doc)
 
 
 def add_method(name: str, member: Any, doc: str | None = None) -> None:

@@ -145,6 +145,7 @@ threshold: Any = _activation(
     portable=_threshold,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
+    numbers_fit=True,
     samples=lambda make: [(make(2, 3), 0.3, -1.5), (make(), 0.0, 2.0)],
     doc="input where it is above the threshold, else `value`.",
 )

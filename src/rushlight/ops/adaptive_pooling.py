@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) ->
         if len(wanted) != n:
             raise RuntimeError(f"{name}: output_size must be {n}")
         wanted = tuple(
-            size if v is None else int(v) for v, size in zip(wanted, input.shape[-n:], strict=True)
+            size if v is None else as_int(v)
+            for v, size in zip(wanted, input.shape[-n:], strict=True)
         )
     if min(wanted) < 0:
         raise RuntimeError(

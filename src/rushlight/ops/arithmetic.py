@@ -41,7 +41,7 @@ def _scaled(b: Any, alpha: Any) -> Any:
 
 
 add = pointwise(
-    "add(input, other, *, alpha=1)",
+    "add(input: Operand, other, *, alpha=1)",
     operator="add",
     reflected="radd",
     portable=lambda a, b, alpha: a + b,
@@ -50,7 +50,7 @@ add = pointwise(
     doc="Add: input + alpha * other.",
 )
 _add_scaled = pointwise(
-    "_add_scaled(input, other, *, alpha=1)",
+    "_add_scaled(input: Operand, other, *, alpha=1)",
     forward=lambda input, other, alpha: input + other * alpha,
     portable=lambda a, b, alpha: a + _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: alpha},
@@ -63,7 +63,7 @@ _add_scaled = pointwise(
 variant(add, "alpha", "given", _add_scaled)
 
 sub = pointwise(
-    "sub(input, other, *, alpha=1)",
+    "sub(input: Operand, other, *, alpha=1)",
     operator="sub",
     portable=lambda a, b, alpha: a - b,
     partials={"input": 1, "other": -1},
@@ -72,7 +72,7 @@ sub = pointwise(
     doc="Subtract: input - alpha * other.",
 )
 _sub_scaled = pointwise(
-    "_sub_scaled(input, other, *, alpha=1)",
+    "_sub_scaled(input: Operand, other, *, alpha=1)",
     forward=lambda input, other, alpha: input - other * alpha,
     portable=lambda a, b, alpha: a - _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: -alpha},
@@ -153,7 +153,7 @@ def positive(input: Any) -> Any:
 # ---- products and quotients
 
 mul = pointwise(
-    "mul(input, other)",
+    "mul(input: Operand, other)",
     operator="mul",
     reflected="rmul",
     portable=np.multiply,
@@ -180,7 +180,7 @@ def _conj(value: Any) -> Any:
 
 
 div = pointwise(
-    "div(input, other, *, rounding_mode: str = None)",
+    "div(input: Operand, other, *, rounding_mode: str = None)",
     operator="truediv",
     dtype="float",
     portable=lambda a, b, rounding_mode: np.true_divide(a, b),
@@ -221,7 +221,7 @@ def _floor_quotient(a: Any, b: Any) -> Any:
 def _rounded_div(mode: str, quotient: Any, how: str) -> Any:
     """`div` with a rounding_mode."""
     op = pointwise(
-        f"_div_{mode}(input, other, *, rounding_mode: str = None)",
+        f"_div_{mode}(input: Operand, other, *, rounding_mode: str = None)",
         kernel="floor_divide" if mode == "floor" else "trunc_divide",
         portable=lambda a, b, rounding_mode: quotient(a, b),
         partials={"input": 0, "other": 0},
@@ -250,7 +250,7 @@ def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
 
 
 _div_unknown = pointwise(
-    "_div_unknown(input, other, *, rounding_mode: str = None)",
+    "_div_unknown(input: Operand, other, *, rounding_mode: str = None)",
     portable=_unknown_rounding,
     method=False,
     in_place=False,

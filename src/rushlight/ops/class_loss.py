@@ -1,4 +1,4 @@
-"""Losses of torch.nn.functional over classes: cross-entropy and its relatives, margins.
+"""Losses of torch.nn.functional over classes: cross-entropy and its relatives.
 
 `nll_loss` picks elements, so it is linear; the pair `_nll_loss`, `_nll_transpose` is closed under
 differentiation. `cross_entropy` is `nll_loss` of `log_softmax`.
@@ -17,9 +17,6 @@ from .loss import (
     _REDUCTIONS,
     _broadcast,
     _how,
-    _operands,
-    _pair,
-    _reduce,
     _reduced,
     _share,
 )
@@ -468,112 +465,3 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
-
-
-# ---- margins of several classes
-
-
-def _soft_margin(input: Array, target: Array, reduction: str) -> Any:
-    x, y, dtype = _operands(input, target, "soft_margin_loss")
-    z = -y * x
-    return _reduced(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
-
-
-_soft_margin_loss = general(
-    "_soft_margin_loss(input, target, reduction: plain)",
-    _soft_margin,
-    vjp={
-        "input": lambda g, input, target, reduction: (
-            _share(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())
-        ),
-        "target": lambda g, input, target, reduction: (
-            _share(g, reduction, input.numel()) * (-input * (-target * input).sigmoid())
-        ),
-    },
-    method=False,
-    samples=_pair,
-    doc="log(1 + exp(-target * input)).",
-)
-
-
-@composite(where="nn")
-def soft_margin_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    """log(1 + exp(-target * input)); targets are 1 and -1."""
-    reduction = _how(size_average, reduce, reduction)
-    return _soft_margin_loss(input, target, reduction)
-
-
-@composite(where="nn")
-def multi_margin_loss(
-    input: Any,
-    target: Any,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the
-    number of classes."""
-    reduction = _how(size_average, reduce, reduction)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
-    refuse("multi_margin_loss_cpu_kernel", input._array, "biuc", halves=True)
-    x = input.unsqueeze(0) if input.ndim < 2 else input
-    t = target.reshape(-1, 1)
-    excess = (margin - x.gather(1, t) + x).relu()  # no gradient where it is 0
-    if p == 2:
-        excess = excess * excess
-    if weight is not None:
-        excess = excess * weight[t]
-    excess = excess.scatter(1, t, 0.0)
-    loss = excess.sum(1) / x.shape[1]
-    return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
-
-
-@composite(where="nn")
-def multilabel_margin_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
-    over the number of classes."""
-    reduction = _how(size_average, reduce, reduction)
-    x = input.unsqueeze(0) if input.ndim < 2 else input
-    t = target.unsqueeze(0) if target.ndim < 2 else target
-    labels = (t >= 0).cumprod(1).bool()  # those before the first -1
-    safe = t.masked_fill(~labels, 0)
-    is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
-    picked = x.gather(1, safe)
-    excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).relu()
-    kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
-    loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
-    return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
-
-
-@composite(where="nn")
-def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    """The mean over the classes of the cross-entropy of each, as of a logit."""
-    reduction = _how(size_average, reduce, reduction)
-    refuse("log_sigmoid_cpu", input._array, "biuc")
-    loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
-    if weight is not None:
-        loss = loss * weight
-    return _reduce(loss.sum(-1) / input.shape[-1], reduction)

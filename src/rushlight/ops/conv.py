@@ -18,6 +18,7 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -309,7 +310,7 @@ def _each(value: Any, name: str, n: int) -> _Ints:
     """A number for every dimension."""
     if isinstance(value, int):
         return (value,) * n
-    values = tuple(int(v) for v in value)
+    values = tuple(as_int(v) for v in value)
     if len(values) == 1:
         return values * n
     if len(values) != n:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
-from ._arrays import check_tensor, none_left
-from ._factory import allocate, finished, numpy_of, shape_of
+from ._arrays import cell, check_tensor, fitted_number, none_left
+from ._factory import allocate, finished, is_int, numpy_of, shape_of
 from ._kinds import composite
 from .from_data import array_of
 
@@ -115,7 +115,7 @@ _NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
 def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) else value
+    return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 
 @composite(method=False)
@@ -138,7 +138,8 @@ def full(
     if not isinstance(value, _NUMBERS):
         raise _wrong("full", "fill_value", "Number", value, 2)
     shape = shape_of("full", (tuple(size),))
-    array = allocate(shape, _fill_dtype(value, dtype), value)
+    wanted = _fill_dtype(value, dtype)
+    array = allocate(shape, wanted, fitted_number(value, wanted))
     return finished(array, requires_grad, out, device, function="full")
 
 
@@ -156,7 +157,10 @@ def full_like(
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
     array = empty_like(input, dtype=dtype)._array
-    array.fill(_number(fill_value))
+    value = _number(fill_value)
+    if not isinstance(value, _NUMBERS):
+        raise _wrong("full_like", "fill_value", "Number", value, 2)
+    array[...] = cell(value, array.dtype)
     return finished(array, requires_grad, device=device, function="full_like")
 
 
@@ -214,7 +218,7 @@ def arange(
     for v in (start, end, step):
         if not isinstance(v, (int, float, np.number)):
             raise _wrong("arange", "end", "Number", v)
-    if dtype is not None and numpy_of(dtype, "arange").kind == "c":
+    if dtype is not None and numpy_of(dtype, "arange").kind in "cb":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_name}'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -230,6 +234,8 @@ def arange(
         numpy_dtype = np.dtype(np.int64) if integral else dtypes.get_default_dtype().numpy
     else:
         numpy_dtype = numpy_of(dtype, "arange")
+    for v in (start, end, step):
+        fitted_number(v, np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64))
     if integral:
         array = np.arange(int(start), int(end), int(step), dtype=np.int64).astype(
             numpy_dtype, copy=False
@@ -267,8 +273,11 @@ def linspace(
 ) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     start, end = _number(start), _number(end)
-    if not isinstance(start, _NUMBERS) or not isinstance(end, _NUMBERS):
-        raise _wrong("linspace", "start", "Number", start, 1)
+    for at, value in enumerate((start, end), 1):
+        if not isinstance(value, _NUMBERS):
+            raise _wrong("linspace", ("start", "end")[at - 1], "Number", value, at)
+    if not is_int(steps):
+        raise _wrong("linspace", "steps", "int", steps, 3)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if dtype is dtypes.bool:
@@ -276,8 +285,15 @@ def linspace(
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = dtypes.get_default_dtype().to_complex()
     numpy_dtype = numpy_of(dtype, "linspace")
+    if numpy_dtype.kind != "c" and (isinstance(start, complex) or isinstance(end, complex)):
+        found = dtypes.get_default_dtype().to_complex().c_name
+        raise RuntimeError(
+            f"torch.linspace(): inferred dtype {found} can't be safely cast to passed dtype "
+            f"{dtype.scalar_name}"
+        )
+    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
     return finished(
-        _evenly(start, end, steps, numpy_dtype), requires_grad, out, device, function="linspace"
+        _evenly(first, last, steps, numpy_dtype), requires_grad, out, device, function="linspace"
     )
 
 

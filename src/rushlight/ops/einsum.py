@@ -220,7 +220,7 @@ def _by_lists(args: tuple[Any, ...]) -> tuple[list[Any], tuple[tuple[_Labels, ..
         for item in items:
             if item is Ellipsis:
                 labels.append(None)
-            elif 0 <= item < _ELLIPSIS:
+            elif item >= 0 and item < _ELLIPSIS:
                 labels.append(item)
             else:
                 raise ValueError(

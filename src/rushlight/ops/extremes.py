@@ -261,6 +261,16 @@ def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
     return found  # type: ignore[no-any-return]
 
 
+class _NotGiven:
+    """The default of an argument for which None is not the same as leaving it out."""
+
+    def __repr__(self) -> str:
+        return "None"  # as signatures show it
+
+
+_NOT_GIVEN: Any = _NotGiven()
+
+
 def _three_forms(name: str, largest: bool) -> Any:
     elementwise = "maximum" if largest else "minimum"
     kernel = _kernels.amax if largest else _kernels.amin
@@ -313,10 +323,10 @@ def _three_forms(name: str, largest: bool) -> Any:
     )
     def function(
         input: Any,
-        dim: Any = None,
-        keepdim: Any = False,
+        dim: Any = _NOT_GIVEN,
+        keepdim: Any = _NOT_GIVEN,
         *,
-        other: Any = None,
+        other: Any = _NOT_GIVEN,
         out: Any = None,
         **axis: Any,
     ) -> Any:
@@ -324,11 +334,18 @@ def _three_forms(name: str, largest: bool) -> Any:
             dim, keepdim = by_axis(name, axis, dim, keepdim)
         check_tensor(name, input)
         more = {} if out is None else {"out": out}
-        if dim is None and other is None:
+        if other is _NOT_GIVEN and isinstance(dim, Tensor):
+            other, dim = dim, _NOT_GIVEN
+        if other is not _NOT_GIVEN:
+            if dim is not _NOT_GIVEN or keepdim is not _NOT_GIVEN:
+                raise TypeError(f"{name}() of two tensors takes neither dim nor keepdim")
+            return OPS[elementwise].function(input, other, **more)
+        if dim is _NOT_GIVEN and keepdim is _NOT_GIVEN:
             return of_all(input, **more)
-        if other is not None or isinstance(dim, Tensor):
-            return OPS[elementwise].function(input, dim if other is None else other, **more)
-        return of_dim(input, dim, keepdim, **more)
+        keep = False if keepdim is _NOT_GIVEN else keepdim
+        if not hasattr(dim, "__index__") or not isinstance(keep, (bool, np.bool_)):
+            raise TypeError(f"{name}() takes one dim, an int, and whether to keep it, a bool")
+        return of_dim(input, dim, keep, **more)
 
     return function
 

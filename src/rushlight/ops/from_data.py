@@ -62,7 +62,11 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
     """The ndarray of anything that `torch.tensor` accepts."""
     wanted = None if dtype is None else numpy_of(dtype)
     if type(data) is float and (wanted is None or wanted.kind not in "iu"):
-        return np.array(data, wanted or dtypes.get_default_dtype().numpy)
+        found = wanted or dtypes.get_default_dtype().numpy
+        if -65504.0 <= data <= 65504.0:
+            return np.array(data, found)
+        with np.errstate(over="ignore"):  # beyond the type's range it is infinite
+            return np.array(data, found)
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, np.ndarray):
@@ -104,6 +108,11 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
                 array = array.real
             return array.astype(wanted)
     return np.array(array, copy=True, order="C") if copy else array
+
+
+def _as_type(array: Any, wanted: Any) -> Any:
+    with np.errstate(over="ignore"):  # beyond the type's range it is infinite
+        return array.astype(wanted)
 
 
 def _array_of_sequence(data: Any, wanted: Any) -> Any:
@@ -157,13 +166,13 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
             raise TypeError("must be real number, not complex")
         if kind == "f" and array.size and wanted.kind in "iu":
             return np.trunc(array).astype(wanted)
-        return array.astype(wanted)
+        return _as_type(array, wanted)
     if kind == "f":
         if not isinstance(first, np.generic) or array.size == 0:
-            return array.astype(dtypes.get_default_dtype().numpy)
+            return _as_type(array, dtypes.get_default_dtype().numpy)
         return array
     if kind == "c" and not isinstance(first, np.generic):
-        return array.astype(dtypes.get_default_dtype().to_complex().numpy)
+        return _as_type(array, dtypes.get_default_dtype().to_complex().numpy)
     if kind == "u" and not isinstance(first, np.generic):
         raise ValueError("Overflow when unpacking long long")
     if array.size == 0:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import dim_in, scalar_name
+from ._arrays import cell, dim_in, scalar_name
 from ._kinds import composite, general, linear
-from .indexing import _index, _index_backward, _index_zero, scalar_array
+from .indexing import _index, _index_backward, _index_zero
 from .scatter import (
     _flat,
     _is_int,
@@ -212,11 +212,11 @@ def _write_index_fill(x: Any, dim: int, index: Any, value: Any) -> None:
         raise RuntimeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         )
-    cell = scalar_array(value, x.dtype)
+    element = cell(value, x.dtype)
     size = x.shape[dim] if x.ndim else 1
     low = index + size
     _in_range(np.where(index < 0, low, index), size, _out_of_bounds(dim, size, IndexError))
-    _write_slices(x, dim, index, cell, False)
+    _write_slices(x, dim, index, element, False)
 
 
 def _without(g: Any, dim: int, index: Any) -> Any:

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import anywhere
+from ._arrays import anywhere, cell
 from ._kinds import linear
 from ._op import namespace
 from .copies import alias
 from .joining import unbind
 from .parts import _slice, select
-from .selection import _cell, copy_, fill_
+from .selection import copy_, fill_
 from .shape import unsqueeze
 
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
@@ -413,12 +413,12 @@ _NUMBERS = (bool, int, float, complex, np.integer)
 
 def scalar_array(value: Any, dtype: Any) -> Any:
     """A Python number as a 0-d ndarray of a NumPy dtype; torch's error where it does not fit."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
-    if dtype.itemsize == 2 and dtype.kind in "fV" and isinstance(value, float):
+    if dtype.itemsize == 2 and dtype.kind in "fV":
         with np.errstate(all="ignore"):
-            return np.array(value, np.float32).astype(dtype)
-    return _cell(value, dtype)
+            return cell(value, np.dtype(np.float64)).astype(np.float32).astype(dtype)
+    return cell(value, dtype)
 
 
 def _without_leading_ones(value: Any, want: tuple[int, ...]) -> Any:

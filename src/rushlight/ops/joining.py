@@ -146,8 +146,15 @@ def split(
 ) -> Any:
     """Pieces along a dimension: of one size, or of the sizes given."""
     size = split_size_or_sections if split_size is None else split_size
+    if size is None:
+        raise TypeError("Tensor.split() missing 1 required positional argument: 'split_size'")
     if isinstance(size, (tuple, list)):
         return split_with_sizes(tensor, size, dim)
+    if not hasattr(size, "__index__"):
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+            f"{type(size).__name__}"
+        )
     return _split(tensor, size, dim)
 
 

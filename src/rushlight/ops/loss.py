@@ -1,4 +1,5 @@
-"""Losses of torch.nn.functional over numbers and vectors; class_loss.py has those over classes.
+"""Losses of torch.nn.functional over numbers and vectors; class_loss.py and margin_loss.py have
+those over classes.
 
 A public loss is a small Python function that checks its arguments as torch does and calls an op
 (`_mse_loss`, ...) or writes the loss in terms of other functions.

@@ -270,14 +270,54 @@ def norm(
     return result if out is None else out.copy_(result)
 
 
-@composite
-def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """input with the p-norm of each slice along dim brought down to maxnorm."""
-    d = dim_in(dim, input.ndim)
-    others = [i for i in range(input.ndim) if i != d]
+def _renorm(a: Array, p: Any, dim: int, maxnorm: Any) -> Array:
+    if isinstance(p, complex) or p <= 0:
+        raise RuntimeError(
+            "renorm: p must be real-valued"
+            if isinstance(p, complex)
+            else f"renorm: non-positive-norm not supported. p is {p}"
+        )
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if a.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {a.ndim} dimensions")
+    sizes = widened(_vector_norm(a, p, _other_dims(a.ndim, dim), True, None))
+    factor = np.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1).astype(sizes.dtype)
+    return rounded(widened(a) * factor, a)
+
+
+def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
+    kept = dim_in(dim, ndim)
+    return tuple(i for i in range(ndim) if i != kept)
+
+
+def _renorm_vjp(g: Any, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    others = _other_dims(input.ndim, dim)
+    if input.dtype.itemsize == 2:
+        input, g = input.float(), g.float()
     sizes = _vector_norm_op(input, p, others, True)
-    factor = (maxnorm / (sizes + 1e-7)).masked_fill(sizes <= maxnorm, 1.0)
-    return input * factor
+    over = sizes > maxnorm
+    factor = (maxnorm / (sizes + 1e-7)).masked_fill(~over, 1.0)
+    along = g * input.conj() if input.dtype.is_complex else g * input
+    along = (along.real if along.dtype.is_complex else along).sum(others, keepdim=True)
+    slope = (-maxnorm / (sizes + 1e-7) ** 2).masked_fill(~over, 0.0)
+    through = _vector_norm_vjp(along * slope, input, sizes, p, others, True, input.shape)
+    return g * factor + through
+
+
+renorm = general(
+    "renorm(input, p: number, dim: int, maxnorm: number)",
+    _renorm,
+    vjp={"input": _renorm_vjp},
+    in_place=True,
+    samples=lambda make: [
+        (make(3, 4), 2, 0, 1.0),
+        (make(3, 4), 1, 1, 2.0),
+        (make(2, 3, 2), 3.0, 1, 0.5),
+        (make(3, 4), 2, -1, 100.0),
+    ],
+    doc="input with the p-norm of each slice along dim brought down to maxnorm.",
+)
 
 
 # ---- distances

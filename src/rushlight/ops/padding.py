@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, listed, rounded, widened
+from ._arrays import Array, cell, listed, rounded, widened
 from ._kinds import composite, general, linear
 from ._op import namespace
 
@@ -116,7 +116,7 @@ def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
     kept, shape, there = _border_of(x.shape, pad)
     if value:
         out = np.empty(shape, x.dtype)
-        out[...] = np.asarray(value).astype(x.dtype)
+        out[...] = cell(value, x.dtype)
     else:
         out = np.zeros(shape, x.dtype)
     out[there] = x[kept]
@@ -206,7 +206,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
             left = size + min(widths[2 * i], 0) + min(widths[2 * i + 1], 0)
             if left < 0:
                 raise RuntimeError("narrow(): length must be non-negative.")
-        return constant_pad_nd(input, widths, 0 if value is None else value)
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+        return constant_pad_nd(input, widths, 0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in _PLACES:

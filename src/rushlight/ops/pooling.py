@@ -12,6 +12,7 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,7 @@ _max_pools = {
 def _each(value: Any, name: str, what: str, n: int) -> _Ints:
     if isinstance(value, int):
         return (value,) * n
-    values = tuple(int(v) for v in value)
+    values = tuple(as_int(v) for v in value)
     if len(values) == 1:
         return values * n
     if len(values) != n:

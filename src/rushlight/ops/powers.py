@@ -88,6 +88,7 @@ _pow_number = _pow_of_number(
     portable=_power,
     portable_for="int",
     refuses=_POW,
+    integer_power=True,
     samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
 )
 _pow_two = _pow_of_number(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, common_type, dim_in, listed
+from ._arrays import Array, check_tensors, common_type, dim_in, listed
 from ._kinds import composite, linear
 from ._op import OPS, internal
 from .copies import _contiguous_copy
@@ -74,7 +74,7 @@ def _as_tuple(value: Any) -> tuple[int, ...]:
 
 
 def _roll(a: Array, shifts: Any, dims: Any) -> Array:
-    by, along = _as_tuple(shifts), _as_tuple(dims)
+    by, along = _as_tuple(shifts), _as_tuple(() if dims is None else dims)
     if not along and len(by) == 1:
         return np.roll(a.ravel(), by[0]).reshape(a.shape)
     if len(by) != len(along):
@@ -351,6 +351,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         tensors = tuple(tensors[0])
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    check_tensors(tensors)
     for x in tensors:
         if x.ndim > 1:
             raise RuntimeError(

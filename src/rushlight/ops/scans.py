@@ -290,7 +290,7 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
 
 
 def _no_gradient(g: Any) -> Any:
-    raise NotImplementedError(
+    raise RuntimeError(
         "derivative for aten::bincount is not implemented. Detach the weights first, or use "
         "zeros.index_add(0, input, weights), which has one."
     )

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import dim_in, scalar_name
+from ._arrays import cell, dim_in, scalar_name
 from ._kinds import composite, general, linear
 from ._op import namespace
-from .indexing import scalar_array
 from .parts import _slice, _slice_backward
 from .selection import masked_fill, where
 
@@ -171,9 +170,9 @@ def _write_scatter(x: Any, dim: int, index: Any, src: Any) -> None:
 
 
 def _write_value(x: Any, dim: int, index: Any, value: Any) -> None:
-    cell = scalar_array(value, x.dtype)
-    if _kernels.scatter_set(x, dim, index, cell) is NotImplemented:
-        _land(x, _check_picks("scatter", x, dim, index), index, cell, _SET)
+    element = cell(value, x.dtype)
+    if _kernels.scatter_set(x, dim, index, element) is NotImplemented:
+        _land(x, _check_picks("scatter", x, dim, index), index, element, _SET)
 
 
 def _write_nothing(x: Any, dim: int, index: Any) -> None:
@@ -464,6 +463,8 @@ def _scatter_form(in_place: bool) -> Any:
             if is_tensor:
                 return set_src(input, dim, index, src, **out)
             return set_value(input, dim, index, src, **out)
+        if not isinstance(reduce, str):
+            raise TypeError(f"{name}(): argument 'reduce' must be str, not {type(reduce).__name__}")
         if reduce not in ("add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
         if is_tensor:
@@ -491,4 +492,4 @@ scatter = composite(
     ],
 )(scatter)
 scatter_.__doc__ = "In-place version of `scatter`."
-_Tensor.scatter_ = scatter_
+_Tensor.scatter_ = _core.make_public(scatter_, True)

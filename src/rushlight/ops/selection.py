@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-import math
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from ._arrays import cell, fitted_number
 from ._kinds import composite, general, pointwise, variant
 from ._op import OPS, namespace
 from ._portable import add_method, alias
@@ -35,6 +34,8 @@ where = pointwise(
     portable=lambda c, a, b: np.where(c != 0, a, b),
     partials={"input": lambda condition: condition != 0, "other": lambda condition: condition == 0},
     refuses={"condition: int float complex": _NOT_BOOL},
+    numbers_fit=True,
+    halves_round=True,
     method=False,
     in_place=False,
     samples=_masked,
@@ -56,7 +57,8 @@ def _where(condition: Any, input: Any = None, other: Any = None, *, out: Any = N
     )
 
 
-namespace("torch")["where"] = _where
+_where.__name__ = _where.__qualname__ = "where"
+namespace("torch")["where"] = _core.make_public(_where, False)
 add_method(
     "where",
     lambda self, condition, other: where(condition, self, other),
@@ -81,7 +83,7 @@ _clamp = pointwise(
         "min": lambda input, min, max: (min < max) & (input < min),
         "max": lambda input, min, max: (input > max) | (max < min),
     },
-    refuses=_NO_COMPLEX,
+    refuses={**_NO_COMPLEX, "bool": "clamp_cpu"},
     node="ClampBackward0",
     method=False,
     in_place=False,
@@ -93,7 +95,8 @@ _clamp_numbers = pointwise(
     kernel="clamp",
     portable=_clamp_both,
     partials={"input": lambda input, min, max: (input >= min) & (input <= max)},
-    refuses=_NO_COMPLEX,
+    refuses={**_NO_COMPLEX, "bool": "clamp_scalar_cpu"},
+    numbers_fit=True,
     node="ClampBackward1",
     method=False,
     in_place=False,
@@ -126,7 +129,8 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
     number = pointwise(
         f"_{name.lstrip('_')}_number(input, {bound})",
         partials=inside,
-        refuses=_NO_COMPLEX,
+        refuses={**_NO_COMPLEX, "bool": f"clamp_{bound}_scalar_cpu"},
+        numbers_fit=True,
         node=scalar_node,
         method=False,
         in_place=False,
@@ -191,6 +195,14 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
+    if self.dtype.category < 2:
+        bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
+        found = _core.result_type([self, *bounds])
+        if not _core.can_cast(found.code, self.dtype.code):
+            raise RuntimeError(
+                f"result type {found.scalar_name} can't be cast to the desired output type "
+                f"{self.dtype.c_name}"
+            )
     if max is None:
         if min is None:
             _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
@@ -274,6 +286,8 @@ masked_fill = pointwise(
     portable=lambda a, mask, value: np.where(mask != 0, value, a),
     partials={"input": lambda mask: mask == 0, "value": lambda mask: mask != 0},
     refuses=_MASK,
+    numbers_fit=True,
+    own_type=True,
     zero_dim=(
         "value",
         "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
@@ -287,10 +301,11 @@ masked_fill = pointwise(
 _masked_fill_number = pointwise(
     "_masked_fill_number(input, mask: Tensor, value: Number)",
     forward=lambda input, mask, value: where(mask, value, input),
-    portable=lambda a, mask, value: np.where(mask != 0, _cell(value, a.dtype), a),
+    portable=lambda a, mask, value: np.where(mask != 0, cell(value, a.dtype), a),
     partials={"input": lambda mask: mask == 0},
     refuses=_MASK,
     numbers_fit=True,
+    own_type=True,
     overlap="self",
     node="MaskedFillBackward0",
     method=False,
@@ -301,58 +316,18 @@ _masked_fill_number = pointwise(
 variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 
-_C_NAMES = {
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-}
-_LARGEST = {
-    "e": 65504.0,
-    "V": 3.3895313892515355e38,
-    "f": 3.4028234663852886e38,
-    "F": 3.4028234663852886e38,
-}
-
-
 def _cell(value: Any, dtype: Any) -> Any:
-    """`value` as a 0-d array of the type; a Python number that does not fit it is refused."""
-    if not isinstance(value, (int, float, complex, np.generic, np.ndarray)):
-        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, np.ndarray):
         with np.errstate(all="ignore"):
             return (value.real if dtype.kind not in "cb" else value).astype(dtype)
-    kind = dtype.kind
-    if kind in "fVc" and isinstance(value, float):
-        largest = _LARGEST.get(dtype.char if kind != "V" else "V")
-        fits = largest is None or not largest < builtins.abs(value) < math.inf
-    elif kind in "iu" and isinstance(value, (int, float)) and math.isfinite(value):
-        value = int(value)
-        top = 1 << (8 * dtype.itemsize - (kind == "i"))
-        fits = -top <= value < top if kind == "i" else -top < value < top
-        if value < 0 and kind == "u":
-            value += top
-    elif isinstance(value, complex) and kind != "c":
-        fits = value.imag == 0 or kind == "b"
-        value = value.real if kind != "b" else value != 0
-    else:
-        fits = kind not in "iu"
-    if not fits:
-        raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} "
-            "without overflow"
-        )
-    return np.array(value, dtype)
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}")
+    return cell(value, dtype)
 
 
-def _spread(cell: Any, like: Any) -> Any:
+def _spread(element: Any, like: Any) -> Any:
     """One element seen as a whole array of like's shape: stride 0 throughout."""
-    return np.ndarray(like.shape, like.dtype, cell, 0, (0,) * like.ndim)
+    return np.ndarray(like.shape, like.dtype, element, 0, (0,) * like.ndim)
 
 
 def _filled(input: Any, value: Any) -> Any:
@@ -463,3 +438,4 @@ fill_ = _in_place(_overwrite, "fill_")
 zero_ = _in_place(_zeroed, "zero_")
 copy_ = _in_place(_copied, "copy_")
 namespace("torch")["fill_"], namespace("torch")["zero_"] = fill_, zero_
+_core.register(callbacks={"fitted_number": fitted_number})

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import _core
 from ..dtypes import dtype as dtype_class
-from ._arrays import Array, check_tensor, dim_in, is_half, listed
+from ._arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
 from ._kinds import composite, linear
 from ._op import internal
 from .copies import _contiguous_copy, contiguous
@@ -330,6 +330,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """All tensors expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
+    check_tensors(tensors)
     shape = _common_shape([x.shape for x in tensors])
     return tuple([x if x.shape == shape else expand(x, shape) for x in tensors])
 

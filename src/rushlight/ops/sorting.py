@@ -320,6 +320,8 @@ _searchsorted: Any = constant(
 def _as_tensor(value: Any, like: Any) -> Any:
     if isinstance(value, Tensor):
         return value
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
     kind = like._array.dtype if isinstance(value, int) or like.is_floating_point() else np.float32
     return _wrap(np.array(value, kind))
 

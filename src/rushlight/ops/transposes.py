@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from ._arrays import dim_in, listed
 from ._kinds import composite, linear
+from ._portable import read_only
 from .copies import alias
 
 _kernels = _core.kernels
@@ -177,4 +178,4 @@ for _name, _property in {
     "mH": _matrix_adjoint,
     "H": _hermitian,
 }.items():
-    setattr(Tensor, _name, property(_property))
+    setattr(Tensor, _name, read_only(_name, _property))

@@ -1,0 +1,88 @@
+"""Every error and warning of autograd that programs and people match on, as cases that raise it.
+
+Texts are named by the catalogue's number (E1 to E95 errors, W1 to W7 warnings), with a word behind
+it where one number has several texts; those without a number by what they are about. `WANTED` is
+the list of all; `ELSEWHERE` says which of them this library cannot raise, and why. `registry.py`
+says how a case is written.
+"""
+
+from . import everyday, functions, graph, hooks, tensors, transforms
+from .registry import CASES, check_here, check_there
+
+__all__ = ["CASES", "ELSEWHERE", "SECTIONS", "WANTED", "check_here", "check_there"]
+
+SECTIONS = (graph, tensors, functions, hooks, transforms, everyday)
+
+WANTED = (
+    [f"E{n}" for n in range(1, 96) if n not in (5, 6)]
+    + [f"W{n}" for n in range(1, 8)]
+    + """
+E5 type
+E5 dtype
+E5 number
+E5 list
+E5 surplus
+E6 backward
+E6 grad
+E6 no grad
+E6 mapping
+E7 Function
+E8 mark_dirty
+E11 view of view
+E13 anomaly
+E30 node
+E43 aten
+E43 twice
+E56 mark_non_differentiable
+E57 view
+E57 summed
+E62 results
+E94 aten
+W3 none
+W7 no forward
+Function forward
+Function backward
+Function both
+Function legacy
+Function instance
+Function cleared
+Function once
+SavedTensor
+register_hooks twice
+hooks disabled
+allow_mutation nested
+allow_mutation outside
+checkpoint unused
+checkpoint keywords
+checkpoint options
+checkpoint determinism
+gradcheck
+overlap
+matmul shapes
+broadcast
+matmul dtypes
+view
+reshape
+index
+dimension
+ambiguous bool
+item
+iteration
+cast
+output shape
+optimizer leaf
+optimizer empty
+cat
+grad_fn
+saved name
+node arguments
+node weakref
+queue_callback
+target size
+only_inputs
+""".strip().splitlines()
+)
+
+ELSEWHERE = {
+    "E24": "needs an accelerator: a gradient on another device, and the CPU is the only one here",
+}
