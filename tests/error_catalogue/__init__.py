@@ -9,7 +9,16 @@ says how a case is written.
 from . import everyday, functions, graph, hooks, tensors, transforms
 from .registry import CASES, check_here, check_there
 
-__all__ = ["CASES", "ELSEWHERE", "SECTIONS", "WANTED", "check_here", "check_there"]
+__all__ = [
+    "CASES",
+    "ELSEWHERE",
+    "SECTIONS",
+    "WANTED",
+    "check_here",
+    "check_there",
+    "missing",
+    "summary",
+]
 
 SECTIONS = (graph, tensors, functions, hooks, transforms, everyday)
 
@@ -86,3 +95,22 @@ only_inputs
 ELSEWHERE = {
     "E24": "needs an accelerator: a gradient on another device, and the CPU is the only one here",
 }
+
+
+def missing() -> list[str]:
+    """The texts that no case raises and that are not elsewhere."""
+    have = {case.name for case in CASES}
+    return [name for name in WANTED if name not in have and name not in ELSEWHERE]
+
+
+def summary() -> str:
+    """How much of the catalogue is raised, as one line."""
+    have = {case.name for case in CASES}
+    apart = sum(bool(case.better or case.stricter) for case in CASES)
+    numbers = {name.split()[0] for name in WANTED if name[1].isdigit()}
+    reached = numbers & {name.split()[0] for name in have}
+    return (
+        f"error catalogue: {len(CASES)} cases raise {len(have)} of {len(WANTED)} texts, "
+        f"{len(reached)} of {len(numbers)} numbers; {apart} of the cases differ from PyTorch on "
+        f"purpose; elsewhere: {', '.join(ELSEWHERE)}; missing: {', '.join(missing()) or 'none'}"
+    )
