@@ -321,6 +321,32 @@ def _nll(op: Any, slots: Any, level: Level) -> Any:
     return total / _T["where"](counted, picked, 0).sum()
 
 
+@rule("_multi_margin_loss")
+def _multi_margin(op: Any, slots: Any, level: Level) -> Any:
+    """The loss in terms of ops."""
+    x, target, weight, p, margin, reduction = slots
+    rows, classes = (x.unsqueeze(0) if x.ndim == 1 else x), target.reshape(-1, 1)
+    excess = (margin - rows.gather(1, classes) + rows).relu()
+    if p == 2:
+        excess = excess * excess
+    if weight is not None:
+        excess = excess * weight.gather(0, target.reshape(-1)).unsqueeze(1)
+    each = excess.scatter(1, classes, 0.0).sum(1) / rows.shape[1]
+    if reduction in _NONE:
+        return each.reshape(target.shape)
+    return each.sum() if reduction in _SUM else each.mean()
+
+
+@rule("renorm")
+def _renorm(op: Any, slots: Any, level: Level) -> Any:
+    """The slices brought down, in terms of ops."""
+    x, p, dim, maxnorm = slots
+    others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    sizes = namespace("linalg")["vector_norm"](wide, p, others, True)
+    return (wide * _T["where"](sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
+
+
 def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any, Any]:
     """(the class of each place, its weight: 0 where it is ignored)."""
     kept = target != ignored
