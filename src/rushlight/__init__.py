@@ -48,6 +48,13 @@ __all__ = [
     "save",
 ]
 __all__ += ["profiler", "serialization", "special", "utils", "vmap"]
-__all__ += [k for k in vars(_base) if not k.startswith("_")]
+# Of base, what is torch's: not the modules and words that its file reads with.
+__all__ += [
+    k
+    for k, v in vars(_base).items()
+    if not k.startswith("_")
+    and k not in ("Any", "TYPE_CHECKING", "annotations")
+    and (not isinstance(v, type(_base)) or k == "random")
+]
 
 __getattr__ = _missing_name(__name__)
