@@ -88,6 +88,7 @@ PyObject* set_inference(PyObject*, PyObject* on) {
   if (value < 0) return nullptr;
   PyObject* before = PyBool_FromLong(tls.inference);
   tls.inference = value;
+  if (value) modes_used.store(true, std::memory_order_relaxed);
   return before;
 }
 
@@ -98,6 +99,7 @@ PyObject* set_saved_hooks(PyObject*, PyObject* hooks) {
     return nullptr;
   }
   tls.saved_hooks = hooks == Py_None ? nullptr : hooks;
+  modes_used.store(true, std::memory_order_relaxed);
   Py_RETURN_NONE;
 }
 

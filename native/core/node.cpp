@@ -40,12 +40,13 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
     n->meta_inline[0].dtype = DType{};  // a pack hook may ask before it is known
     n->meta_inline[0].dims_heap = nullptr;
     n->variable = nullptr;
-    n->made = n->freed = Site{nullptr, 0};
+    set_site(&n->made, nullptr, 0);
+    set_site(&n->freed, nullptr, 0);
     n->hooks = n->metadata = n->dict = n->weakrefs = nullptr;
     n->state = BackwardState{};
   }
   n->kind = kind;
-  n->seq = kind == Node::Accumulate ? UINT64_MAX : sequence.fetch_add(1, std::memory_order_relaxed);
+  n->seq = kind == Node::Accumulate ? UINT64_MAX : count(sequence, uint64_t{1});
   n->edges = n->edges_inline;
   n->saved = n->saved_inline;
   n->metas = &n->meta_inline[0];

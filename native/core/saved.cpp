@@ -130,10 +130,10 @@ int save_input(Saved* slot, PyObject* value) {
                       "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
       return -1;
     }
-    if (tls.saved_hooks) {
+    if (PyObject* hooks = saved_hooks()) {
       slot->value = nullptr;
       Py_DECREF(value);
-      return pack(nullptr, slot, t, tls.saved_hooks, false);
+      return pack(nullptr, slot, t, hooks, false);
     }
     slot->kind = Saved::Input;
     slot->expected = version_of(t);
@@ -146,7 +146,7 @@ int save_input(Saved* slot, PyObject* value) {
 
 int save_output(Node* node, Saved* slot, Tensor* out, int nr) {
   slot->output_nr = static_cast<uint8_t>(nr);
-  if (tls.saved_hooks) return pack(node, slot, out, tls.saved_hooks, true);
+  if (PyObject* hooks = saved_hooks()) return pack(node, slot, out, hooks, true);
   VersionCounter* v = shared_version(out);
   if (!v) return -1;
   hold(v);

@@ -15,10 +15,15 @@ struct Site {
 // The line that the program is at: of its own code, not the library's. `code` is borrowed.
 Site program_site();
 
+// Field by field: copied whole, a site that was just written in two halves is read before it is there, which stalls.
+inline void set_site(Site* site, PyCodeObject* code, int32_t at) {
+  site->code = code;
+  site->at = at;
+}
 inline void keep_site(Site* kept, Site now) {
   Py_XINCREF(now.code);
   PyCodeObject* before = kept->code;
-  *kept = now;
+  set_site(kept, now.code, now.at);
   Py_XDECREF(before);
 }
 inline void note_site(Site* kept) { keep_site(kept, program_site()); }

@@ -120,7 +120,7 @@ Tensor* wrap_array(PyArrayObject* array, DType dtype) {
   }
   t->array = array;
   t->dtype = dtype;
-  if (tls.inference) t->flags |= kInference;
+  if (in_inference()) t->flags |= kInference;
   return t;
 }
 

@@ -8,6 +8,7 @@ namespace rushlight {
 
 Registry registry;
 constinit thread_local ThreadState tls;
+std::atomic<bool> modes_used{false};
 
 // ---------------------------------------------------------------- element types
 
@@ -128,11 +129,11 @@ PyObject* shape_tuple(int ndim, const npy_intp* dims) {
 // ---------------------------------------------------------------- versions
 
 void hold(VersionCounter* v) {
-  if (v) v->references.fetch_add(1, std::memory_order_relaxed);
+  if (v) count(v->references, 1);
 }
 
 void drop(VersionCounter* v) {
-  if (!v || v->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!v || count(v->references, -1) != 1) return;
   for (Site& write : v->writes) forget_site(&write);
   PyMem_RawFree(v);
 }
@@ -155,7 +156,7 @@ int bump_version(Tensor* t) {
   if (t->flags & kInference && !t->version) return 0;
   VersionCounter* v = shared_version(t);
   if (!v) return -1;
-  const uint32_t now = v->value.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint32_t now = count(v->value, 1u) + 1;
   note_site(&v->writes[now % VersionCounter::kKept]);
   return 0;
 }
