@@ -9,6 +9,8 @@ tensor([2., 4.])
 In the examples of docstrings `nn` and `F` are `torch.nn` and `torch.nn.functional`, `np` is NumPy.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from . import _core as _core
 from . import base as _base
 from . import func as func  # before the names are copied: it changes some of them
@@ -26,14 +28,15 @@ from . import (  # noqa: E402
     linalg,
     nn,
     optim,
-    profiler,
-    serialization,
     special,
     utils,
 )
 from .func import vmap  # noqa: E402
-from .serialization import load, save  # noqa: E402
 from .torch_alias import install_as_torch  # noqa: E402
+
+if _TYPE_CHECKING:
+    from . import profiler, serialization
+    from .serialization import load, save
 
 __all__ = [
     "autograd",
@@ -57,4 +60,12 @@ __all__ += [
     and (not isinstance(v, type(_base)) or k == "random")
 ]
 
-__getattr__ = _missing_name(__name__)
+__getattr__ = _missing_name(
+    __name__,
+    late={
+        "profiler": "profiler",
+        "serialization": "serialization",
+        "load": "serialization",
+        "save": "serialization",
+    },
+)

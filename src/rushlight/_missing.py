@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from rushlight._version import __version__
@@ -69,11 +70,20 @@ def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
     return AttributeError(f"{sentence} {not_yet(f'{namespace}.{name}')}", name=name)
 
 
-def missing_name(module: str) -> Callable[[str], Any]:
-    """A module-level `__getattr__` for the module of that name."""
+def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], Any]:
+    """A module-level `__getattr__` for the module of that name.
+
+    late: what is imported when it is first asked for: a name, and the submodule that it is or that
+    has it. For what most programs never use.
+    """
     namespace = torch_spelling(module)
 
     def __getattr__(name: str) -> Any:
+        if name in late:
+            found = import_module(f"{module}.{late[name]}")
+            value = found if name == late[name] else getattr(found, name)
+            setattr(sys.modules[module], name, value)
+            return value
         if name.startswith("__"):  # the import system's and inspect's probing
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         known = torch_has(namespace, name)
