@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import rushlight
+from both import check_same
 
 pytorch = pytest.importorskip("torch")
 pytest.importorskip("torch.func")
@@ -318,39 +317,7 @@ def custom_function(m: Any, x: Any, y: Any, z: Any, *_: Any) -> Any:
     )
 
 
-def leaves(result: Any) -> list[Any]:
-    if isinstance(result, dict):
-        result = tuple(result.values())
-    if isinstance(result, (tuple, list)):
-        return [leaf for r in result for leaf in leaves(r)]
-    return [result]
-
-
-def run(m: Any, function: Any) -> Any:
-    try:
-        return leaves(function(m, *[m.from_numpy(a.copy()) for a in ARRAYS]))
-    except Exception as error:
-        return error
-
-
-def first_sentence(error: Exception) -> str:
-    return str(error).split("\n")[0].split(". ")[0]
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_same_as_pytorch(name: str) -> None:
-    want, found = run(pytorch, CASES[name]), run(rushlight, CASES[name])
-    if isinstance(want, Exception):
-        assert type(found) is type(want), f"PyTorch raises {want!r}, this is {found!r}"
-        assert first_sentence(found) == first_sentence(want)
-        return
-    if isinstance(found, Exception):
-        raise found
-    assert len(found) == len(want)
-    for a, b in zip(found, want, strict=True):
-        if not isinstance(b, pytorch.Tensor):
-            assert a == b
-            continue
-        assert tuple(a.shape) == tuple(b.shape) and str(a.dtype) == str(b.dtype)
-        assert np.allclose(a.detach().numpy(), b.detach().numpy(), atol=1e-9, equal_nan=True)
+    check_same(pytorch, CASES[name], ARRAYS)
