@@ -67,6 +67,7 @@ struct Tensor {
   PyObject* grad_dtype;      // nullptr, or what Tensor.grad_dtype was set to
   PyObject* watched;         // the tangent, transform level, ... of a tensor with a kWatched bit
   Site cut;                  // of a tensor with kCut
+  uint32_t made_in;          // the number of the youngest transform that ran when it was made; 0 for none
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -80,6 +81,9 @@ inline PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObj
 inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
 }
+
+// Whether it stands for others in a transform; asked of the root too, as a view made before its root did so shares that.
+inline uint32_t watched_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kWatched; }
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
@@ -112,6 +116,8 @@ struct ThreadState {
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
+  uint32_t transform = 0;            // the number of the youngest transform that runs, or 0
+  uint32_t derivative = 0;           // the same of those that differentiate: what was made before may not be written
 };
 extern constinit thread_local ThreadState tls;
 
@@ -428,6 +434,17 @@ extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_
 PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
+// ---- watched.cpp ----
+// Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
+int settle(Tensor* t);
+inline int is_watched(Tensor* t) { return t->flags & kWatched ? 1 : watched_bits(t) ? settle(t) : 0; }
+// -1 with torch's exception for a tensor that a transformed function has not been given. `op`: what writes it, or nullptr.
+int refuse_captured(Tensor* t, PyObject* op);
+inline int check_captured(Tensor* t, PyObject* op) {
+  return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, op) : 0;
+}
+extern PyMethodDef kWatchedFunctions[];
+
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);
 int init_op(PyObject* module);

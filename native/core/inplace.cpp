@@ -529,6 +529,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
+  if (check_captured(self, as_object(op)) < 0) return nullptr;
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
   if (check_place(self, recording) < 0) return nullptr;
   Ref node;

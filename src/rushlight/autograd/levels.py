@@ -12,6 +12,10 @@ arguments answers (`Dual.call`, `Batch.call`, set by the room `func`) with ops o
 and those find the next level. That is all of nesting: no level knows of another, so tangents of two
 derivatives cannot be mixed up.
 
+A tensor that was made without a level can come to have one: when a dual is written into it. What it
+was then goes to a tensor inside (`take_part`), and views of it that were made before follow when
+they are next used (`settled`).
+
 Reverse-mode needs no wrapper: the tape records what happens to the values inside. `run_backward`
 here gives the gradient of watched tensors from gradients of what they hold; see the design note
 docs/design/0005-levels.md for why that is right.
@@ -20,6 +24,7 @@ docs/design/0005-levels.md for why that is right.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +32,7 @@ import numpy as np
 
 from .. import _core
 from ..ops._op import OPS, namespace
+from ..ops.strided import _mixed_view
 from .hidden import MEMORY, Hidden
 from .running import running, state
 
@@ -41,25 +47,36 @@ _numbers = itertools.count(1)
 class Level:
     """One running transform; younger ones have greater numbers."""
 
-    __slots__ = ("active", "depth", "kind", "number", "randomness", "size")
+    __slots__ = ("active", "before", "depth", "kind", "number", "randomness", "size", "taken")
 
     def __init__(self, kind: str, size: int = 0, randomness: str = "error") -> None:
         self.kind, self.size, self.randomness = kind, size, randomness
         self.number = next(_numbers)
         self.active = False
         self.depth = 0
+        self.before: Any = None  # which transforms ran when it began
+        self.taken: list[Any] = []  # tensors that were made without it and came to have it
 
     def __enter__(self) -> Level:
         stack = state.stack
         stack.append(self)
         self.depth = len(stack)
         self.active = True
+        if self.kind != "forward_ad":
+            now = self.number if self.kind != "batch" else 0
+            self.before = _core.set_transforms(self.number, now)
+            if not now:
+                _core.set_transforms(self.number, self.before[1])
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.active = False
         if self in state.stack:  # a level of forward_ad may end in another thread
             state.stack.remove(self)
+        if self.before is not None:
+            _core.set_transforms(*self.before)
+        for one in self.taken:
+            _give_back(one(), self)
 
 
 class Dual:
@@ -72,19 +89,20 @@ class Dual:
     def __init__(self, level: Level, value: Any, tangent: Any) -> None:
         self.level, self.value, self.tangent = level, value, tangent
         self.shows: Any = None  # of a view: (op, arguments, which result)
-        self.origin = 0  # where the memory began before the tensor became a dual
+        self.origin = 0  # of a tensor that was plain before: where its memory began
 
 
 class Batch:
     """A value whose dimension 0 is the batch."""
 
-    __slots__ = ("level", "shows", "value")
+    __slots__ = ("level", "origin", "shows", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
     def __init__(self, level: Level, value: Any) -> None:
         self.level, self.value = level, value
         self.shows: Any = None
+        self.origin = 0
 
 
 def dual(level: Level, value: Any, tangent: Any) -> Any:
@@ -130,10 +148,150 @@ def youngest(tensors: Any) -> Any:
     return found
 
 
+# ---- tensors that come to have a level, and their views
+
+
+def settled(t: Any) -> Any:
+    """What a tensor stands for, or None. A view that was made before the tensor it shows came to
+    stand for others stands for its part of them from now on."""
+    w = t._attached
+    if w is None:
+        base = t._base
+        if base is not None and settled(base) is not None:
+            view = _plain_view(base, t)
+            if view is not None:
+                _adopt(t, view)
+        return t._attached
+    if w.shows is not None:
+        op, slots, i = w.shows
+        whole = settled(slots[0])
+        if whole is not None and whole.level.number > w.level.number:
+            found = _core.call_op(op, slots)
+            _adopt(t, found if i is None else found[i])
+            return t._attached
+    return w
+
+
+def settle_all(slots: Any) -> None:
+    """`settled`, of all tensors among the arguments of an op."""
+    for a in slots:
+        if isinstance(a, _Tensor):
+            settled(a)
+        elif type(a) is list or type(a) is tuple:
+            settle_all(a)
+
+
+def _adopt(t: Any, watched: Any) -> None:
+    """Let a tensor stand for what another one does."""
+    t._array = watched._seen
+    t._watched = (watched._flags() & (_TANGENT | _TRANSFORMED), watched._watched)
+    show_history(t, watched.requires_grad)
+    t._watched.level.taken.append(weakref.ref(t))
+
+
+def show_history(t: Any, needs: bool) -> None:
+    """Let a watched tensor say that it requires grad; a view says it by the tensor it shows."""
+    if needs and t._base is None:
+        t._set_flag(1, True)
+
+
+def zeros_laid_out(value: Any, level: Level) -> Any:
+    """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
+    the batch of every running vmap that is older, as what is written to it later may have any."""
+    if value._seen.flags.c_contiguous:
+        return _with_batches(namespace("torch")["zeros_like"](value), level)
+    return _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
+
+
+def laid_out(tangent: Any, value: Any) -> Any:
+    """A tangent in the same places of memory as its value, as views count in them."""
+    if 0 in value._seen.strides:  # nothing can be written there
+        return tangent.clone()
+    found = _in_place_of(value, tangent.new_zeros(_extent(value)))
+    return found.copy_(tangent)
+
+
+def _extent(value: Any) -> int:
+    """How many elements a tensor reaches over in memory."""
+    shape, strides = value._seen.shape, value.stride()
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
+def _in_place_of(value: Any, memory: Any) -> Any:
+    """Memory seen as a value is."""
+    return OPS["strided_view"].function(memory, value._seen.shape, value.stride(), 0)
+
+
+def _with_batches(t: Any, level: Level) -> Any:
+    for older in running("batch"):
+        if older.number < level.number and batched_at(t, older) is None:
+            t = _batched_throughout(t, older).clone()
+    return t
+
+
+def _give_back(t: Any, level: Level) -> None:
+    """What a tensor was before it came to have a level that has ended."""
+    w = None if t is None else t._watched
+    if w is None or w.level is not level or isinstance(w, Batch):
+        return
+    if t._base is not None:
+        t._watched = (0, None)
+    else:
+        _core.rejoin(t, w.value)
+
+
+def address(t: Any) -> int:
+    """Where a tensor's memory begins."""
+    return int(t._seen.__array_interface__["data"][0])
+
+
+_COMPLEX_AND_REAL = (["complex64", "float32"], ["complex128", "float64"])
+_SPECIAL_VIEW = 8 | 16 | 32 | 64  # the core's flags of views whose history may not be rewritten
+
+
+def _plain_view(base: Any, view: Any) -> Any:
+    """A plain view of what is watched now, taken again; None where it is one of other numbers."""
+    seen, whole = view._seen, base._seen
+    layout = None if whole.flags.c_contiguous else [s // whole.itemsize for s in whole.strides]
+    item, which = seen.itemsize, None
+    if view.dtype is not base.dtype:
+        names = sorted((view.dtype.name, base.dtype.name))
+        if names not in _COMPLEX_AND_REAL:
+            return None
+        which = "view" if view.dtype.is_complex else "root"
+        item = min(item, whole.itemsize)
+        layout = layout and [s * whole.itemsize // item for s in layout]
+    offset = (address(view) - base._watched.origin) // item if seen.size else 0
+    place = (seen.shape, tuple(s // item for s in seen.strides), offset, layout)
+    again = OPS["strided_view"].function(base, *place) if which is None else _mixed_view(base, *place, which)
+    inside = again
+    while inside._watched is not None:
+        inside = inside._watched.value
+    inside._set_flag(view._flags() & _SPECIAL_VIEW, True)
+    return again
+
+
+def take_part(t: Any, level: Level, make: Callable[[Any], Any]) -> None:
+    """Let a tensor have a level, by what `make` makes of the tensor that it was; of a view, the
+    tensor that it shows as well."""
+    w = settled(t)
+    whole = t._base if w is None else None if w.shows is None else w.shows[1][0]
+    if whole is not None:
+        known = settled(whole)
+        if known is None or known.level.number < level.number:
+            take_part(whole, level, make)
+        if at_level(t, level) or settled(t) is not w:
+            return
+    made = make(_core.split(t))
+    made._watched.origin = w.origin if w is not None and w.origin else address(t)
+    _adopt(t, made)
+
+
 # ---- calls
 
 
 def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
+    settle_all(slots)
     w = youngest(slots)
     if w is None:
         return NotImplemented
@@ -159,6 +317,7 @@ def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
 
 
 def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
+    settle_all(slots)
     w = youngest(slots)
     if w is None:
         return NotImplemented
@@ -286,7 +445,7 @@ def _watched_detach(t: Any) -> Any:
 def parts_at(t: Any, level: Level) -> tuple[Any, Any]:
     """(value, tangent or None) of a tensor at a dual level,
     whatever younger levels are around it."""
-    w = t._watched
+    w = settled(t)
     if w is None or w.level.number < level.number:
         return t, None
     if w.level is level:
@@ -308,7 +467,7 @@ def parts_at(t: Any, level: Level) -> tuple[Any, Any]:
 
 def batched_at(t: Any, level: Level) -> Any:
     """A tensor with the batch of a level as its dimension 0, or None where it has none."""
-    w = t._watched
+    w = settled(t)
     if w is None or w.level.number < level.number:
         return None
     if w.level is level:
@@ -431,15 +590,6 @@ def _batched_throughout(t: Any, level: Level) -> Any:
     if value is None:
         value = t.expand(level.size, *t.shape)
     return with_batch(value, level)
-
-
-def batched_throughout(t: Any, level: Level) -> Any:
-    """A fresh tensor with the batch of every running vmap that is older than a level: what is
-    written to it later may have any of them."""
-    for older in running("batch"):
-        if older.number < level.number and batched_at(t, older) is None:
-            t = _batched_throughout(t, older).clone()
-    return t
 
 
 def variable(t: Any) -> Any:
@@ -592,8 +742,21 @@ def needs_grad(t: Any) -> bool:
     return t.requires_grad if w is None else any(p.requires_grad for p in plain_parts(t))
 
 
+def _refuse_captured(t: Any, op: Any) -> None:
+    """What a write to a tensor is answered with that the transformed function was not given."""
+    name = op if isinstance(op, str) else op.__name__
+    raise RuntimeError(
+        "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
+        f"in-place operation (aten::{name}) that would mutate a captured Tensor. This is not "
+        "supported; please rewrite the function being transformed to explicitly accept the mutated "
+        "Tensor(s) as inputs."
+    )
+
+
 _core.register(
     callbacks={
+        "settle": settled,
+        "refuse_captured": _refuse_captured,
         "watched_call": _watched_call,
         "watched_in_place": _watched_in_place,
         "watched_item": _watched_item,

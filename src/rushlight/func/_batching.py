@@ -621,12 +621,6 @@ BY_ELEMENT: set[str] = set()
 
 # ---- in place
 
-_SHAPE_CHANGING = frozenset(
-    "_t_in_place _transpose_in_place _unsqueeze_in_place _squeeze_in_place _squeeze_dim_in_place "
-    "_squeeze_dims_in_place".split()
-)
-
-
 def _reads_itself(entry: Any) -> bool:
     """Whether a gradient rule of an op asks for its first argument."""
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
@@ -666,10 +660,6 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
         # A rule saves the values that are about to be overwritten.
         slots = [batch(level, value.clone()), *slots[1:]]
     result = _call(op.base, slots)
-    w = result._watched
-    if op.base.entry.name in _SHAPE_CHANGING:
-        self._array, self._watched = result._seen, (512, w)
-        return self
     if result._seen.shape != self._seen.shape:
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "

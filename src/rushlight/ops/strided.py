@@ -324,7 +324,8 @@ def _may_be_written(self: Any) -> None:
 def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     """Give `self` the array and the history of the view `seen(self, *args)`."""
     if self._watched is not None:  # stands for others in a transform: so does the view
-        made = seen(self, *args)
+        made = seen(_core.split(self), *args)
+        made._watched.origin = self._watched.origin
         self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
         return self
     _may_be_written(self)
