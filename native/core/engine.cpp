@@ -160,7 +160,7 @@ class Backward {
         Node* next = n->edges[i].node;
         if (!next) continue;
         if (claim(next)) stack.push_back(next);
-        if (!restricted_) ++state(next).pending;
+        ++state(next).pending;
       }
     }
     if (!restricted_) return;
@@ -168,16 +168,27 @@ class Backward {
       if (!c.node || state(c.node).task != id_) continue;
       (accumulate_ ? state(c.node).needed : state(c.node).captured) = true;
     }
-    // Edges lead to older nodes, so oldest first settles who leads to a captured node.
-    std::vector<Node*> oldest(visited_);
-    std::sort(oldest.begin(), oldest.end(), [](const Node* a, const Node* b) {
-      if (a->kind == Node::Accumulate || b->kind == Node::Accumulate) {
-        return a->kind == Node::Accumulate && b->kind != Node::Accumulate;
+    // What a node leads to is settled before it: in the order of the walk, backwards. A node's number does not say that order,
+    // as a view's history may be made when a node that is older asks for it.
+    std::vector<Node*> order;
+    order.reserve(visited_.size());
+    for (Node* r : roots_) {
+      BackwardState& s = state(r);
+      if (s.pending) continue;
+      s.pending = -1;  // a root that is given twice counts once
+      order.push_back(r);
+    }
+    for (size_t k = 0; k < order.size(); ++k) {
+      Node* n = order[k];
+      for (int i = 0; i < n->n_edges; ++i) {
+        Node* next = n->edges[i].node;
+        if (next && --state(next).pending == 0) order.push_back(next);
       }
-      return a->seq < b->seq;
-    });
-    for (Node* n : oldest) {
+    }
+    for (size_t k = order.size(); k-- > 0;) {
+      Node* n = order[k];
       BackwardState& s = state(n);
+      s.pending = 0;
       for (int i = 0; i < n->n_edges && !s.needed; ++i) {
         Node* next = n->edges[i].node;
         if (next) s.needed = state(next).needed || state(next).captured;

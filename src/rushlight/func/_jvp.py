@@ -323,9 +323,9 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
         return self
     recording = _core.is_grad_enabled() and any(_has_history(v) for v in values)
     if recording:
-        # The tangent's rule may save the value, which is about to be overwritten.
-        values_before = [v.clone() if i == 0 else v for i, v in enumerate(values)]
-        result = _call(op.base, _rejoined(values_before, tangents, level))
+        # What the tangent's rule saves must not be what is about to be overwritten.
+        before = [values[0].clone(), *values[1:]]
+        result = _call(op.base, _rejoined(before, {**tangents, 0: w.tangent.clone()}, level))
     else:
         result = _call(op.base, slots)
     _, tangent = levels.parts_at(result, level)
