@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..ops._arrays import anywhere
 from ..ops._op import OPS, namespace
 from ..ops.strided import _mixed_view
 from .hidden import MEMORY, Hidden
@@ -93,14 +94,19 @@ class Dual:
 
 
 class Batch:
-    """A value whose dimension 0 is the batch."""
+    """A value whose dimension 0 is the batch.
 
-    __slots__ = ("level", "origin", "shows", "value")
+    `alike`: all elements are the same, as it was computed from tensors that the mapped function
+    was not given a batch of. Reverse-mode gives those a batch, so that each element has a gradient
+    of its own (`variable`); to the program they are tensors without one.
+    """
+
+    __slots__ = ("alike", "level", "origin", "shows", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
-    def __init__(self, level: Level, value: Any) -> None:
-        self.level, self.value = level, value
+    def __init__(self, level: Level, value: Any, alike: bool = False) -> None:
+        self.level, self.value, self.alike = level, value, alike
         self.shows: Any = None
         self.origin = 0
 
@@ -115,11 +121,11 @@ def dual(level: Level, value: Any, tangent: Any) -> Any:
     return t
 
 
-def batch(level: Level, value: Any) -> Any:
+def batch(level: Level, value: Any, alike: bool = False) -> Any:
     """The watched tensor that shows one element of dimension 0 of a value."""
     array = value._seen
     seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
-    return _watch(value, _TRANSFORMED, Batch(level, value), seen)
+    return _watch(value, _TRANSFORMED, Batch(level, value, alike), seen)
 
 
 def is_watched(t: Any) -> bool:
@@ -211,6 +217,29 @@ def laid_out(tangent: Any, value: Any) -> Any:
     return found.copy_(tangent)
 
 
+def copies(value: Any, n: int) -> Any:
+    """A tensor n times, each in the same places of memory as it is itself."""
+    recording = _core.set_grad_enabled(True)
+    try:
+        rows = value.expand(n, *value.shape)
+        if value._seen.flags.c_contiguous:
+            return namespace("torch")["zeros_like"](rows).copy_(rows)
+        room = value.new_zeros(n, _extent(value))
+        place = (rows._seen.shape, (_extent(value), *value.stride()), 0)
+        return OPS["strided_view"].function(room, *place).copy_(rows)
+    finally:
+        _core.set_grad_enabled(recording)
+
+
+def made_since(t: Any, level: Level) -> bool:
+    """Whether a tensor was made after a transform began; of a view, the tensor it shows."""
+    w = settled(t)
+    while w is not None and w.shows is not None:
+        t = w.shows[1][0]
+        w = settled(t)
+    return _core.made_in(t) >= level.number  # type: ignore[no-any-return]
+
+
 def _extent(value: Any) -> int:
     """How many elements a tensor reaches over in memory."""
     shape, strides = value._seen.shape, value.stride()
@@ -225,7 +254,7 @@ def _in_place_of(value: Any, memory: Any) -> Any:
 def _with_batches(t: Any, level: Level) -> Any:
     for older in running("batch"):
         if older.number < level.number and batched_at(t, older) is None:
-            t = _batched_throughout(t, older).clone()
+            t = with_batch(t.expand(older.size, *t.shape).clone(), older)
     return t
 
 
@@ -300,9 +329,47 @@ def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
     if w.level.kind == "forward_ad" and _core.is_inference():
         return _core.call_op(op, [_without(a, w.level) for a in slots])
     result = w.call(op, slots, w.level)
+    if type(w) is Batch and w.alike and all_alike(slots, w.level):
+        note_alike(result, w.level)
     if op.view:
         _note_view(result, op, slots)
     return result
+
+
+def all_alike(slots: Any, level: Level) -> bool:
+    """Whether all batches of a level among arguments have the same elements."""
+    for a in slots:
+        if isinstance(a, _Tensor):
+            w = a._attached
+            if w is not None and w.level is level and not w.alike:
+                return False
+        elif (type(a) is list or type(a) is tuple) and not all_alike(a, level):
+            return False
+    return True
+
+
+def note_alike(result: Any, level: Level) -> None:
+    """Keep that the elements of a result are the same."""
+    if isinstance(result, _Tensor):
+        w = result._attached
+        if w is not None and w.level is level:
+            w.alike = True
+    elif type(result) is list or isinstance(result, tuple):
+        for r in result:
+            note_alike(r, level)
+
+
+def one_of(t: Any) -> Any:
+    """The one element that a batch of the same elements stands for; None where they differ."""
+    w = t._watched
+    value = w.value
+    if not w.alike or not len(value):
+        return None
+    one = value[:1]
+    other = value != one
+    if value.dtype.category >= 2:
+        other &= (value == value) | (one == one)
+    return None if anywhere(other) else value[0]
 
 
 def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
@@ -361,17 +428,22 @@ _FLOW = (
 
 
 def _watched_item(t: Any) -> Any:
-    w = t._watched
-    if isinstance(w, Batch):
-        raise RuntimeError(_ITEM)
-    return w.value.item()
+    return _element(t, _ITEM).item()
 
 
 def _watched_bool(t: Any) -> bool:
+    return bool(_element(t, _FLOW))
+
+
+def _element(t: Any, refusal: str) -> Any:
+    """The tensor that is asked for its value in the place of a watched one."""
     w = t._watched
-    if isinstance(w, Batch):
-        raise RuntimeError(_FLOW)
-    return bool(w.value)
+    if not isinstance(w, Batch):
+        return w.value
+    one = one_of(t)
+    if one is None:
+        raise RuntimeError(refusal)
+    return one
 
 
 def has_batch(t: Any) -> bool:
@@ -435,7 +507,7 @@ def _watched_requires_grad(t: Any, on: bool) -> None:
 def _watched_detach(t: Any) -> Any:
     w = t._watched
     if isinstance(w, Batch):
-        return batch(w.level, w.value.detach())
+        return batch(w.level, w.value.detach(), w.alike)
     return w.value.detach()
 
 
@@ -452,7 +524,8 @@ def parts_at(t: Any, level: Level) -> tuple[Any, Any]:
         return w.value, w.tangent
     if isinstance(w, Batch):
         value, tangent = parts_at(w.value, level)
-        return batch(w.level, value), None if tangent is None else batch(w.level, tangent)
+        outer_tangent = None if tangent is None else batch(w.level, tangent)
+        return batch(w.level, value, w.alike), outer_tangent
     value, tangent = parts_at(w.value, level)
     outer, outer_tangent = parts_at(w.tangent, level)
     if tangent is None and outer_tangent is None:
@@ -474,7 +547,7 @@ def batched_at(t: Any, level: Level) -> Any:
         return w.value
     if isinstance(w, Batch):
         inner = batched_at(w.value, level)  # (level, this batch, ...)
-        return None if inner is None else batch(w.level, inner.transpose(0, 1))
+        return None if inner is None else batch(w.level, inner.transpose(0, 1), w.alike)
     value, tangent = batched_at(w.value, level), batched_at(w.tangent, level)
     if value is None and tangent is None:
         return None
@@ -497,7 +570,7 @@ def with_batch(t: Any, level: Level) -> Any:
     if w is None or w.level.number < level.number:
         return batch(level, t)
     if isinstance(w, Batch):
-        return batch(w.level, with_batch(w.value.transpose(0, 1), level))
+        return batch(w.level, with_batch(w.value.transpose(0, 1), level), w.alike)
     return dual(w.level, with_batch(w.value, level), with_batch(w.tangent, level))
 
 
@@ -538,7 +611,7 @@ def detach(t: Any) -> Any:
     if w is None:
         return t.detach()
     if isinstance(w, Batch):
-        return batch(w.level, detach(w.value))
+        return batch(w.level, detach(w.value), w.alike)
     return dual(w.level, detach(w.value), detach(w.tangent))
 
 
@@ -548,7 +621,7 @@ def alias(t: Any) -> Any:
     if w is None:
         return OPS["alias"].function(t) if t.requires_grad else t.detach().requires_grad_()
     if isinstance(w, Batch):
-        return batch(w.level, alias(w.value))
+        return batch(w.level, alias(w.value), w.alike)
     return dual(w.level, alias(w.value), w.tangent)
 
 
@@ -583,13 +656,16 @@ def _batches(t: Any) -> list[Level]:
 def _batched_throughout(t: Any, level: Level) -> Any:
     """The tensor with the batch of a level in every part:
     a dual may have it in its tangent only."""
-    w = t._watched
-    if w is not None and w.level is level:
+    w = settled(t)
+    if w is None or w.level.number < level.number:
+        return batch(level, t.expand(level.size, *t.shape), True)
+    if w.level is level:
         return t
-    value = batched_at(t, level)
-    if value is None:
-        value = t.expand(level.size, *t.shape)
-    return with_batch(value, level)
+    if isinstance(w, Batch):
+        return batch(w.level, _batched_throughout(w.value, level), w.alike)
+    return dual(
+        w.level, _batched_throughout(w.value, level), _batched_throughout(w.tangent, level)
+    )
 
 
 def variable(t: Any) -> Any:

@@ -655,7 +655,13 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
     self = slots[0]
     value = inner(self, level)
     if value is None:
-        _refuse_write(op, slots, level)
+        if not levels.all_alike(slots, level):
+            _refuse_write(op, slots, level)
+        if not levels.made_since(self, level):
+            _call(op, [_element_of_all(a, level) for a in slots])
+            return self
+        _let_have_batch(self, op, level)
+        value = inner(self, level)
     if _core.is_grad_enabled() and _reads_itself(op.base.entry) and levels.needs_grad(value):
         # A rule saves the values that are about to be overwritten.
         slots = [batch(level, value.clone()), *slots[1:]]
@@ -671,9 +677,29 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
             f"{self.dtype.scalar_name}"
         )
     value.copy_(spread(result, level))
-    if value.requires_grad:
-        self._set_flag(1, True)
+    if self._watched.alike and not levels.all_alike(slots, level):
+        self._watched.alike = False
+    levels.show_history(self, value.requires_grad)
     return self
+
+
+def _element_of_all(a: Any, level: Level) -> Any:
+    """An argument as it is outside of a vmap, whose elements are the same for all."""
+    if isinstance(a, (list, tuple)):
+        return [_element_of_all(x, level) for x in a]
+    return a if inner(a, level) is None else levels.one_of(a)
+
+
+def _let_have_batch(self: Any, op: Any, level: Level) -> None:
+    """A tensor that was made inside gets a batch of the same elements."""
+    _core.check_captured(self, op)
+    if self._watched is None:
+        _core.check_in_place(self, _core.is_grad_enabled() and self.requires_grad)
+
+    def with_copies(inside: Any) -> Any:
+        return batch(level, levels.copies(inside, level.size), True)
+
+    levels.take_part(self, level, with_copies)
 
 
 Batch.call = staticmethod(_batch_call)
