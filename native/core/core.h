@@ -438,10 +438,11 @@ void add_operator_slots(std::vector<PyType_Slot>* slots);
 // Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
 int settle(Tensor* t);
 inline int is_watched(Tensor* t) { return t->flags & kWatched ? 1 : watched_bits(t) ? settle(t) : 0; }
-// -1 with torch's exception for a tensor that a transformed function has not been given. `op`: what writes it, or nullptr.
-int refuse_captured(Tensor* t, PyObject* op);
-inline int check_captured(Tensor* t, PyObject* op) {
-  return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, op) : 0;
+// -1 with torch's exception for a tensor that a transformed function has not been given. `name`: of what writes it; `value`:
+// what it writes, or nullptr.
+int refuse_captured(Tensor* t, PyObject* name, PyObject* value);
+inline int check_captured(Tensor* t, PyObject* name, PyObject* value) {
+  return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, name, value) : 0;
 }
 extern PyMethodDef kWatchedFunctions[];
 

@@ -604,9 +604,10 @@ PyObject* reaches_others(PyObject*, PyObject* args) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
     PyObject* o = PyTuple_GET_ITEM(inputs, i);
     if (!is_tensor(o)) continue;
-    Tensor* t = as_tensor(o);
-    Node* node = t->grad_fn ? t->grad_fn : t->accumulator;
-    if (node) seen.insert(node);
+    Edge e{nullptr, 0};
+    if (gradient_edge(as_tensor(o), &e) < 0) return nullptr;
+    Ref held(as_object(e.node));
+    if (e.node) seen.insert(e.node);
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
     PyObject* o = PyTuple_GET_ITEM(roots, i);

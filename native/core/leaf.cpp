@@ -61,12 +61,20 @@ int visible_grad_fn(Tensor* t, Node** node) {
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
+  if (as_tensor(self)->flags & kWatched) {
+    PyObject* f = callback("watched_grad_fn");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
   Node* node;
   if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return Py_NewRef(node ? as_object(node) : Py_None);
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
+  if (as_tensor(self)->flags & kWatched) {
+    Ref node(get_grad_fn(self, nullptr));
+    return node ? PyBool_FromLong(node.get() == Py_None) : nullptr;
+  }
   Node* node;
   if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return PyBool_FromLong(node == nullptr);
@@ -96,6 +104,14 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
   if (!PyBool_Check(on) && !PyArray_IsScalar(on, Bool)) {
     PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad'%s must be bool, not %s",
                  PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(on)->tp_name);
+    return nullptr;
+  }
+  if (tls.transform) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside "
+                    "of a function being transformed by a functorch transform. This is unsupported, please attempt to use the "
+                    "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
+                    "being transformed instead.");
     return nullptr;
   }
   if (change_requires_grad(as_tensor(self), PyObject_IsTrue(on), true) < 0) return nullptr;

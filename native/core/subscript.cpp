@@ -580,6 +580,10 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);
     Outcome done = walk_key(&walk, key, true);
+    if (tls.derivative && done == Outcome::Done && !walk.has_entries()) {
+      static PyObject* name = PyUnicode_InternFromString("copy_");
+      if (!name || check_captured(t, name, nullptr) < 0) return -1;
+    }
     if (done == Outcome::Done && walk.has_entries()) {
       done = assign_places(t, &walk, value);
       if (done == Outcome::Done) return 0;

@@ -289,6 +289,10 @@ PyObject* get_flag(PyObject* self, void* flag) {
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
+  if (t->flags & kWatched) {
+    PyObject* f = callback("watched_version");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
   if (t->flags & kInference && !t->version) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;

@@ -14,10 +14,10 @@ int settle(Tensor* t) {
   return (t->flags & kWatched) != 0;
 }
 
-int refuse_captured(Tensor* t, PyObject* op) {
+int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
   PyObject* f = callback("refuse_captured");
-  PyObject* args[] = {as_object(t), op ? op : Py_None};
-  Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
+  PyObject* args[] = {as_object(t), name, value ? value : Py_None};
+  Ref done(f ? PyObject_Vectorcall(f, args, 3, nullptr) : nullptr);
   return done ? 0 : -1;
 }
 
@@ -96,15 +96,24 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-// set_transforms(youngest, youngest derivative): the numbers of the transforms that run in this thread; gives what they were.
+// set_transforms(number, differentiates): a transform begins in this thread; gives what reset_transforms takes when it ends.
 PyObject* set_transforms(PyObject*, PyObject* args) {
-  unsigned transform, derivative;
-  if (!PyArg_ParseTuple(args, "II", &transform, &derivative)) return nullptr;
+  unsigned number;
+  int differentiates;
+  if (!PyArg_ParseTuple(args, "Ip", &number, &differentiates)) return nullptr;
   PyObject* before = Py_BuildValue("(II)", tls.transform, tls.derivative);
-  tls.transform = transform;
-  tls.derivative = derivative;
+  tls.transform = number;
+  if (differentiates) tls.derivative = number;
   modes_used.store(true, std::memory_order_relaxed);
   return before;
+}
+
+PyObject* reset_transforms(PyObject*, PyObject* args) {
+  unsigned transform, derivative;
+  if (!PyArg_ParseTuple(args, "II", &transform, &derivative)) return nullptr;
+  tls.transform = transform;
+  tls.derivative = derivative;
+  Py_RETURN_NONE;
 }
 
 // give(t): t belongs to the transforms that run now, as what a transformed function is given does. Gives t.
@@ -120,10 +129,11 @@ PyObject* made_in(PyObject*, PyObject* o) {
   return t ? PyLong_FromUnsignedLong(t->made_in) : nullptr;
 }
 
-// check_captured(t, name): raises where a transformed function may not write t, as it was not given it. `name`: of what writes.
+// check_captured(t, name, value): raises where a transformed function may not write t, as it was not given it. `name`: of what
+// writes `value`.
 PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Tensor* t = n == 2 ? tensor_argument(args[0]) : nullptr;
-  if (!t || check_captured(t, args[1]) < 0) return nullptr;
+  Tensor* t = n == 3 ? tensor_argument(args[0]) : nullptr;
+  if (!t || check_captured(t, args[1], args[2]) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -138,7 +148,8 @@ PyMethodDef kWatchedFunctions[] = {
     {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"split", split, METH_O, "A tensor that takes the place of another in the graph."},
     {"rejoin", function(rejoin), METH_FASTCALL, "Gives a tensor that was split its place in the graph back."},
-    {"set_transforms", set_transforms, METH_VARARGS, "Which transforms run in this thread; gives what it was."},
+    {"set_transforms", set_transforms, METH_VARARGS, "A transform begins in this thread."},
+    {"reset_transforms", reset_transforms, METH_VARARGS, "The transform that began last has ended."},
     {"give", give, METH_O, "Lets a tensor belong to the transforms that run now."},
     {"made_in", made_in, METH_O, "The number of the youngest transform that ran when a tensor was made."},
     {"check_captured", function(check_captured_function), METH_FASTCALL,

@@ -253,6 +253,7 @@ def _detach_(self: Any) -> Any:
     """Cut the tensor off its history, in place; nothing happens in inference mode."""
     if _core.is_inference():
         return self
+    _core.check_captured(self, "detach_", None)
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
@@ -272,6 +273,7 @@ def _share_memory(self: Any) -> Any:
 
 def _set(self: Any, source: Any) -> Any:
     """Take over another tensor's storage."""
+    _core.check_captured(self, "set_.source_Tensor", None)
     self._array = source._array
     return self
 

@@ -223,25 +223,3 @@ def test_a_derivative_takes_part_in_its_own_alone() -> None:
                     )
                 )(one)
                 assert found.item() == 1
-
-
-def test_nested_levels_of_forward_ad() -> None:
-    """PyTorch has one level; the third derivative of x**5 by three is 60 x**2."""
-    fw = rushlight.autograd.forward_ad
-
-    def derivative(f: Function) -> Function:
-        def of(x: Any) -> Any:
-            with fw.dual_level():
-                return fw.unpack_dual(f(fw.make_dual(x, rushlight.ones_like(x)))).tangent
-
-        return of
-
-    x = rushlight.tensor(1.5, dtype=rushlight.float64)
-    third = derivative(derivative(derivative(lambda x: x**5)))
-    assert third(x).item() == pytest.approx(60 * 1.5**2)
-    assert derivative(lambda x: x * derivative(lambda y: x + y)(x))(x).item() == 1
-    mixed = derivative(rushlight.func.grad(derivative(lambda x: x**5)))
-    assert mixed(x).item() == pytest.approx(60 * 1.5**2)
-    rows = rushlight.stack([x, x * 2])
-    found = rushlight.func.vmap(third)(rows)
-    assert found.tolist() == pytest.approx([60 * 1.5**2, 60 * 9.0])

@@ -379,7 +379,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     n = sum(sizes)
     # Each column has its inputs for itself: `func` may ask for gradients with respect to them.
     inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, True)
-    with Level("batch", n) as columns, Level("dual") as level:
+    with Level("batch", n, inside=True) as columns, Level("dual", inside=True) as level:
         duals = [
             levels.dual(level, levels.batch(columns, x), levels.batch(columns, tangent))
             for x, tangent in zip(inputs, _directions(inputs, sizes), strict=True)

@@ -46,12 +46,28 @@ _numbers = itertools.count(1)
 
 
 class Level:
-    """One running transform; younger ones have greater numbers."""
+    """One running transform; younger ones have greater numbers.
 
-    __slots__ = ("active", "before", "depth", "kind", "number", "randomness", "size", "taken")
+    `inside`: it is part of how a function of the library works, and the program that it calls is
+    not to be told that it runs in a transform.
+    """
 
-    def __init__(self, kind: str, size: int = 0, randomness: str = "error") -> None:
-        self.kind, self.size, self.randomness = kind, size, randomness
+    __slots__ = (
+        "active",
+        "before",
+        "depth",
+        "inside",
+        "kind",
+        "number",
+        "randomness",
+        "size",
+        "taken",
+    )
+
+    def __init__(
+        self, kind: str, size: int = 0, randomness: str = "error", inside: bool = False
+    ) -> None:
+        self.kind, self.size, self.randomness, self.inside = kind, size, randomness, inside
         self.number = next(_numbers)
         self.active = False
         self.depth = 0
@@ -63,11 +79,8 @@ class Level:
         stack.append(self)
         self.depth = len(stack)
         self.active = True
-        if self.kind != "forward_ad":
-            now = self.number if self.kind != "batch" else 0
-            self.before = _core.set_transforms(self.number, now)
-            if not now:
-                _core.set_transforms(self.number, self.before[1])
+        if self.kind != "forward_ad" and not self.inside:
+            self.before = _core.set_transforms(self.number, self.kind != "batch")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -75,7 +88,7 @@ class Level:
         if self in state.stack:  # a level of forward_ad may end in another thread
             state.stack.remove(self)
         if self.before is not None:
-            _core.set_transforms(*self.before)
+            _core.reset_transforms(*self.before)
         for one in self.taken:
             _give_back(one(), self)
 
@@ -207,6 +220,31 @@ def zeros_laid_out(value: Any, level: Level) -> Any:
     if value._seen.flags.c_contiguous:
         return _with_batches(namespace("torch")["zeros_like"](value), level)
     return _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
+
+
+def fitted(tangent: Any, value: Any) -> Any:
+    """A tangent that the program gave, with the layout of its value and as much memory: it itself
+    where it has them."""
+    if tangent.dtype.is_complex and not value.dtype.is_complex:
+        tangent = tangent.real.clone()
+    a, b = tangent._seen, value._seen
+    if tangent._watched is None and value._watched is None:
+        if a.strides == b.strides and _storage(tangent) == _storage(value):
+            return tangent
+        if 0 not in b.strides:
+            start, size = _storage(value)
+            memory = namespace("torch")["zeros"](size, dtype=tangent.dtype)
+            place = (b.shape, value.stride(), start)
+            return OPS["strided_view"].function(memory, *place).copy_(tangent)
+    return tangent if a.strides == b.strides else laid_out(tangent, value)
+
+
+def _storage(t: Any) -> tuple[int, int]:
+    """Where a plain tensor begins in its storage, and how many elements that has."""
+    whole = t._seen
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    return t.storage_offset(), whole.nbytes // t._seen.itemsize
 
 
 def laid_out(tangent: Any, value: Any) -> Any:
@@ -383,8 +421,17 @@ def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
             r._watched.shows = (op, slots, i)
 
 
+def check_captured(t: Any, op: Any, slots: Any) -> None:
+    """Raise where a transformed function may not write what a tensor stands for."""
+    value = next((a for a in reversed(slots[1:]) if a is not None), None)
+    for part in plain_parts(t):
+        _core.check_captured(part, op.__name__, value)
+
+
 def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
     settle_all(slots)
+    if running("grad", "dual"):
+        check_captured(slots[0], op, slots)
     w = youngest(slots)
     if w is None:
         return NotImplemented
@@ -504,6 +551,19 @@ def _watched_requires_grad(t: Any, on: bool) -> None:
     t._watched.value.requires_grad_(on)
 
 
+def _watched_version(t: Any) -> int:
+    return t._watched.value._version  # type: ignore[no-any-return]
+
+
+def _watched_grad_fn(t: Any) -> Any:
+    """The node of what is recorded within, for those who are to know of it: under vmap or jvp alone
+    a program sees no history."""
+    w = t._watched
+    if w.level.kind == "forward_ad" or not w.level.active or running("grad"):
+        return w.value.grad_fn
+    return None
+
+
 def _watched_detach(t: Any) -> Any:
     w = t._watched
     if isinstance(w, Batch):
@@ -619,10 +679,24 @@ def alias(t: Any) -> Any:
     """The same value as a variable of its own, connected to what it was computed from."""
     w = t._watched
     if w is None:
-        return OPS["alias"].function(t) if t.requires_grad else t.detach().requires_grad_()
+        t = given(t)
+        if not t.requires_grad:
+            t._set_flag(1, True)
+        return t
     if isinstance(w, Batch):
         return batch(w.level, alias(w.value), w.alike)
-    return dual(w.level, alias(w.value), w.tangent)
+    return dual(w.level, alias(w.value), given(w.tangent))
+
+
+def given(t: Any) -> Any:
+    """The same memory and history as a tensor of its own, which belongs to the transforms that run
+    now: what a transformed function is given."""
+    w = settled(t)
+    if w is None:
+        return _core.give(OPS["alias"].function(t) if t.requires_grad else t.detach())
+    if isinstance(w, Batch):
+        return batch(w.level, given(w.value), w.alike)
+    return dual(w.level, given(w.value), given(w.tangent))
 
 
 def zero_leaf(t: Any) -> Any:
@@ -818,9 +892,39 @@ def needs_grad(t: Any) -> bool:
     return t.requires_grad if w is None else any(p.requires_grad for p in plain_parts(t))
 
 
-def _refuse_captured(t: Any, op: Any) -> None:
+_BY_OTHER = frozenset(
+    "bitwise_and_ bitwise_left_shift_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ copysign_ eq_ "
+    "fill_ fmod_ ge_ gt_ le_ lerp_ lt_ masked_fill_ ne_ pow_ remainder_".split()
+)
+_OVERLOADS = {
+    **dict.fromkeys("add_ div_ floor_divide_ mul_ sub_".split(), (".Tensor", ".Tensor")),
+    **dict.fromkeys(_BY_OTHER, (".Tensor", ".Scalar")),
+    **dict.fromkeys("clamp_ clamp_max_ clamp_min_".split(), (".Tensor", "")),
+    "xlogy_": (".Tensor", ".Scalar_Other"),
+    "_scatter_": (".src", ".src"),
+    "_scatter_value_": (".value", ".value"),
+    "_fill_tensor_": (".int_Tensor", ".int_Tensor"),
+    "_fill_number_": (".int_Scalar", ".int_Scalar"),
+    "bernoulli_": (".Tensor", ".float"),
+    "randint_": (".from", ".from"),
+}
+_NAMES = {
+    "_fill_tensor_": "index_fill_",
+    "_fill_number_": "index_fill_",
+    "_scatter_value_": "scatter_",
+    "randint_": "random_",
+}
+
+
+def public_name(name: str) -> str:
+    """The name that programs know the in-place form of an op by."""
+    return _NAMES.get(name) or name.lstrip("_")
+
+
+def _refuse_captured(t: Any, name: str, value: Any) -> None:
     """What a write to a tensor is answered with that the transformed function was not given."""
-    name = op if isinstance(op, str) else op.__name__
+    overload = _OVERLOADS.get(name, ("", ""))[not isinstance(value, _Tensor)]
+    name = public_name(name) + overload
     raise RuntimeError(
         "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
         f"in-place operation (aten::{name}) that would mutate a captured Tensor. This is not "
@@ -843,6 +947,8 @@ _core.register(
         "watched_requires_grad": _watched_requires_grad,
         "watched_bool": _watched_bool,
         "watched_detach": _watched_detach,
+        "watched_version": _watched_version,
+        "watched_grad_fn": _watched_grad_fn,
         "watched_backward": run_backward,
     }
 )

@@ -315,7 +315,7 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
         if not op.base.differentiable or self.dtype.category < 2 or not _is_fwd_grad_enabled():
             _call(op, values)
             return self
-        _let_have_tangent(self, op, level)
+        _let_have_tangent(self, level)
         values, tangents = _split(slots, level)
     w = self._watched
     if not _is_fwd_grad_enabled():
@@ -348,9 +348,8 @@ def _rejoined(values: list[Any], tangents: dict[int, Any], level: Level) -> list
     return joined
 
 
-def _let_have_tangent(self: Any, op: Any, level: Level) -> None:
+def _let_have_tangent(self: Any, level: Level) -> None:
     """Before a write with a dual: a tensor without a tangent gets one of zeros."""
-    _core.check_captured(self, op)
     if self._watched is None:
         _core.check_in_place(self, _core.is_grad_enabled() and self.requires_grad)
 

@@ -321,8 +321,10 @@ def _may_be_written(self: Any) -> None:
     _core.check_place(self, self.requires_grad and _core.is_grad_enabled())
 
 
-def _reseat(self: Any, seen: Any, *args: Any) -> Any:
-    """Give `self` the array and the history of the view `seen(self, *args)`."""
+def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
+    """Give `self` the array and the history of the view `seen(self, *args)`, for the method
+    `name`."""
+    _core.check_captured(self, name, None)
     if self._watched is not None:  # stands for others in a transform: so does the view
         made = seen(_core.split(self), *args)
         made._watched.origin = self._watched.origin
@@ -381,41 +383,43 @@ def t_(self: Any) -> Any:
             f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D. "
             "Say which two with transpose_(dim0, dim1)."
         )
-    return _reseat(self, _t_in_place)
+    return _reseat("t_", self, _t_in_place)
 
 
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """In-place version of `transpose`."""
-    return _reseat(self, _transpose_in_place, dim0, dim1)
+    return _reseat("transpose_", self, _transpose_in_place, dim0, dim1)
 
 
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
     """In-place version of `swapaxes`."""
-    return _reseat(self, _transpose_in_place, axis0, axis1)
+    return _reseat("swapaxes_", self, _transpose_in_place, axis0, axis1)
 
 
 def unsqueeze_(self: Any, dim: int) -> Any:
     """In-place version of `unsqueeze`."""
-    return _reseat(self, _unsqueeze_in_place, dim)
+    return _reseat("unsqueeze_", self, _unsqueeze_in_place, dim)
 
 
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """In-place version of `squeeze`."""
     if dim is None:
-        return _reseat(self, _squeeze_in_place)
+        return _reseat("squeeze_", self, _squeeze_in_place)
     several = isinstance(dim, (tuple, list))
-    return _reseat(self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
+    name = "squeeze_.dims" if several else "squeeze_.dim"
+    return _reseat(name, self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
 
 
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """In-place version of `as_strided`."""
-    return _reseat(self, as_strided, size, stride, storage_offset)
+    return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
 def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    _core.check_captured(self, "resize_", None)
     if self.is_inference():
         _core.check_in_place(self, False)
     given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
