@@ -77,7 +77,7 @@ class Level:
     def __enter__(self) -> Level:
         stack = state.stack
         stack.append(self)
-        self.depth = len(stack)
+        self.depth = sum(level.kind != "forward_ad" for level in stack)
         self.active = True
         if self.kind != "forward_ad" and not self.inside:
             self.before = _core.set_transforms(self.number, self.kind != "batch")
@@ -114,7 +114,7 @@ class Batch:
     of its own (`variable`); to the program they are tensors without one.
     """
 
-    __slots__ = ("alike", "level", "origin", "shows", "value")
+    __slots__ = ("alike", "level", "origin", "shown_at", "shows", "value")
     call: Callable[..., Any]
     in_place: Callable[..., Any]
 
@@ -122,6 +122,7 @@ class Batch:
         self.level, self.value, self.alike = level, value, alike
         self.shows: Any = None
         self.origin = 0
+        self.shown_at = 0  # where the program had the batch, for printing
 
 
 def dual(level: Level, value: Any, tangent: Any) -> Any:
@@ -548,7 +549,9 @@ def _watched_set_data(t: Any, new: Any) -> None:
 
 def _watched_requires_grad(t: Any, on: bool) -> None:
     """The variable is the value within."""
-    t._watched.value.requires_grad_(on)
+    value = t._watched.value
+    if value.requires_grad != on:
+        value.requires_grad = on
 
 
 def _watched_version(t: Any) -> int:
@@ -711,7 +714,7 @@ def _zero_leaf(t: Any) -> Any:
     if w is None:
         return OPS["zeros_like"].function(t, requires_grad=True)
     if isinstance(w, Batch):
-        return batch(w.level, _zero_leaf(w.value))
+        return batch(w.level, _zero_leaf(w.value), w.alike)
     return _zero_leaf(w.value)
 
 
@@ -824,10 +827,13 @@ def _backward_batch(
     found = run_backward(tuple(outs), tuple(gs), retain, create_graph, wanted)
     if any(o is not r for o, r in zip(outs, roots, strict=True)):
         _refuse_shared(found, values)
-    return tuple(
+    result = tuple(
         g if g is None or v is None else with_batch(g, level)
         for g, v in zip(found, values, strict=True)
     )
+    if all_alike(roots, level) and all_alike(gradients, level):
+        note_alike(result, level)
+    return result
 
 
 def _refuse_shared(found: Any, values: Any) -> None:

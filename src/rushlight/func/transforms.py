@@ -599,10 +599,13 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     return found
 
 
-def _own(x: Any) -> Any:
-    """The same values as a tensor of the transform's own: whether it requires a gradient may then
-    be changed within without the caller's tensor knowing."""
-    return x if x._watched is not None or x.requires_grad else x.detach()
+def _element(x: Any, dim: int, level: Level) -> Any:
+    """What stands for the elements of dimension 0, which the program has as `dim`; a tensor of the
+    transform's own, whose requires_grad may be changed without the caller's tensor knowing."""
+    own = x if x._watched is not None or x.requires_grad else x.detach()
+    made = levels.batch(level, own)
+    made._watched.shown_at = dim
+    return made
 
 
 def _mapped(
@@ -617,8 +620,7 @@ def _mapped(
 ) -> Any:
     with Level("batch", size, randomness) as level:
         inside = [
-            x if d is None else levels.batch(level, _own(x))
-            for x, d in zip(leaves, dims, strict=True)
+            x if d is None else _element(x, d, level) for x, d in zip(leaves, dims, strict=True)
         ]
         outputs = func(*tree_unflatten(inside, spec), **kwargs)
         outs, out_spec = tree_flatten(outputs)
@@ -641,6 +643,10 @@ def _unbatched(o: Any, d: Any, level: Level, func: Any, out_dims: Any) -> Any:
     value = levels.batched_at(o, level)
     if d is None:
         if value is not None:
+            w = o._watched
+            one = levels.one_of(o) if w.level is level else None
+            if one is not None:
+                return one
             raise ValueError(
                 f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when "
                 "out_dim is None"
