@@ -116,6 +116,15 @@ PyObject* reset_transforms(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// renew_history(view): its history is to be made anew, as a part of its root. What it shows by as_strided may lie beyond the view
+// that it was taken from, and a write that reads it first would lose the gradient of that.
+PyObject* renew_history(PyObject*, PyObject* o) {
+  Tensor* t = tensor_argument(o);
+  if (!t) return nullptr;
+  if (t->base && t->grad_fn && !(t->flags & kSpecialView)) t->history_version = version_of(t) - 1;
+  Py_RETURN_NONE;
+}
+
 // give(t): t belongs to the transforms that run now, as what a transformed function is given does. Gives t.
 PyObject* give(PyObject*, PyObject* o) {
   Tensor* t = tensor_argument(o);
@@ -150,6 +159,7 @@ PyMethodDef kWatchedFunctions[] = {
     {"rejoin", function(rejoin), METH_FASTCALL, "Gives a tensor that was split its place in the graph back."},
     {"set_transforms", set_transforms, METH_VARARGS, "A transform begins in this thread."},
     {"reset_transforms", reset_transforms, METH_VARARGS, "The transform that began last has ended."},
+    {"renew_history", renew_history, METH_O, "Lets the history of a view be made anew."},
     {"give", give, METH_O, "Lets a tensor belong to the transforms that run now."},
     {"made_in", made_in, METH_O, "The number of the youngest transform that ran when a tensor was made."},
     {"check_captured", function(check_captured_function), METH_FASTCALL,

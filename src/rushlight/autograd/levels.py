@@ -294,6 +294,7 @@ def _with_batches(t: Any, level: Level) -> Any:
     for older in running("batch"):
         if older.number < level.number and batched_at(t, older) is None:
             t = with_batch(t.expand(older.size, *t.shape).clone(), older)
+            _note_alike_by(t, (), older)
     return t
 
 
@@ -433,6 +434,9 @@ def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
     settle_all(slots)
     if running("grad", "dual"):
         check_captured(slots[0], op, slots)
+    if _core.is_grad_enabled():
+        for part in plain_parts(slots[0]):
+            _core.renew_history(part)
     w = youngest(slots)
     if w is None:
         return NotImplemented
@@ -831,9 +835,39 @@ def _backward_batch(
         g if g is None or v is None else with_batch(g, level)
         for g, v in zip(found, values, strict=True)
     )
-    if all_alike(roots, level) and all_alike(gradients, level):
-        note_alike(result, level)
+    if all_alike(roots, level):
+        for g in result:
+            _note_alike_by(g, gradients, level)
     return result
+
+
+def _note_alike_by(t: Any, sources: Any, level: Level) -> None:
+    """Keep which parts of a tensor have the same elements: those to which the same parts of the
+    sources, which it is linear in, brought no batch of a level with other ones."""
+    w = None if t is None else t._watched
+    if w is None:
+        return
+    if w.level is level:
+        w.alike = not any(_has_batch_of(s, level) for s in sources)
+        return
+    inner = [s if s is None or not at_level(s, w.level) else s._watched for s in sources]
+    values = [s.value if isinstance(s, (Batch, Dual)) else s for s in inner]
+    _note_alike_by(w.value, values, level)
+    if isinstance(w, Dual):
+        tangents = [s.tangent for s in inner if isinstance(s, Dual)]
+        _note_alike_by(w.tangent, values + tangents, level)
+
+
+def _has_batch_of(t: Any, level: Level) -> bool:
+    """Whether a tensor has a batch of a level whose elements are not the same."""
+    w = None if t is None else t._watched
+    if w is None:
+        return False
+    if w.level is level:
+        return not w.alike
+    return _has_batch_of(w.value, level) or (
+        isinstance(w, Dual) and _has_batch_of(w.tangent, level)
+    )
 
 
 def _refuse_shared(found: Any, values: Any) -> None:
