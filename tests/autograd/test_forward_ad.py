@@ -66,7 +66,7 @@ def test_forward_over_reverse_and_reverse_over_forward() -> None:
 
 def test_one_level_at_a_time() -> None:
     with fw.dual_level():
-        with pytest.raises(RuntimeError, match="^Nested forward mode AD is not supported"):
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
             fw.enter_dual_level()
         assert fw.unpack_dual(dual([2.0], [1.0]) * 2).tangent.tolist() == [2.0]
     with fw.dual_level():

@@ -46,9 +46,9 @@ VIEW: dict[str, Callable[..., Any]] = {
     "as_strided": lambda m, a, k: a.as_strided((2,), (1,)),
     "unfold": lambda m, a, k: a.unfold(0, 2, 2),
     "view_as": lambda m, a, k: a.view_as(a),
-    "complex": lambda m, a, k: m.view_as_complex(a.unfold(-1, 2, 2))
-    if a.shape[-1] % 2 == 0
-    else a[..., :1],
+    "complex": lambda m, a, k: (
+        m.view_as_complex(a.unfold(-1, 2, 2)) if a.shape[-1] % 2 == 0 else a[..., :1]
+    ),
     "movedim": lambda m, a, k: a.movedim(0, -1),
     "squeeze": lambda m, a, k: a.squeeze(),
     "whole": lambda m, a, k: a[...],
@@ -131,14 +131,14 @@ def fits(kind: str, name: str, a: Any) -> bool:
     if name in ("column", "diagonal"):
         return n == 2 and a.shape[1] > 1
     if name in ("flat", "folded"):
-        return bool(a.is_contiguous()) and (name == "flat" or size % 2 == 0 and size > 0)
+        return bool(a.is_contiguous()) and (name == "flat" or (size % 2 == 0 and size > 0))
     if name in ("as_strided", "matrix", "split", "unfold", "set_list"):
         return n > 0 and size > 1 and a.shape[0] > 1 and n < 4
     if name == "complex":
         return n > 0 and size > 1 and n < 3
     if name in ("reshape", "new"):
         return n < 3
-    return n > 0 and size > 0 or name in ("copy", "add", "mul", "fill", "zero", "sin", "times")
+    return (n > 0 and size > 0) or name in ("copy", "add", "mul", "fill", "zero", "sin", "times")
 
 
 def like(a: Any, b: Any) -> Any:

@@ -186,12 +186,17 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if found is None:
         return UnpackedDualTensor(tensor, None)
     value, tangent = levels.parts_at(tensor, found)
+    if not state.forward:
+        tangent = None
     return UnpackedDualTensor(OPS["alias"].function(value), tangent)
 
 
-def _is_fwd_grad_enabled() -> bool:
-    """Whether ops compute tangents in this thread."""
-    return state.forward and not _core.is_inference()
+def _is_fwd_grad_enabled(level: Level | None = None) -> bool:
+    """Whether ops compute tangents in this thread: in inference mode only those of a transform that
+    began in it."""
+    return state.forward and (
+        not _core.is_inference() or (level is not None and level.in_inference)
+    )
 
 
 class _set_fwd_grad_enabled:

@@ -164,8 +164,9 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to `save_for_backward`; inside jvp those of `save_for_forward`."""
-        if self._in_jvp and self.saved_for_forward:
+        """The tensors given to `save_for_backward`; inside jvp those given to
+        `save_for_forward`."""
+        if self._in_jvp:
             return self.saved_for_forward
         cls = self._forward_cls
         if cls is not None and cls.clear_saved_tensors_on_access:
@@ -308,6 +309,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
     _for_transforms = False  # the library's own, which need none of what `_check_transforms` asks
     _backward_cls: Any
+    _generated_cls: Any
     _signature: Any  # a _Signature, made when it is first needed
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -400,7 +402,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 return watched_apply(cls, args)
         if _state.stack:
             with only([]):  # forward is one op of the transforms, not a part of them
-                ctx, outputs = cls._run(args)
+                ctx, outputs = cls._run(args, cls._generated())
         else:
             ctx, outputs = cls._run(args)
         if ctx.saved_for_forward:
@@ -408,11 +410,25 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _run(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _generated(cls) -> Any:
+        """The class of nodes made inside of transforms."""
+        if cls._for_transforms:
+            return cls._backward_cls
+        found = cls.__dict__.get("_generated_cls")
+        if found is None:
+            found = cls._generated_cls = type(
+                f"{cls.__name__}GeneratedBackward",
+                (cls._backward_cls,),
+                {"__module__": "torch.autograd.function"},
+            )
+        return found
+
+    @classmethod
+    def _run(cls, args: tuple[Any, ...], node: Any = None) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
         is_tensor = tuple(isinstance(a, _Tensor) for a in args)
-        ctx = cls._backward_cls()
+        ctx = (node or cls._backward_cls)()
         needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
         ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
         recording = _core.is_grad_enabled() and any(needs)
@@ -422,6 +438,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
+        forward, _state.forward = _state.forward, False
         try:
             if separate:
                 output = cls.forward(*args)
@@ -430,6 +447,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 output = cls.forward(ctx, *args)
         finally:
             _core.set_grad_enabled(before)
+            _state.forward = forward
         single = not isinstance(output, tuple)
         outputs = _finish(ctx, (output,) if single else output, tensors, recording)
         return ctx, outputs[0] if single else outputs
@@ -477,11 +495,13 @@ class _Signature:
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.n_positional = sum(k in positional for k in kinds) - skip
         # Gradients go by position: what can be given by keyword only has none.
-        self.by_keyword = {
-            name
-            for name, p in self.signature.parameters.items()
-            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-        }
+        self.by_keyword, self.only_by_keyword = (
+            {name for name, p in self.signature.parameters.items() if p.kind is kind}
+            for kind in (
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                inspect.Parameter.KEYWORD_ONLY,
+            )
+        )
 
     def positional(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], with_defaults: bool
@@ -490,6 +510,11 @@ class _Signature:
             return args
         for name in kwargs:
             if name not in self.by_keyword:
+                if name in self.only_by_keyword and running("batch"):
+                    raise NotImplementedError(
+                        "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not "
+                        f"pass kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                    )
                 raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
         try:
             bound = self.signature.bind(*(None,) * self.skip, *args, **kwargs)

@@ -56,6 +56,7 @@ class Level:
         "active",
         "before",
         "depth",
+        "in_inference",
         "inside",
         "kind",
         "number",
@@ -71,6 +72,7 @@ class Level:
         self.number = next(_numbers)
         self.active = False
         self.depth = 0
+        self.in_inference = kind == "dual" and _core.is_inference()
         self.before: Any = None  # which transforms ran when it began
         self.taken: list[Any] = []  # tensors that were made without it and came to have it
 
@@ -276,7 +278,7 @@ def made_since(t: Any, level: Level) -> bool:
     while w is not None and w.shows is not None:
         t = w.shows[1][0]
         w = settled(t)
-    return _core.made_in(t) >= level.number  # type: ignore[no-any-return]
+    return _core.made_in(t) >= level.number
 
 
 def _extent(value: Any) -> int:
@@ -332,7 +334,11 @@ def _plain_view(base: Any, view: Any) -> Any:
         layout = layout and [s * whole.itemsize // item for s in layout]
     offset = (address(view) - base._watched.origin) // item if seen.size else 0
     place = (seen.shape, tuple(s // item for s in seen.strides), offset, layout)
-    again = OPS["strided_view"].function(base, *place) if which is None else _mixed_view(base, *place, which)
+    again = (
+        OPS["strided_view"].function(base, *place)
+        if which is None
+        else _mixed_view(base, *place, which)
+    )
     inside = again
     while inside._watched is not None:
         inside = inside._watched.value
@@ -356,6 +362,13 @@ def take_part(t: Any, level: Level, make: Callable[[Any], Any]) -> None:
     _adopt(t, made)
 
 
+def let_have_tangent(t: Any, level: Level) -> None:
+    """Before a write with a dual: a tensor without a tangent gets one of zeros."""
+    if t._watched is None:
+        _core.check_in_place(t, _core.is_grad_enabled() and t.requires_grad)
+    take_part(t, level, lambda inside: dual(level, inside, zeros_laid_out(inside, level)))
+
+
 # ---- calls
 
 
@@ -366,7 +379,7 @@ def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
         return NotImplemented
     if not w.level.active:
         return _core.call_op(op, [_alive(a) for a in slots])
-    if w.level.kind == "forward_ad" and _core.is_inference():
+    if type(w) is Dual and _core.is_inference() and not w.level.in_inference:
         return _core.call_op(op, [_without(a, w.level) for a in slots])
     result = w.call(op, slots, w.level)
     if type(w) is Batch and w.alike and all_alike(slots, w.level):
@@ -744,9 +757,7 @@ def _batched_throughout(t: Any, level: Level) -> Any:
         return t
     if isinstance(w, Batch):
         return batch(w.level, _batched_throughout(w.value, level), w.alike)
-    return dual(
-        w.level, _batched_throughout(w.value, level), _batched_throughout(w.tangent, level)
-    )
+    return dual(w.level, _batched_throughout(w.value, level), _batched_throughout(w.tangent, level))
 
 
 def variable(t: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["below", "only", "refuse_backward", "running"]
+__all__ = ["below", "only", "refuse_backward", "running", "without_tangents"]
 
 
 class _State(threading.local):
@@ -36,6 +36,16 @@ def only(levels: list[Any]) -> Iterator[None]:
         yield
     finally:
         state.stack = before
+
+
+@contextmanager
+def without_tangents() -> Iterator[None]:
+    """For a block, ops compute no tangents: those of a custom Function are its `jvp`'s to give."""
+    before, state.forward = state.forward, False
+    try:
+        yield
+    finally:
+        state.forward = before
 
 
 def below(level: Any) -> list[Any]:

@@ -621,6 +621,7 @@ BY_ELEMENT: set[str] = set()
 
 # ---- in place
 
+
 def _reads_itself(entry: Any) -> bool:
     """Whether a gradient rule of an op asks for its first argument."""
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
@@ -653,9 +654,9 @@ def _refuse_write(op: Any, slots: Any, level: Level) -> None:
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
         "extra_args that has more elements than `self`. This happened due to `other` being vmapped "
-        "over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators "
-        f"instead of {what}. If said operator is being called inside the PyTorch framework, please "
-        "file a bug report instead."
+        "over but `self` not being vmapped over in a vmap. Please try to use out-of-place "
+        f"operators instead of {what}. If said operator is being called inside the PyTorch "
+        "framework, please file a bug report instead."
     )
 
 

@@ -54,7 +54,7 @@ def _split(slots: Any, level: Level) -> tuple[list[Any], dict[int, Any]]:
 def _dual_call(op: Any, slots: Any, level: Level) -> Any:
     values, tangents = _split(slots, level)
     out = _call(op, values)
-    if not op.differentiable or (level.kind == "forward_ad" and not _is_fwd_grad_enabled()):
+    if not op.differentiable or not _is_fwd_grad_enabled(level):
         return out
     tangent = tangent_of(op, values, tangents, out)
     return _join(op, out, tangent, tangents.values(), level)
@@ -122,9 +122,7 @@ def _is_borrowed(tangent: Any, given: Any) -> bool:
             return True
     elif _is_borrowed(w.value, ()) or (isinstance(w, Dual) and _is_borrowed(w.tangent, ())):
         return True
-    return any(
-        any(tangent is x for x in t) if type(t) is list else tangent is t for t in given
-    )
+    return any(any(tangent is x for x in t) if type(t) is list else tangent is t for t in given)
 
 
 def _join(op: Any, out: Any, tangent: Any, given: Any, level: Level) -> Any:
@@ -132,9 +130,7 @@ def _join(op: Any, out: Any, tangent: Any, given: Any, level: Level) -> Any:
         return _joined(op, out, tangent, given, level)
     if tangent is None:
         return out
-    joined = tuple(
-        _joined(op, o, t, given, level) for o, t in zip(out, tangent, strict=True)
-    )
+    joined = tuple(_joined(op, o, t, given, level) for o, t in zip(out, tangent, strict=True))
     return joined if type(out) is tuple else type(out)(joined)
 
 
@@ -312,13 +308,13 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     self = slots[0]
     values, tangents = _split(slots, level)
     if 0 not in tangents:
-        if not op.base.differentiable or self.dtype.category < 2 or not _is_fwd_grad_enabled():
+        if not op.base.differentiable or self.dtype.category < 2 or not _is_fwd_grad_enabled(level):
             _call(op, values)
             return self
-        _let_have_tangent(self, level)
+        levels.let_have_tangent(self, level)
         values, tangents = _split(slots, level)
     w = self._watched
-    if not _is_fwd_grad_enabled():
+    if not _is_fwd_grad_enabled(level):
         _call(op, values)
         return self
     recording = _core.is_grad_enabled() and any(_has_history(v) for v in values)
@@ -346,17 +342,6 @@ def _rejoined(values: list[Any], tangents: dict[int, Any], level: Level) -> list
         else:
             joined[at] = dual(level, values[at], t)
     return joined
-
-
-def _let_have_tangent(self: Any, level: Level) -> None:
-    """Before a write with a dual: a tensor without a tangent gets one of zeros."""
-    if self._watched is None:
-        _core.check_in_place(self, _core.is_grad_enabled() and self.requires_grad)
-
-    def with_zeros(inside: Any) -> Any:
-        return dual(level, inside, levels.zeros_laid_out(inside, level))
-
-    levels.take_part(self, level, with_zeros)
 
 
 Dual.call = staticmethod(_dual_call)

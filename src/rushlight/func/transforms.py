@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core
 from ..autograd import levels
+from ..autograd.forward_ad import _set_fwd_grad_enabled
 from ..autograd.levels import Level
 from ..autograd.saved import disable_saved_tensors_hooks
 from ..ops._op import namespace
@@ -151,7 +152,9 @@ def _chosen(args: tuple[Any, ...], argnums: Any) -> Any:
 
 def _replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> list[Any]:
     """The arguments with those of some numbers replaced, and the others given on."""
-    chosen = {argnums: values} if isinstance(argnums, int) else dict(zip(argnums, values, strict=True))
+    chosen = (
+        {argnums: values} if isinstance(argnums, int) else dict(zip(argnums, values, strict=True))
+    )
     return [chosen[i] if i in chosen else _given(a) for i, a in enumerate(args)]
 
 
@@ -389,7 +392,7 @@ def _jvp(
     """`jvp` along tangents of some of the arguments."""
     values, spec = tree_flatten(_chosen(args, where))
     along = tree_flatten(tangents)[0]
-    with Level("dual") as level:
+    with Level("dual") as level, _set_fwd_grad_enabled(True):
         duals = [
             levels.with_tangent(levels.given(p), levels.given(levels.fitted(t, p)), level)
             for p, t in zip(values, along, strict=True)
