@@ -429,6 +429,7 @@ struct Registry {
   DType default_dtype = DType::F32;
   PyObject* symbol_type = nullptr;  // what partials are traced with
   PyObject* callbacks = nullptr;  // dict name -> callable
+  Op* add = nullptr;              // of these the one that every sum of gradients calls
 };
 extern Registry registry;
 extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force

@@ -512,8 +512,7 @@ class Backward {
   }
 
   static int add_in_place(Tensor* have, PyObject* g) {
-    Op* add = op_callback("add");
-    if (!add) return -1;
+    Op* add = registry.add;
     if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
