@@ -40,6 +40,7 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
       if (!registry.callbacks && !(registry.callbacks = PyDict_New())) return nullptr;
       if (PyDict_Update(registry.callbacks, value) < 0) return nullptr;
+      if (PyDict_GetItemString(value, "add") && !(registry.add = op_callback("add"))) return nullptr;
     } else {
       PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
       return nullptr;

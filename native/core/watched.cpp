@@ -38,7 +38,7 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!t) return nullptr;
   t->flags |= static_cast<uint32_t>(flag) & (kTangent | kTransformed);
   if (requires_grad(value)) t->flags |= kRequiresGrad;
-  t->watched = Py_NewRef(args[2]);
+  t->watched.set(Py_NewRef(args[2]));
   return as_object(t);
 }
 
@@ -65,10 +65,10 @@ PyObject* split(PyObject*, PyObject* o) {
     hold(t->version);
     inside->version = t->version;
   }
-  inside->grad_fn = reinterpret_cast<Node*>(node.release());
+  inside->grad_fn.set(reinterpret_cast<Node*>(node.release()));
   inside->output_nr = edge.nr;
   inside->made_in = t->made_in;
-  inside->watched = Py_XNewRef(t->watched);
+  inside->watched.set(t->watched.own().release());
   return as_object(inside);
 }
 
@@ -77,21 +77,19 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* t = n == 2 ? tensor_argument(args[0]) : nullptr;
   Tensor* inside = t ? tensor_argument(args[1]) : nullptr;
   if (!inside) return nullptr;
-  PyArrayObject* before = t->array;
+  Ref before(as_object(t->array));
   t->array = as_array(Py_NewRef(as_object(inside->array)));
   t->dtype = inside->dtype;
-  Py_DECREF(before);
   t->flags = (t->flags & ~kWatched) | (inside->flags & kWatched);
-  Py_XINCREF(inside->watched);
-  Py_XSETREF(t->watched, inside->watched);
-  Node* node = inside->grad_fn;
-  if (inside->watched) {
+  t->watched.set(inside->watched.own().release());
+  Owned<Node> node = inside->grad_fn.own();
+  if (t->watched) {
     t->flags = (t->flags & ~kRequiresGrad) | (inside->flags & kRequiresGrad);
-  } else if (node && node != t->grad_fn && node->kind != Node::Accumulate) {
-    if (set_history(t, reinterpret_cast<Node*>(Py_NewRef(as_object(node))), inside->output_nr) < 0) return nullptr;
   } else if (!node) {
-    Py_CLEAR(t->grad_fn);
     t->flags &= ~kRequiresGrad;
+    t->grad_fn.clear();
+  } else if (node.get() != t->grad_fn.peek() && node.get()->kind != Node::Accumulate) {
+    if (set_history(t, node.release(), inside->output_nr) < 0) return nullptr;
   }
   Py_RETURN_NONE;
 }
