@@ -124,7 +124,7 @@ class Batch:
         self.level, self.value, self.alike = level, value, alike
         self.shows: Any = None
         self.origin = 0
-        self.shown_at = 0  # where the program had the batch, for printing
+        self.shown_at: int | None = None  # of what the program gave: where it had the batch
 
 
 def dual(level: Level, value: Any, tangent: Any) -> Any:
@@ -566,9 +566,11 @@ def _watched_set_data(t: Any, new: Any) -> None:
 
 def _watched_requires_grad(t: Any, on: bool) -> None:
     """The variable is the value within."""
-    value = t._watched.value
-    if value.requires_grad != on:
-        value.requires_grad = on
+    w = t._watched
+    if isinstance(w, Batch) and w.shown_at is not None:
+        return  # the caller's tensor is not to know
+    if w.value.requires_grad != on:
+        w.value.requires_grad = on
 
 
 def _watched_version(t: Any) -> int:

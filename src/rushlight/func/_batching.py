@@ -395,7 +395,7 @@ def _view(op: Any, slots: Any, level: Level) -> Any:
         size = tuple(size[0])
     if len(size) == 1 and not isinstance(size[0], int):
         return wrap(_call(op, [value, size]), level)  # another dtype
-    return wrap(value.reshape(level.size, *_sizes(x, size)), level)
+    return wrap(_call(op, [value, (level.size, *_sizes(x, size))]), level)
 
 
 def _sizes(x: Any, size: Any) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ def text(t: Any) -> str:
         if at and isinstance(w, Batch):
             one = levels.one_of(t)
             if one is None:
-                heads.append(f"BatchedTensor(lvl={level.depth}, bdim={w.shown_at}, value=")
+                heads.append(f"BatchedTensor(lvl={level.depth}, bdim={w.shown_at or 0}, value=")
                 t = w.value if not w.shown_at else w.value.movedim(0, w.shown_at)
             else:
                 t = one

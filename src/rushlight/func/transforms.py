@@ -14,6 +14,7 @@ from ..autograd.forward_ad import _set_fwd_grad_enabled
 from ..autograd.levels import Level
 from ..autograd.saved import disable_saved_tensors_hooks
 from ..ops._op import namespace
+from ..random import get_rng_state, set_rng_state
 from ._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
@@ -569,7 +570,10 @@ def vmap(
         if chunk_size is None or chunk_size >= size:
             return run(moved, size)
         results = []
+        state = get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
+            if state is not None:  # the same in all chunks
+                set_rng_state(state)
             stop = min(start + chunk_size, size)
             part = [x if d is None else x[start:stop] for x, d in zip(moved, dims, strict=True)]
             results.append(run(part, stop - start))
@@ -603,10 +607,8 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
 
 
 def _element(x: Any, dim: int, level: Level) -> Any:
-    """What stands for the elements of dimension 0, which the program has as `dim`; a tensor of the
-    transform's own, whose requires_grad may be changed without the caller's tensor knowing."""
-    own = x if x._watched is not None or x.requires_grad else x.detach()
-    made = levels.batch(level, own)
+    """What stands for the elements of dimension 0, which the program has as `dim`."""
+    made = levels.batch(level, x)
     made._watched.shown_at = dim
     return made
 
