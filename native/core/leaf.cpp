@@ -98,12 +98,9 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
     return nullptr;
   }
   if (tls.transform) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside "
-                    "of a function being transformed by a functorch transform. This is unsupported, please attempt to use the "
-                    "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
-                    "being transformed instead.");
-    return nullptr;
+    PyObject* f = callback("refuse_requires_grad");
+    Ref done(f ? PyObject_CallNoArgs(f) : nullptr);
+    if (!done) return nullptr;
   }
   if (change_requires_grad(as_tensor(self), PyObject_IsTrue(on), true) < 0) return nullptr;
   return Py_NewRef(self);

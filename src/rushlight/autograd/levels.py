@@ -81,8 +81,9 @@ class Level:
         stack.append(self)
         self.depth = sum(level.kind != "forward_ad" for level in stack)
         self.active = True
-        if self.kind != "forward_ad" and not self.inside:
-            self.before = _core.set_transforms(self.number, self.kind != "batch")
+        if self.kind != "forward_ad":
+            derivative = self.kind != "batch" and not self.inside
+            self.before = _core.set_transforms(self.number, derivative)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -986,8 +987,21 @@ def _refuse_captured(t: Any, name: str, value: Any) -> None:
     )
 
 
+def _refuse_requires_grad() -> None:
+    """What requires_grad_() is answered with inside of a transform."""
+    if any(not level.inside for level in running("grad", "dual", "batch")):
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+            "torch.autograd.functional.* APIs) inside of a function being transformed by a "
+            "functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
+            "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
+            "being transformed instead."
+        )
+
+
 _core.register(
     callbacks={
+        "refuse_requires_grad": _refuse_requires_grad,
         "settle": settled,
         "refuse_captured": _refuse_captured,
         "watched_call": _watched_call,

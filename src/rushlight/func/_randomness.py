@@ -205,5 +205,5 @@ def _by_probabilities(function: Any) -> Any:
     return fill
 
 
-_Tensor.bernoulli_ = _by_probabilities(_Tensor.bernoulli_)
+_Tensor.bernoulli_ = _by_probabilities(_Tensor.bernoulli_)  # type: ignore[method-assign]
 _op.mapped_draw = _mapped_draw
