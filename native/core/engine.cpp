@@ -320,7 +320,7 @@ class Backward {
     int done = 0;
     bool any = false;
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
-    if (any) {
+    if (any || n->kind == Node::Function) {
       const int64_t start = observed() ? clock_ns() : 0;
       done = rushlight::run_node(n, grads, create_graph_, outgoing);
       if (start) done = report_ran(n, outgoing, done, start);

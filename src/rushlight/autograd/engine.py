@@ -344,7 +344,7 @@ def _batched(
                 "batched, consider using vmap."
             )
     n = next(g.shape[0] for g in batches if g is not None)
-    with levels.Level("batch", n) as level:
+    with levels.Level("batch", n, inside=True) as level:
         gradients = tuple(None if g is None else levels.batch(level, g) for g in batches)
         found = levels.run_backward(roots, gradients, retain, bool(create_graph), wanted)
         return tuple(None if f is None else levels.rows(f, level) for f in found)

@@ -458,7 +458,7 @@ _EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/e
 
 def _check_transforms(cls: Any) -> None:
     """That a Function says what the running transforms need to know of it."""
-    kinds = {level.kind for level in running("dual", "batch", "grad")}
+    kinds = {level.kind for level in running("dual", "batch", "grad") if not level.inside}
     if not kinds or cls._for_transforms:
         return
     if cls.setup_context is Function.setup_context:
