@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 MAKE: dict[str, Callable[..., Any]] = {
-    "zeros": lambda m, a, k: m.zeros(3, dtype=m.float64),
-    "zeros2": lambda m, a, k: m.zeros(2, 3, dtype=m.float64),
-    "strided": lambda m, a, k: m.zeros(3, 2, dtype=m.float64).t().clone(),
+    "zeros": lambda m, a, k: a.new_zeros(3),
+    "zeros2": lambda m, a, k: a.new_zeros(2, 3),
+    "strided": lambda m, a, k: a.new_zeros(3, 2).t().clone(),
     "zeros_like": lambda m, a, k: m.zeros_like(a),
     "new_ones": lambda m, a, k: a.new_ones(2, 2),
     "clone": lambda m, a, k: a.clone(),
@@ -105,10 +105,20 @@ def steps(seed: int) -> Steps:
     ]
 
 
-def run(m: Any, x: Any, program: Steps, also: list[Any] | None = None) -> Any:
-    """What a program makes of three numbers. A step that does not fit its tensor is left out."""
-    pool: list[Any] = [m.zeros(2, 3, dtype=m.float64)]
-    pool += [pool[0][0], x * 1, *(also or [])]
+# Programs that every transform can be put around: nothing is overwritten that a gradient asks for.
+TAME = (
+    "0 1 2 3 7 8 12 14 16 17 19 21 22 23 24 26 27 28 32 34 36 37 38 39 42 44 45 46 48 49 50 54"
+)
+
+
+def run(m: Any, x: Any, program: Steps, plain: bool = True) -> Any:
+    """What a program makes of three numbers. A step that does not fit its tensor is left out.
+
+    `plain`: new tensors are made without x. Under vmap they are one for all elements then, and may
+    not be written with what differs from element to element.
+    """
+    pool: list[Any] = [m.zeros(2, 3, dtype=m.float64) if plain else x.new_zeros(2, 3)]
+    pool += [pool[0][0], x * 1]
     for kind, name, p, q, k in program:
         a, b = pool[int(p * len(pool))], ([*pool, x])[int(q * (len(pool) + 1))]
         if not fits(kind, name, a):

@@ -378,7 +378,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     sizes = [x.numel() for x in inputs]
     n = sum(sizes)
     # Each column has its inputs for itself: `func` may ask for gradients with respect to them.
-    inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, True)
+    inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, False)
     with Level("batch", n, inside=True) as columns, Level("dual", inside=True) as level:
         duals = [
             levels.dual(level, levels.batch(columns, x, True), levels.batch(columns, tangent))
@@ -459,6 +459,8 @@ def hessian(
     single = _scalar(func, "hessian")
 
     def gradient(*given: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple(t.requires_grad_() for t in given)
         jac = jacobian(single, given, create_graph=True)
         if strict:
             _require_second(jac)
