@@ -416,3 +416,22 @@ def test_a_summed_gradient_warns_and_an_added_dimension_does_not():
 def test_backward_by_hand():
     double = make(lambda ctx, a: a * 2, lambda ctx, g: g * 2)
     assert double.apply(leaf(1.0)).grad_fn.apply(torch.ones(1)).item() == 2
+
+
+def test_backward_runs_where_no_gradient_arrives():
+    ran = []
+
+    def backward(ctx, g):
+        ran.append(g if g is None else g.tolist())
+        return g
+
+    x = torch.ones(2, requires_grad=True)
+    nothing = make(lambda ctx, t: t.clone(), lambda ctx, g: None, name="Nothing")
+    for materialize, want in ((True, [0, 0]), (False, None)):
+
+        def forward(ctx, t, materialize=materialize):
+            ctx.set_materialize_grads(materialize)
+            return t * 2
+
+        nothing.apply(make(forward, backward).apply(x)).sum().backward()
+        assert ran.pop() == want
