@@ -82,7 +82,9 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   t->dtype = inside->dtype;
   t->flags = (t->flags & ~kWatched) | (inside->flags & kWatched);
   t->watched.set(inside->watched.own().release());
-  Owned<Node> node = inside->grad_fn.own();
+  Node* made_by;
+  if (current_grad_fn(inside, &made_by) < 0) return nullptr;
+  Owned<Node> node = Owned<Node>::borrow(made_by);
   if (t->watched) {
     t->flags = (t->flags & ~kRequiresGrad) | (inside->flags & kRequiresGrad);
   } else if (!node) {

@@ -321,3 +321,32 @@ def test_what_as_strided_shows_beyond_a_view_keeps_its_gradient():
     want[1, 0], want[1, 1] = 6 * (a + b), 6 * (a + b)
     close(func.hessian(f)(X), want)
     close(func.jacrev(func.jacrev(f))(X), want)
+
+
+def test_views_of_a_view_that_was_given_another_shape_in_place():
+    def f(x):
+        whole = x.new_zeros(2, 3)
+        row = whole[0]
+        first = row.narrow(0, 0, 1)
+        row.unsqueeze_(0)
+        whole[0] = x * 1
+        return (row * row).sum() + (first**3).sum()
+
+    want = torch.diag(torch.tensor([2 + 6 * X[0].item(), 2.0, 2.0]))
+    close(func.jacfwd(func.grad(f))(X), want)
+    close(func.jacrev(func.jacfwd(f))(X), want)
+    close(func.hessian(f)(X), want)
+
+
+def test_numbers_written_where_only_the_value_has_a_batch():
+    def f(x):
+        y = x * 1
+        y[0] = 0.7
+        y[1:].mul_(x[0])
+        return y
+
+    def outer(x):
+        return func.jacfwd(lambda q: f(q) * x.sum())(x).sin().sum()
+
+    rows = torch.stack([X, X * 0.5])
+    close(func.vmap(func.grad(outer))(rows), torch.stack([func.grad(outer)(r) for r in rows]))

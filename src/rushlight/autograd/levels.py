@@ -105,7 +105,7 @@ class Dual:
 
     def __init__(self, level: Level, value: Any, tangent: Any) -> None:
         self.level, self.value, self.tangent = level, value, tangent
-        self.shows: Any = None  # of a view: (op, arguments, which result)
+        self.shows: Any = None  # of a view: (op, arguments, which result, place of the first)
         self.origin = 0  # of a tensor that was plain before: where its memory began
 
 
@@ -186,13 +186,30 @@ def settled(t: Any) -> Any:
                 _adopt(t, view)
         return t._attached
     if w.shows is not None:
-        op, slots, i = w.shows
-        whole = settled(slots[0])
+        op, slots, i, place = w.shows
+        shown = _as_it_was(slots[0], place)
+        whole = settled(shown)
         if whole is not None and whole.level.number > w.level.number:
-            found = _core.call_op(op, slots)
+            found = _core.call_op(op, [shown, *slots[1:]])
             _adopt(t, found if i is None else found[i])
             return t._attached
     return w
+
+
+def _place(t: Any) -> Any:
+    """How a tensor lies in its memory."""
+    return t._seen.shape, t._seen.strides
+
+
+def _as_it_was(t: Any, place: Any) -> Any:
+    """A tensor with the shape that it had, before it was given another one in place."""
+    before = t
+    while _place(before) != place:
+        w = before._attached
+        if w is None or w.shows is None:
+            return t
+        before = w.shows[1][0]
+    return before
 
 
 def settle_all(slots: Any) -> None:
@@ -363,6 +380,23 @@ def take_part(t: Any, level: Level, make: Callable[[Any], Any]) -> None:
     _adopt(t, made)
 
 
+def let_have_batches(t: Any, source: Any) -> None:
+    """Before a tangent is written with another one: it gets the batches that only that one has."""
+    for level in running("batch"):
+        if batched_at(source, level) is not None and batched_at(t, level) is None:
+            _let_have_batch(t, level)
+
+
+def _let_have_batch(t: Any, level: Level) -> None:
+    w = settled(t)
+    if w is None or w.level.number < level.number:
+        take_part(t, level, lambda inside: batch(level, copies(inside, level.size), True))
+    elif w.level is not level:
+        _let_have_batch(w.value, level)
+        if isinstance(w, Dual):
+            _let_have_batch(w.tangent, level)
+
+
 def let_have_tangent(t: Any, level: Level) -> None:
     """Before a write with a dual: a tensor without a tangent gets one of zeros."""
     if t._watched is None:
@@ -428,13 +462,14 @@ def one_of(t: Any) -> Any:
 
 def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
     """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
+    place = _place(slots[0])
     if isinstance(result, _Tensor):
         if result._watched is not None and result is not slots[0]:
-            result._watched.shows = (op, slots, None)
+            result._watched.shows = (op, slots, None, place)
         return
     for i, r in enumerate(result):
         if r._watched is not None:
-            r._watched.shows = (op, slots, i)
+            r._watched.shows = (op, slots, i, place)
 
 
 def check_captured(t: Any, op: Any, slots: Any) -> None:

@@ -329,6 +329,7 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     if tangent is None:
         w.tangent.zero_()
     else:
+        levels.let_have_batches(w.tangent, tangent)
         w.tangent.copy_(tangent)
     levels.show_history(self, w.value.requires_grad or w.tangent.requires_grad)
     return self
@@ -425,13 +426,13 @@ def _log_softmax(op: Any, values: list[Any], tangents: dict[int, Any], out: Any)
 @rule("fill", "_overwrite", "_copied")
 def _replaced(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     if 1 not in tangents:
-        return _T["zeros_like"](out)
+        return None
     return tangents[1].to(out.dtype).expand(out.shape)
 
 
 @rule("_overwrite_number", "_zeroed")
 def _cleared(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
-    return _T["zeros_like"](out)
+    return None
 
 
 @rule("_max_dim", "_min_dim", "_median_dim", "_nanmedian_dim")
