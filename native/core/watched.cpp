@@ -80,8 +80,14 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Ref before(as_object(t->array));
   t->array = as_array(Py_NewRef(as_object(inside->array)));
   t->dtype = inside->dtype;
-  t->flags = (t->flags & ~kWatched) | (inside->flags & kWatched);
+  t->flags = (t->flags & ~kWatched) | (inside->flags & (kWatched | kSpecialView));
   t->watched.set(inside->watched.own().release());
+  if (!t->version && inside->version) {  // t was made as what stands for others: it shares the versions and the root from now on
+    hold(inside->version);
+    t->version = inside->version;
+    t->history_version = inside->history_version;
+    if (inside->base && !t->base) t->base = reinterpret_cast<Tensor*>(Py_NewRef(as_object(inside->base)));
+  }
   Node* made_by;
   if (current_grad_fn(inside, &made_by) < 0) return nullptr;
   Owned<Node> node = Owned<Node>::borrow(made_by);

@@ -93,7 +93,23 @@ class Level:
         if self.before is not None:
             _core.reset_transforms(*self.before)
         for one in self.taken:
-            _give_back(one(), self)
+            t = one()
+            w = None if t is None else t._attached
+            if w is not None and w.level is self and isinstance(w, Dual):
+                self.give_back(t)
+
+    def give_back(self, t: Any) -> None:
+        """Let a tensor be again what it was before it came to have this level, which has ended."""
+        w = t._attached
+        if isinstance(w, Batch):
+            _alive(t)  # raises
+        if t._base is not None:
+            t._watched = (0, None)
+            return
+        inside = w.value
+        settled(inside)
+        _core.rejoin(t, _alive(inside))
+        _forward(inside, t, self)  # views that were made since are views of that
 
 
 class Dual:
@@ -190,7 +206,7 @@ def settled(t: Any) -> Any:
         shown = _as_it_was(slots[0], place)
         whole = settled(shown)
         if whole is not None and whole.level.number > w.level.number:
-            found = _core.call_op(op, [shown, *slots[1:]])
+            found = _as_made(w.value, op, [shown, *slots[1:]])
             _adopt(t, found if i is None else found[i])
             return t._attached
     return w
@@ -223,6 +239,9 @@ def settle_all(slots: Any) -> None:
 
 def _adopt(t: Any, watched: Any) -> None:
     """Let a tensor stand for what another one does."""
+    if watched._watched is None:  # the level has ended
+        _forward(t, watched, settled(t._base).level)
+        return
     t._array = watched._seen
     t._watched = (watched._flags() & (_TANGENT | _TRANSFORMED), watched._watched)
     show_history(t, watched.requires_grad)
@@ -318,15 +337,11 @@ def _with_batches(t: Any, level: Level) -> Any:
     return t
 
 
-def _give_back(t: Any, level: Level) -> None:
-    """What a tensor was before it came to have a level that has ended."""
-    w = None if t is None else t._watched
-    if w is None or w.level is not level or isinstance(w, Batch):
-        return
-    if t._base is not None:
-        t._watched = (0, None)
-    else:
-        _core.rejoin(t, w.value)
+def _forward(t: Any, to: Any, level: Level) -> None:
+    """Let a tensor be another one from now on: the value of a dual whose level has ended."""
+    w = Dual(level, to, to)
+    w.origin = address(t)
+    t._watched = (_TANGENT, w)
 
 
 def address(t: Any) -> int:
@@ -335,7 +350,21 @@ def address(t: Any) -> int:
 
 
 _COMPLEX_AND_REAL = (["complex64", "float32"], ["complex128", "float64"])
+_UNRECORDED = 8 | 64
+_UNRECORDED = 8 | 64
 _SPECIAL_VIEW = 8 | 16 | 32 | 64  # the core's flags of views whose history may not be rewritten
+
+
+def _as_made(view: Any, make: Any, args: Any) -> Any:
+    """What `make`, an op or a function, gives: recorded, unless the view that it is to replace was
+    made without."""
+    while view._attached is not None:
+        view = view._attached.value
+    recording = _core.set_grad_enabled(not view._flags() & _UNRECORDED)
+    try:
+        return _core.call_op(make, args) if isinstance(make, _core.Op) else make(*args)
+    finally:
+        _core.set_grad_enabled(recording)
 
 
 def _plain_view(base: Any, view: Any) -> Any:
@@ -352,15 +381,15 @@ def _plain_view(base: Any, view: Any) -> Any:
         layout = layout and [s * whole.itemsize // item for s in layout]
     offset = (address(view) - base._watched.origin) // item if seen.size else 0
     place = (seen.shape, tuple(s // item for s in seen.strides), offset, layout)
-    again = (
-        OPS["strided_view"].function(base, *place)
-        if which is None
-        else _mixed_view(base, *place, which)
-    )
+    special = view._flags() & _SPECIAL_VIEW
+    if which is None:
+        again = _as_made(view, OPS["strided_view"].function, [base, *place])
+    else:
+        again = _as_made(view, _mixed_view, [base, *place, which])
     inside = again
     while inside._watched is not None:
         inside = inside._watched.value
-    inside._set_flag(view._flags() & _SPECIAL_VIEW, True)
+    inside._set_flag(special, True)
     return again
 
 
@@ -496,14 +525,19 @@ def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
 
 def _without(a: Any, level: Level) -> Any:
     """An argument without its tangent: inference mode has no forward-mode derivatives."""
-    if isinstance(a, (list, tuple)):
+    if has_tensors(a):
         return [_without(x, level) for x in a]
     return parts_at(a, level)[0] if isinstance(a, _Tensor) else a
 
 
+def has_tensors(a: Any) -> bool:
+    """Whether an argument is a list of tensors (or several)."""
+    return (type(a) is list or type(a) is tuple) and bool(a) and isinstance(a[0], _Tensor)
+
+
 def _alive(a: Any) -> Any:
     """An argument without levels that ended: what a dual has then is its value."""
-    if isinstance(a, (list, tuple)):
+    if has_tensors(a):
         return [_alive(x) for x in a]
     if isinstance(a, _Tensor):
         w = a._watched
@@ -832,6 +866,8 @@ def run_backward(
     are one backward of the batched values. A dual y + dy: the value of the gradient is the gradient
     of y, its tangent that of dy (and of y, where the given gradient has a tangent itself).
     """
+    roots, gradients = tuple(map(_alive, roots)), tuple(map(_alive, gradients))
+    inputs = None if inputs is None else tuple(map(_alive, inputs))
     w = youngest(roots if inputs is None else (*roots, *inputs))
     if w is None:
         return _core.run_backward(roots, gradients, retain, create_graph, inputs, accumulate)

@@ -697,7 +697,7 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
 
 def _element_of_all(a: Any, level: Level) -> Any:
     """An argument as it is outside of a vmap, whose elements are the same for all."""
-    if isinstance(a, (list, tuple)):
+    if levels.has_tensors(a):
         return [_element_of_all(x, level) for x in a]
     return a if inner(a, level) is None else levels.one_of(a)
 

@@ -325,10 +325,15 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     """Give `self` the array and the history of the view `seen(self, *args)`, for the method
     `name`."""
     _core.check_captured(self, name, None)
+    while self._watched is not None and not self._watched.level.active:
+        self._watched.level.give_back(self)
     if self._watched is not None:  # stands for others in a transform: so does the view
         made = seen(_core.split(self), *args)
         made._watched.origin = self._watched.origin
         self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
+        while made._watched is not None:
+            made = made._watched.value
+        made._bump_version()
         return self
     _may_be_written(self)
     made = seen(self, *args)
