@@ -182,6 +182,7 @@ void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t 
   if (!text || text.get() == Py_None) {
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+    reword_memory_error();
     return;
   }
   Py_XDECREF(type);

@@ -221,7 +221,9 @@ PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const np
     PyArray_Descr* descr = descr_of(dtype);
     if (!descr) return nullptr;
     Py_INCREF(descr);
-    return as_array(PyArray_NewLikeArray(a, NPY_KEEPORDER, descr, 0));
+    PyArrayObject* array = as_array(PyArray_NewLikeArray(a, NPY_KEEPORDER, descr, 0));
+    if (!array) reword_memory_error();
+    return array;
   }
   return new_array(dtype, ndim, dims);
 }
@@ -289,7 +291,10 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
     raw[i] = args[i].get();
   }
   PyObject* value = PyObject_Vectorcall(definition, raw, op->n_params, nullptr);
-  if (!value) return nullptr;
+  if (!value) {
+    reword_memory_error();
+    return nullptr;
+  }
   if (value == Py_NotImplemented) {
     Py_DECREF(value);
     PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));

@@ -77,6 +77,8 @@ class ReleaseGil {
 DType dtype_of(PyArrayObject* array);
 // The NumPy descriptor of an element type: a borrowed reference, or nullptr with an exception set.
 PyArray_Descr* descr_of(DType dtype);
+// Makes the exception that NumPy raises for want of memory torch's RuntimeError; any other stays.
+void reword_memory_error();
 // A new C-contiguous, uninitialised array; nullptr with an exception set on failure.
 PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape);
 

@@ -40,6 +40,8 @@ def _from_pairs(a: Any) -> Any:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if _core.kernels.storage_offset(a) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return a.view(_PAIRS[a.dtype])[..., 0]
 
 

@@ -358,15 +358,58 @@ def eye(
 
 
 @composite(method=False)
-def tril_indices(row: int, col: int, offset: int = 0, **more: Any) -> Any:
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+) -> Any:
     """The row and column numbers of a matrix's lower triangle, as a 2 x n tensor."""
-    return _wrap(np.stack(np.tril_indices(row, offset, col)).astype(np.int64))
+    return _triangle_indices("tril_indices", row, col, offset, dtype, device)
 
 
 @composite(method=False)
-def triu_indices(row: int, col: int, offset: int = 0, **more: Any) -> Any:
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+) -> Any:
     """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
-    return _wrap(np.stack(np.triu_indices(row, offset, col)).astype(np.int64))
+    return _triangle_indices("triu_indices", row, col, offset, dtype, device)
+
+
+def _triangle_indices(
+    function: str, row: int, col: int, offset: int, dtype: Any, device: Any
+) -> Any:
+    kind = np.dtype(np.int64) if dtype is None else numpy_of(dtype, function)
+    for side, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{side} must be non-negative, got{size}")
+    if kind.kind != "i" or kind.itemsize < 4:
+        name_of_type = dtypes.from_numpy_dtype(kind).scalar_name
+        raise NotImplementedError(f"\"{function}\" not implemented for '{name_of_type}'")
+    # Row by row, without the matrix: its columns from `first`, `counts` of them.
+    rows = np.arange(row, dtype=np.int64)
+    from_diagonal = rows + max(min(offset, col), -row)
+    lower = function == "tril_indices"
+    first = np.zeros_like(rows) if lower else np.clip(from_diagonal, 0, col)
+    counts = np.clip(from_diagonal + 1, 0, col) if lower else col - first
+    about = counts.sum(dtype=np.float64)
+    total = int(about) if about > 2**53 else int(counts.sum())
+    result = allocate((2, total), kind)
+    result[0] = np.repeat(rows, counts)
+    starts = np.cumsum(counts) - counts
+    result[1] = np.arange(total) - np.repeat(starts - first, counts)
+    return finished(result, device=device, function=function)
 
 
 _core.register(callbacks={"zeros_like": zeros_like})

@@ -295,7 +295,17 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 @composite(method=False)
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels dealt out from groups, one of each in turn."""
+    if input.ndim < 3:
+        raise RuntimeError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{listed(input.shape)}"
+        )
     n, c = input.shape[:2]
+    if groups <= 0:
+        raise RuntimeError(
+            "Number of groups to divide channels in must be positive. Value of groups:"
+            f"{groups}"
+        )
     if c % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
