@@ -16,7 +16,15 @@ from ._arrays import Array, warn_once
 from ._kinds import composite, constant, general
 from ._op import namespace
 from .linalg import matmul
-from .solving import _check, _no_convergence, _positive, solve, solve_triangular
+from .solving import (
+    LinAlgError,
+    _check,
+    _first_bad,
+    _no_convergence,
+    _positive,
+    solve,
+    solve_triangular,
+)
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -122,10 +130,11 @@ def _eigh(a: Array, UPLO: str) -> Any:
     _check("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    uplo: Any = UPLO.upper()
     try:
-        values, vectors = np.linalg.eigh(a, UPLO.upper())  # type: ignore[call-overload]
+        values, vectors = np.linalg.eigh(a, uplo)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eigh") from None
+        raise _no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
     return values, vectors
 
 
@@ -170,10 +179,12 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:
 
 def _eig(a: Array) -> Any:
     _check("eig", a, square=True)
+    if not np.isfinite(a).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     try:
         values, vectors = np.linalg.eig(a)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eig") from None
+        raise _no_convergence("eig", a, np.linalg.eigvals) from None
     complex_type = np.complex64 if a.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(complex_type), vectors.astype(complex_type)
 
@@ -220,10 +231,29 @@ _old_svd_result = named("svd", "U", "S", "V")
 
 def _svd(a: Array, full_matrices: bool) -> Any:
     _check("svd", a)
+    return _factors(a, full_matrices)
+
+
+def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """The singular value decomposition of finite matrices; nan for those with an infinity, on some
+    of which LAPACK never ends, and torch's error for nan."""
+    infinite = np.isinf(a).any((-2, -1))
+    if np.isnan(a).any():
+        where, _ = _first_bad(a, lambda m: bool(np.isnan(m).any()))
+        raise LinAlgError(
+            f"linalg.svd: {where}The algorithm failed to converge because the input matrix "
+            "contained non-finite values."
+        )
+    if infinite.any():
+        a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     try:
-        return np.linalg.svd(a, full_matrices=full_matrices)
+        parts: Any = np.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
     except np.linalg.LinAlgError:
-        raise _no_convergence("svd") from None
+        raise _no_convergence("svd", a, np.linalg.svd) from None
+    if infinite.any():
+        for part in parts if compute_uv else (parts,):
+            part[infinite] = np.nan
+    return parts
 
 
 def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:

@@ -12,9 +12,9 @@ from ..return_types import named
 from ._arrays import Array, listed, scalar_name
 from ._kinds import composite, constant, general
 from ._op import namespace
-from .decompositions import _cat, svdvals
+from .decompositions import _cat, _eigh, _factors, svdvals
 from .linalg import matmul, multiply
-from .solving import _check, _some_squares, inv, solve
+from .solving import _check, _no_convergence, _some_squares, inv, inv_ex, solve
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -26,23 +26,54 @@ _torch = namespace("torch")
 @composite(where="linalg")
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: a norm of A times that of its inverse."""
-    if p is None or p in (2, -2):
+    if p is None or p in (2, -2, "nuc"):
+        if not A.numel():
+            return _empty_norms(A)
         s = svdvals(A)
+        if p == "nuc":
+            return s.sum(-1) * s.reciprocal().sum(-1)
         return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
-    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inv(A), p)
+    if A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
+            f"{A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if not A.numel():
+        return _empty_norms(A)
+    inverse, info = inv_ex(A)
+    inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inverse, p)
+
+
+def _empty_norms(A: Any) -> Any:
+    return _core.wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
 
 
 def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
+    """Singular values that count are larger. The bounds are numbers, or tensors of one for each
+    matrix of a stack."""
     largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
-    eps = np.finfo(s.dtype).eps
-    relative: Any = max(shape[-2:]) * eps if rtol is None and atol is None else (rtol or 0.0)
-    smallest: Array = np.maximum(atol or 0.0, relative * largest)
+    absolute = _bound(atol, 0.0)
+    default = np.where(absolute > 0, 0.0, max(shape[-2:]) * np.finfo(s.dtype).eps)
+    smallest: Array = np.maximum(absolute, _bound(rtol, default) * largest)
     return smallest
+
+
+def _bound(value: Any, default: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[..., None]
+    return default if value is None else np.asarray(float(value))
 
 
 def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     _check("matrix_rank", a)
-    s = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
+    if hermitian:
+        try:
+            s = np.abs(np.linalg.eigvalsh(a))
+        except np.linalg.LinAlgError:
+            raise _no_convergence("eigh", a, np.linalg.eigvalsh) from None
+    else:
+        s = _factors(a, compute_uv=False)
     if tol is not None:
         atol, rtol = tol, 0.0
     return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
@@ -58,16 +89,12 @@ _rank_op: Any = constant(
 )
 
 
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, _core.Tensor) else value
-
-
 @composite(where="linalg")
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
     """The number of singular values above a threshold."""
-    return _rank_op(A, _plain(tol), _plain(atol), _plain(rtol), hermitian)
+    return _rank_op(A, tol, atol, rtol, hermitian)
 
 
 def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -79,13 +106,17 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
         )
     if rcond is not None:
         rtol = rcond
-    u, s, vh = np.linalg.svd(a, full_matrices=False)
-    keep = s > _threshold(s, a.shape, atol, rtol)
+    if hermitian:
+        s, right = _eigh(a, "L")
+        left = right.swapaxes(-1, -2).conj()
+    else:
+        u, s, vh = _factors(a)
+        right, left = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
+    size = np.abs(s)
+    keep = size > _threshold(size, a.shape, atol, rtol)
     with np.errstate(divide="ignore"):
         inverse = np.where(keep, 1 / s, 0).astype(s.dtype)
-    return np.ascontiguousarray(
-        multiply(vh.swapaxes(-1, -2).conj() * inverse[..., None, :], u.swapaxes(-1, -2).conj())
-    )
+    return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
 
 
 def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
@@ -96,7 +127,7 @@ def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
     left = matmul(gh, p)  # rows of A
     result = result + matmul(left - matmul(A, matmul(p, left)), ph).reshape(A.shape)
     right = matmul(p, gh)
-    return result + matmul(ph, right - matmul(right, matmul(p, A).mH).reshape(right.shape))
+    return result + matmul(ph, right - matmul(right, matmul(p, A)).reshape(right.shape))
 
 
 pinv = general(
@@ -194,7 +225,7 @@ def _matrix_exp(a: Array) -> Array:
     wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
     size = float(np.abs(wide).sum(-2).max())
     if not math.isfinite(size):
-        return np.full_like(a, np.nan)
+        return np.full_like(a, complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan)
     halvings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
     x = wide / 2.0**halvings
     eye = np.eye(a.shape[-1])

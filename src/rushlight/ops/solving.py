@@ -94,11 +94,13 @@ def _zero_pivot(a: Array) -> int:
     return n
 
 
-def _no_convergence(name: str) -> LinAlgError:
+def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
+    where, bad = _first_bad(a, _raises(f))
+    values = "singular values" if name == "svd" else "eigenvalues"
     return LinAlgError(
-        f"linalg.{name}: The algorithm failed to converge because the input matrix is "
-        "ill-conditioned or has too many "
-        "repeated eigenvalues (error code: 1).\nLook for NaN or infinity in the input."
+        f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
+        f"ill-conditioned or has too many repeated {values} (error code: {bad.shape[-1] - 1}).\n"
+        "Look for NaN or infinity in the input."
     )
 
 
@@ -366,6 +368,8 @@ _core.Tensor.det = det  # type: ignore[method-assign]
 def _slogdet(a: Array) -> Any:
     _check("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)
+    if a.dtype.kind == "f":
+        sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
     return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
 
 
@@ -412,15 +416,24 @@ def logdet(input: Any) -> Any:
 # ---- Cholesky
 
 
+def _factor(a: Array) -> Array:
+    """The Cholesky factor; an error for nan and inf too, which LAPACK may carry along."""
+    factor = np.linalg.cholesky(a)
+    diagonal = factor.diagonal(0, -2, -1)
+    if np.isnan(diagonal).any() or np.isinf(diagonal[..., :-1]).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factor
+
+
 def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     def cholesky(a: Array, upper: bool) -> Array:
         _check("cholesky", a, square=True)
         lower = a.swapaxes(-1, -2).conj() if upper else a
         try:
-            factor = np.linalg.cholesky(lower)
+            factor = _factor(lower)
         except np.linalg.LinAlgError:
-            where, bad = _first_bad(lower, _raises(np.linalg.cholesky))
-            fails = _raises(np.linalg.cholesky)
+            fails = _raises(_factor)
+            where, bad = _first_bad(lower, fails)
             order = next(
                 (k for k in range(1, bad.shape[0] + 1) if fails(bad[:k, :k])), bad.shape[0]
             )
