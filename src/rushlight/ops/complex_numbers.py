@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ._arrays import scalar_name
 from ._kinds import composite, general, linear, pointwise
 from ._op import OPS

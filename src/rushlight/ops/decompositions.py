@@ -22,6 +22,7 @@ from .solving import (
     _first_bad,
     _no_convergence,
     _positive,
+    _stack,
     solve,
     solve_triangular,
 )
@@ -340,7 +341,7 @@ def _lu_factor(a: Array) -> Any:
     """Gaussian elimination with row exchanges, over a stack of matrices at once."""
     _check("lu_factor", a)
     m, n = a.shape[-2:]
-    lu = a.reshape(-1, m, n).copy()
+    lu = _stack(a).copy()
     stack = np.arange(lu.shape[0])
     pivots = np.empty((lu.shape[0], min(m, n)), np.int32)
     with np.errstate(all="ignore"):
@@ -354,12 +355,12 @@ def _lu_factor(a: Array) -> Any:
             pivot = lu[:, k, k, None]
             np.divide(below, pivot, out=below, where=np.broadcast_to(pivot != 0, below.shape))
             lu[:, k + 1 :, k + 1 :] -= below[:, :, None] * lu[:, k, None, k + 1 :]
-    return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], -1)
+    return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], min(m, n))
 
 
 def _permutation(pivots: Array, m: int) -> Array:
     """The matrices P of A = P @ L @ U."""
-    flat = pivots.reshape(-1, pivots.shape[-1])
+    flat = _stack(pivots[..., None])[..., 0]
     out = np.zeros((flat.shape[0], m, m), bool)
     for i, row in enumerate(flat):
         order = np.arange(m)
@@ -381,17 +382,25 @@ _pivot_matrix: Any = constant(
 
 def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
     m, n = A.shape[-2:]
-    if m != n:
-        raise NotImplementedError(
-            "rushlight: the derivative of lu_factor is there for square matrices only"
-        )
-    P = _pivot_matrix(out1, m).to(A.dtype)
-    eye = _core.wrap(np.eye(n, dtype=A.dtype.numpy))
-    L, U = out.tril(-1) + eye, out.triu()
-    inner = matmul(L.mH, g.tril(-1)).tril(-1) + matmul(g.triu(), U.mH).triu()
+    k = min(m, n)
+    eye = _core.wrap(np.eye(k, dtype=A.dtype.numpy))
+    head = out.narrow(-2, 0, k).narrow(-1, 0, k)
+    L, U = head.tril(-1) + eye, head.triu()
+    g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
+    gl, gu = g_head.tril(-1), g_head.triu()
+    rest = None
+    if m < n:  # further columns: L @ U_rest
+        rest = solve_triangular(L.mH, g.narrow(-1, m, n - m), upper=True)
+        gl = gl - matmul(rest, out.narrow(-1, m, n - m).mH)
+    elif m > n:  # further rows: L_rest @ U
+        rest = solve_triangular(U.mH, g.narrow(-2, n, m - n), upper=False, left=False)
+        gu = gu - matmul(out.narrow(-2, n, m - n).mH, rest)
+    inner = matmul(L.mH, gl).tril(-1) + matmul(gu, U.mH).triu()
     inner = solve_triangular(L.mH, inner, upper=True)
     inner = solve_triangular(U.mH, inner, upper=False, left=False)
-    return matmul(P, inner)
+    if rest is not None:
+        inner = _cat([inner, rest], -1 if m < n else -2)
+    return matmul(_pivot_matrix(out1, m).to(A.dtype), inner)
 
 
 _lu_factor_op = general(
@@ -402,7 +411,7 @@ _lu_factor_op = general(
     outputs=lu_factor_result,
     first_only=True,
     method=False,
-    samples=lambda make: [(make(3, 3),), (make(2, 3, 3),)],
+    samples=lambda make: [(make(3, 3),), (make(2, 3, 3),), (make(4, 2),), (make(2, 4),)],
     doc="L below and U on and above the diagonal of one matrix, and the exchanges of rows.",
 )
 

@@ -26,27 +26,22 @@ _torch = namespace("torch")
 @composite(where="linalg")
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: a norm of A times that of its inverse."""
-    if p is None or p in (2, -2, "nuc"):
-        if not A.numel():
-            return _empty_norms(A)
-        s = svdvals(A)
-        if p == "nuc":
-            return s.sum(-1) * s.reciprocal().sum(-1)
-        return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
-    if A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
+    by_values = p is None or p in (2, -2)
+    if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
+        return _core.wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
+    if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
             f"{A.shape[-2]} by {A.shape[-1]} matrices"
         )
-    if not A.numel():
-        return _empty_norms(A)
+    if by_values or p == "nuc":
+        s = svdvals(A)
+        if p == "nuc":
+            return s.sum(-1) * s.reciprocal().sum(-1)
+        return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
     inverse, info = inv_ex(A)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inverse, p)
-
-
-def _empty_norms(A: Any) -> Any:
-    return _core.wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
 
 
 def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
@@ -67,7 +62,8 @@ def _bound(value: Any, default: Any) -> Any:
 
 def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     _check("matrix_rank", a)
-    if hermitian:
+    if hermitian and a.size:
+        _check("eigh", a, square=True)
         try:
             s = np.abs(np.linalg.eigvalsh(a))
         except np.linalg.LinAlgError:
@@ -106,7 +102,7 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
         )
     if rcond is not None:
         rtol = rcond
-    if hermitian:
+    if hermitian and a.size:
         s, right = _eigh(a, "L")
         left = right.swapaxes(-1, -2).conj()
     else:
@@ -148,28 +144,84 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 
 
 lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+_DRIVERS = ("gels", "gelsd", "gelss", "gelsy")
+
+
+def _least_squares(a: Array, b: Array, rcond: Any, driver: str) -> tuple[Array, Array]:
+    """The solution, and the sums of squares that remain where each matrix has full rank."""
+    m, n = a.shape[-2:]
+    x = multiply(_pinv(a, rcond, None, None, False), b)
+    left = np.empty(0, a.real.dtype)
+    if m > n and driver != "gelsy":
+        full = driver == "gels" or (_matrix_rank(a, None, None, rcond, False) == n).all()
+        if full:
+            left = (np.abs(multiply(a, x) - b) ** 2).sum(-2)
+    return np.ascontiguousarray(x), left
+
+
+def _least_squares_vjp(gs: Any, A: Any, B: Any, out: Any) -> tuple[Any, Any]:
+    gx, gleft = gs
+    ga = gb = None
+    if gx is not None:
+        p = pinv(A)
+        ga = _pinv_vjp(matmul(gx, B.mH), A, p)
+        gb = matmul(p.mH, gx)
+    if gleft is not None and gleft.numel():
+        rest = (matmul(A, out) - B) * (2 * gleft.unsqueeze(-2))
+        towards = matmul(rest, out.mH)
+        ga = towards if ga is None else ga + towards
+        gb = -rest if gb is None else gb - rest
+    return ga, gb
+
+
+_least_squares_op = general(
+    "_least_squares(A, B, rcond: plain, driver: plain)",
+    _least_squares,
+    vjp={"A, B": _least_squares_vjp},
+    node="LinalgLstsqBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(4, 2), make(4, 3), None, "gelsd"),
+        (make(2, 3), make(2, 2), None, "gelsy"),
+        (make(2, 3, 3), make(2, 3, 1), None, "gels"),
+    ],
+    doc="The solution of least squares, and the sums of squares that remain.",
+)
 
 
 @composite(where="linalg")
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
     values."""
+    if A.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     _check("lstsq", A._array)
+    driver = "gelsy" if driver is None else driver
+    if driver not in _DRIVERS:
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of "
+            f"(gels, gelsy, gelsd, gelss). Got {driver!r}."
+        )
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     b = B.unsqueeze(-1) if vector else B
+    if b.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
     if A.shape[-2] != b.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    m, n = A.shape[-2:]
-    x = matmul(pinv(A, rcond), b)
-    rank = matrix_rank(A)
-    empty = _core.wrap(np.empty(0, A.dtype.numpy))
-    residuals = empty
-    if driver not in (None, "gelsy") and m > n and bool((rank == n).all()):
-        rest = matmul(A, x) - b
-        residuals = (rest.abs() ** 2).sum(-2)
-    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
+        )
+    x, residuals = _least_squares_op(A, b, rcond, driver)
     if driver == "gels":
         rank = _core.wrap(np.empty(0, np.int64))
+    else:
+        rank = _rank_op(A, None, None, rcond, False)
+    values = _core.wrap(np.empty(0, A._array.real.dtype))
+    if driver in ("gelsd", "gelss"):
+        values = svdvals(A.detach())
     return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
 
 
@@ -181,10 +233,11 @@ def matrix_power(A: Any, n: int) -> Any:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
     if n == 0:
-        eye = np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.shape)
-        return _core.wrap(eye.copy())
+        return A.clone().copy_(_core.wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy)))
     if n < 0:
         A, n = inv(A), -n
+        if n == 1:
+            return A
     if n == 1:
         return A.clone()
     result, square = None, A
@@ -276,9 +329,17 @@ def vander(x: Any, N: int | None = None) -> Any:
             "linalg.vander supports floating point, complex, and integer tensors, "
             f"but got {x.dtype.scalar_name}"
         )
+    if x.ndim == 0:
+        x = x.unsqueeze(0)
     n = x.shape[-1] if N is None else N
-    powers = _core.wrap(np.arange(n).astype(x.dtype.numpy))
-    return x.unsqueeze(-1).pow(powers)
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _rising_powers(x, n)
+
+
+def _rising_powers(x: Any, n: int) -> Any:
+    one = _core.wrap(np.ones((*x.shape, 1), x.dtype.numpy))
+    return _cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
 @composite(where="linalg")

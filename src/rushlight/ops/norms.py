@@ -191,7 +191,7 @@ def matrix_norm(
         if ord == "nuc":
             result = values.sum(-1)
         else:
-            result = values.amax(-1) if ord == 2 else values.amin(-1)
+            result = _extreme(values, ord, values.ndim - 1, False)
         if not keepdim:
             return result
         for d in sorted((rows, columns)):
@@ -201,7 +201,21 @@ def matrix_norm(
     sums = _vector_norm_op(A, 1, summed, keepdim)
     if not keepdim and kept > summed:
         kept -= 1
-    return sums.amax(kept, keepdim) if ord > 0 else sums.amin(kept, keepdim)
+    return _extreme(sums, ord, kept, keepdim)
+
+
+def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest along dim for a positive ord, of none 0; else the smallest, of none an error."""
+    shape = list(values.shape)
+    if shape[dim]:
+        return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
+    if ord < 0:
+        raise IndexError(
+            f"amin(): Expected reduction dim {dim - len(shape)} to have non-zero size. "
+            f"A matrix of shape {listed(shape)} has no smallest norm."
+        )
+    shape[dim : dim + 1] = [1] if keepdim else []
+    return _core.wrap(np.zeros(shape, values._array.dtype))
 
 
 @composite(method=False)

@@ -7,6 +7,7 @@ functions, so they can be differentiated again.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -60,12 +61,17 @@ def _check(
         )
 
 
+def _stack(a: Array) -> Array:
+    """The matrices of all batches one after another."""
+    return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
+
+
 def _first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
     """'(Batch element 2): ' and the matrix, of the first one for which `failed` holds; the prefix
     is empty without a stack."""
     if a.ndim == 2:
         return "", a
-    stack = a.reshape(-1, *a.shape[-2:])
+    stack = _stack(a)
     i = next((i for i, m in enumerate(stack) if failed(m)), 0)
     return f"(Batch element {i}): ", stack[i]
 
@@ -155,7 +161,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     try:
         return inv_ex_result((inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32))))
     except LinAlgError:
-        stack = A._array.reshape(-1, *A.shape[-2:])
+        stack = _stack(A._array)
         failed = _raises(np.linalg.inv)
         info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
         values = [
