@@ -76,7 +76,7 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
             return np.zeros(shape, numpy_dtype)
         return np.full(shape, fill, numpy_dtype)
     except (MemoryError, ValueError) as error:
-        said = beyond_memory(error, shape, numpy_dtype)
+        said = beyond_memory(error, shape)
         if said is None:
             raise
         raise said from None
@@ -98,11 +98,9 @@ def room_for(count: int) -> None:
 _TOO_BIG = ("array is too big", "Maximum allowed")
 
 
-def beyond_memory(
-    error: BaseException, shape: tuple[int, ...] | None = None, numpy_dtype: Any = None
-) -> RuntimeError | None:
-    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None. Shape and
-    dtype are those asked for, where they are known."""
+def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeError | None:
+    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None; with the
+    shape that was asked for, where it is known."""
     if isinstance(error, ValueError):
         if not str(error).startswith(_TOO_BIG):
             return None

@@ -238,7 +238,7 @@ def _svd(a: Array, full_matrices: bool) -> Any:
 def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular value decomposition of finite matrices; nan for those with an infinity, on some
     of which LAPACK never ends, and torch's error for nan."""
-    infinite = np.isinf(a).any((-2, -1))
+    infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
     if np.isnan(a).any():
         where, _ = _first_bad(a, lambda m: bool(np.isnan(m).any()))
         raise LinAlgError(
@@ -248,7 +248,8 @@ def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> 
     if infinite.any():
         a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     try:
-        parts: Any = np.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        f: Any = np.linalg.svd
+        parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
     except np.linalg.LinAlgError:
         raise _no_convergence("svd", a, np.linalg.svd) from None
     if infinite.any():

@@ -188,10 +188,8 @@ def matrix_norm(
         return _vector_norm_op(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = namespace("linalg")["svdvals"](A.movedim((rows, columns), (-2, -1)))
-        if ord == "nuc":
-            result = values.sum(-1)
-        else:
-            result = _extreme(values, ord, values.ndim - 1, False)
+        last = values.ndim - 1
+        result = values.sum(last) if ord == "nuc" else _extreme(values, ord, last, False)
         if not keepdim:
             return result
         for d in sorted((rows, columns)):

@@ -303,8 +303,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     n, c = input.shape[:2]
     if groups <= 0:
         raise RuntimeError(
-            "Number of groups to divide channels in must be positive. Value of groups:"
-            f"{groups}"
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
         )
     if c % groups:
         raise RuntimeError(

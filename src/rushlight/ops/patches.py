@@ -19,7 +19,7 @@ def _unfold(x: Array, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints) 
     refuse("im2col_out_cpu", x, "iu")
     view = _patches(x, k, stride, padding, dilation)
     n, c, *places = view.shape[:4]
-    result = allocate((n, c * math.prod(k), math.prod(places)), x.dtype)
+    result: Array = allocate((n, c * math.prod(k), math.prod(places)), x.dtype)
     result.reshape(n, c, *k, *places)[...] = view.transpose(0, 1, 4, 5, 2, 3)
     return result
 
@@ -92,7 +92,7 @@ def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tupl
 
 
 def _batched(input: Any, ndim: int) -> Any:
-    """The input with a batch; torch's error where one has none and an empty dimension is no batch."""
+    """The input with a batch; torch's error where an empty dimension is no batch."""
     shape = input.shape
     batched = input.ndim == ndim
     if input.ndim not in (ndim - 1, ndim) or 0 in shape[batched:]:

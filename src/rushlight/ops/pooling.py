@@ -261,7 +261,9 @@ def _check_window(
             shown = (1, *values) if n == 1 else values
             raise RuntimeError(
                 f"{what} should be greater than zero, but got "
-                + " ".join(letter + f"{a}: {v}" for a, v in zip("THW"[-len(shown) :], shown))
+                + " ".join(
+                    letter + f"{a}: {v}" for a, v in zip("THW"[-len(shown) :], shown, strict=True)
+                )
             )
     if name == "avg_pool3d" and any(e > size for e, size in zip(k, shape[-3:], strict=True)):
         t, h, w = shape[-3:]

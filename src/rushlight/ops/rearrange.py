@@ -139,14 +139,13 @@ def _repeat(a: Array, repeats: Sequence[int]) -> Array:
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             "tensor"
         )
-    if repeats and min(repeats) < 0:
-        shape = (*([1] * (len(repeats) - a.ndim)), *a.shape)
-        sizes = [n * size for n, size in zip(repeats, shape, strict=True)]
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {min(sizes)}: {listed(sizes)}"
-        )
     sizes = (*([1] * (len(repeats) - a.ndim)), *a.shape)
-    result = allocate(tuple([n * size for n, size in zip(repeats, sizes, strict=True)]), a.dtype)
+    shape = tuple([n * size for n, size in zip(repeats, sizes, strict=True)])
+    if repeats and min(repeats) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {listed(shape)}"
+        )
+    result: Array = allocate(shape, a.dtype)
     # A dimension that is repeated is seen as two, its copies and what is copied.
     copies: list[int] = []
     once: list[int] = []
@@ -441,7 +440,9 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         return _wrap(np.empty(0, input._array.dtype))
     n = input.numel()
     if n > 1 and r * math.log2(n) >= 63:  # what torch makes is a grid of that many places
-        raise RuntimeError(f"numel: integer multiplication overflow. {n} elements to the power of {r}")
+        raise RuntimeError(
+            f"numel: integer multiplication overflow. {n} elements to the power of {r}"
+        )
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     room_for(r)
     places = allocate((math.comb(n + r - 1 if with_replacement else n, r), r), np.int64)

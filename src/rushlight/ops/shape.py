@@ -64,7 +64,9 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
 
 def _divisible(what: str, value: int, by: int, names: str) -> None:
     if value % by:
-        raise RuntimeError(f"self.{what} must be divisible by {by} to view {names}, but got {value}")
+        raise RuntimeError(
+            f"self.{what} must be divisible by {by} to view {names}, but got {value}"
+        )
 
 
 def _name_of(a: Array) -> str:
