@@ -146,6 +146,8 @@ def _repeat(a: Array, repeats: Sequence[int]) -> Array:
             f"Trying to create tensor with negative dimension {min(shape)}: {listed(shape)}"
         )
     result: Array = allocate(shape, a.dtype)
+    if not result.size:
+        return result
     # A dimension that is repeated is seen as two, its copies and what is copied.
     copies: list[int] = []
     once: list[int] = []
@@ -256,7 +258,8 @@ def _triangle(name: str, keep: Any) -> Any:
     def forward(a: Array, diagonal: int) -> Array:
         if a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        mask = keep(a.shape[-2], a.shape[-1], diagonal)
+        rows, columns = a.shape[-2:]
+        mask = keep(rows, columns, max(min(diagonal, columns), -rows))
         return np.where(mask, a, a.dtype.type(0))
 
     return linear(

@@ -281,6 +281,11 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
         raise RuntimeError("minlength should be >= 0")
     if a.ndim != 1 or (a.size and a.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if a.size and a.max() == np.iinfo(np.int64).max:
+        raise RuntimeError(
+            "maximum value of input overflowed, it should be < 9223372036854775807 but got "
+            "9223372036854775807"
+        )
     if weights is not None:
         if weights.shape != a.shape:
             raise RuntimeError("weights should be 1-d and have the same length as input")
