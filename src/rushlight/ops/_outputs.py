@@ -93,10 +93,16 @@ def write_out(out: Any, result: Any, name: str, pointwise: bool) -> Any:
     return type(result)(outs)
 
 
+_IN_ITS_SHAPE = frozenset(["arange", "range", "linspace", "logspace"])
+"""Sequences, which fill an `out` of so many elements whatever its shape."""
+
+
 def write_created(out: Any, result: Any, name: str) -> Any:
     """Write what a creation function made: numbers go into any type but complex into real ones."""
     if not isinstance(out, _core.Tensor) or result.dtype.is_complex:
         _check_type(name, result, out)
+    if name in _IN_ITS_SHAPE and out.numel() == result.numel():
+        result = result.reshape(out.shape)
     return _write(out, result)
 
 
@@ -115,7 +121,7 @@ def _write(out: Any, result: Any) -> Any:
                 UserWarning,
                 stacklevel=4,
             )
-        out._array = np.empty(array.shape, out._array.dtype)
+        out.resize_(array.shape)
     np.copyto(out._array, array, casting="unsafe")
     out._bump_version()
     return out

@@ -220,15 +220,7 @@ def arange(
             raise _wrong("arange", "end", "Number", v)
     if dtype is not None and numpy_of(dtype, "arange").kind in "cb":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_name}'")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (step > 0 and end < start) or (step < 0 and end > start):
-        raise RuntimeError(
-            "upper bound and lower bound inconsistent with step sign: "
-            f"start={start}, end={end}, step={step}"
-        )
+    _check_range(start, end, step)
     integral = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     if dtype is None:
         numpy_dtype = np.dtype(np.int64) if integral else dtypes.get_default_dtype().numpy
@@ -242,10 +234,31 @@ def arange(
         )
     else:
         if numpy_dtype.kind in "iu":
-            start, end, step = int(start), int(end), int(step) or 1
-        n = max(0, math.ceil((end - start) / step))
-        array = (start + np.arange(n) * step).astype(numpy_dtype)
+            start, end, step = int(start), int(end), int(step)
+            if not step:
+                raise ValueError("step must be nonzero")
+        array = _steps(start, step, max(0, math.ceil((end - start) / step)), numpy_dtype)
     return finished(array, requires_grad, out, device, function="arange")
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    if not (step > 0 or step < 0):
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            "upper bound and lower bound inconsistent with step sign. "
+            f"start={start}, end={end}, step={step}"
+        )
+
+
+def _steps(start: Any, step: Any, n: int, numpy_dtype: Any) -> Any:
+    """n numbers, a step apart."""
+    if n >= 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
+    allocate((n,), numpy_dtype)
+    return (start + np.arange(n) * step).astype(numpy_dtype)
 
 
 @composite(method=False, name="range")
@@ -253,9 +266,9 @@ def range_(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, **m
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
     if end is None:
         start, end = 0, start
-    n = math.floor((end - start) / step) + 1
-    array = (start + np.arange(n) * step).astype(numpy_of(dtype))
-    return finished(array, more.get("requires_grad", False), more.get("out"))
+    _check_range(start, end, step)
+    array = _steps(start, step, math.floor((end - start) / step) + 1, numpy_of(dtype))
+    return finished(array, more.get("requires_grad", False), more.get("out"), function="range")
 
 
 @composite(method=False)
@@ -302,19 +315,26 @@ def _evenly(start: Any, end: Any, steps: int, numpy_dtype: Any) -> Any:
     work = np.dtype(np.float32) if numpy_dtype.itemsize == 2 else numpy_dtype
     if numpy_dtype.kind in "iu":
         first, last = int(start), int(end)
-        step = np.float32((last - first) / max(steps - 1, 1))
+        if steps == 1:
+            return np.array([first], numpy_dtype)
+        step = (float(last) - float(first)) / max(steps - 1, 1)
         i = np.arange(steps)
-        low = first + (step * i.astype(np.float32)).astype(np.float32)
-        high = last - (step * (steps - 1 - i).astype(np.float32)).astype(np.float32)
-        return np.trunc(np.where(i < steps // 2, low, high)).astype(numpy_dtype)
+        return np.where(i < steps // 2, first + step * i, last - step * (steps - 1 - i)).astype(
+            numpy_dtype
+        )
     if steps == 1:
         return np.array([start], numpy_dtype)
-    left, right = work.type(start), work.type(end)
+
+    def told(value: Any) -> Any:
+        """What the element type holds of a number: in half precision each step is rounded."""
+        return np.asarray(value, numpy_dtype).astype(work, copy=False)
+
     with np.errstate(all="ignore"):
-        stride = (right - left) / work.type(max(steps - 1, 1))
+        left, right = told(start), told(end)
+        stride = told(told(right - left) / told(max(steps - 1, 1)))
         i = np.arange(steps)
-        low = left + stride * i.astype(work)
-        high = right - stride * (steps - 1 - i).astype(work)
+        low = left + told(stride * told(i))
+        high = right - told(stride * told(steps - 1 - i))
     return np.where(i < steps // 2, low, high).astype(numpy_dtype)
 
 
@@ -326,8 +346,14 @@ def logspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     numpy_dtype = numpy_of(dtype, "logspace")
+    if dtype is dtypes.bool:
+        raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     work = np.dtype(np.float64) if numpy_dtype.kind in "iu" else numpy_dtype
-    exponents = _evenly(_number(start), _number(end), steps, work)
+    first, last = _number(start), _number(end)
+    if work.itemsize == 2:  # of the ends only as exact as the type
+        first, last = float(work.type(first)), float(work.type(last))
+        work = np.dtype(np.float32)
+    exponents = _evenly(first, last, steps, work)
     array = np.power(work.type(base), exponents).astype(numpy_dtype)
     return finished(
         array,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -117,25 +119,16 @@ def _as_type(array: Any, wanted: Any) -> Any:
 
 def _array_of_sequence(data: Any, wanted: Any) -> Any:
     first = _first(data)
-    if isinstance(first, Tensor) or (
-        isinstance(first, np.ndarray) and not isinstance(data, np.ndarray)
-    ):
-        if wanted is None and isinstance(first, Tensor):
-            wanted = first.dtype.numpy if first.dim() == 0 or first.numel() else None
-            flat = _flat_tensors(data)
-            if flat:
-                wanted = _core.result_type(
-                    [t.reshape(-1)[:1] if t.dim() else t for t in flat]
-                ).numpy
-        elif wanted is None:
-            wanted = first.dtype
+    if isinstance(first, (Tensor, np.ndarray)):
+        if wanted is None:
+            wanted = _leaf_dtype(data).numpy
         data = _plain(data)
     try:
         array = np.array(data)
     except ValueError:
-        data = _plain(data)
+        _leaf_types(data)  # raises where a list contains itself
         try:
-            array = np.array(data)
+            array = np.array(_plain(data))
         except ValueError:
             raise ValueError(_ragged(data)) from None
     kind = array.dtype.kind
@@ -167,12 +160,10 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
         if kind == "f" and array.size and wanted.kind in "iu":
             return np.trunc(array).astype(wanted)
         return _as_type(array, wanted)
-    if kind == "f":
-        if not isinstance(first, np.generic) or array.size == 0:
-            return _as_type(array, dtypes.get_default_dtype().numpy)
-        return array
-    if kind == "c" and not isinstance(first, np.generic):
-        return _as_type(array, dtypes.get_default_dtype().to_complex().numpy)
+    if kind in "fc":
+        default = _default() if kind == "f" else _default().to_complex()
+        plain_numbers = _leaf_types(data) <= _NUMBERS
+        return _as_type(array, (default if plain_numbers else _leaf_dtype(data)).numpy)
     if kind == "u" and not isinstance(first, np.generic):
         raise ValueError("Overflow when unpacking long long")
     if array.size == 0:
@@ -180,12 +171,41 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
     return array
 
 
-def _flat_tensors(data: Any) -> list[Any]:
-    if isinstance(data, Tensor):
-        return [data]
+_NUMBERS = {float, int, bool, complex}
+_SEQUENCES = {list, tuple}
+
+
+def _leaf_types(data: Any) -> set[type]:
+    """The types of what nested lists hold; there may be very many."""
+    found: set[type] = set()
+    level = [data]
+    for _ in range(66):
+        types = set(map(type, level))
+        found |= types - _SEQUENCES
+        if not types & _SEQUENCES:
+            return found
+        if not types <= _SEQUENCES:
+            level = [d for d in level if isinstance(d, (list, tuple))]
+        level = list(itertools.chain.from_iterable(level))
+    raise TypeError("new(): self-referential lists are incompatible")
+
+
+def _leaf_dtype(data: Any) -> Any:
+    """The type that numbers, arrays and tensors in nested lists have in common."""
     if isinstance(data, (list, tuple)):
-        return [t for d in data for t in _flat_tensors(d)]
-    return []
+        kinds = [_leaf_dtype(d) for d in data]
+        return functools.reduce(dtypes.promote_types, kinds) if kinds else _default()
+    if isinstance(data, (np.generic, np.ndarray)):
+        return dtypes.from_numpy_dtype(data.dtype)
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (bool, int)):
+        return dtypes.bool if isinstance(data, bool) else dtypes.int64
+    return _default().to_complex() if isinstance(data, complex) else _default()
+
+
+def _default() -> Any:
+    return dtypes.get_default_dtype()
 
 
 def _odd_leaf(data: Any) -> Any:
@@ -255,13 +275,36 @@ def asarray(
     """A tensor of `obj`, sharing memory unless copy=True or a conversion is needed."""
     if device is not None:
         resolve(device)
-    if isinstance(obj, Tensor):
-        result = obj if dtype is None or dtype is obj.dtype else to(obj, dtype)
-        if copy and result is obj:
-            result = obj.clone()
-        return result
-    array = array_of(obj, dtype, copy=bool(copy))
-    return _wrap_data(array, requires_grad)
+    if isinstance(obj, (np.ndarray, np.generic)) or _is_buffer(obj):
+        if isinstance(obj, np.ndarray):
+            array = array_of(obj, copy=False)
+        elif isinstance(obj, np.generic):
+            array = np.array(array_of(obj))
+        else:
+            array = np.frombuffer(obj, numpy_of(dtype))
+        obj = _wrap_data(array)
+    if not isinstance(obj, Tensor):
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return _wrap_data(array_of(obj, dtype), requires_grad)
+    other = dtype is not None and dtype is not obj.dtype
+    if other and copy is False:
+        raise ValueError(
+            f"can't alias tensor with dtype '{obj.dtype.scalar_name}' into dtype "
+            f"'{dtype.scalar_name}'."
+        )
+    result = to(obj, dtype) if other else obj.clone() if copy else obj
+    if requires_grad and not result.requires_grad:
+        result.requires_grad_(True)
+    return result
+
+
+def _is_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
 
 
 @composite(method=False)

@@ -11,6 +11,7 @@ from .. import _core
 from ._arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ._kinds import composite, constant, general, linear
 from ._op import OPS
+from .elementary import _log_add_exp
 from .extremes import selecting
 from .joining import cat
 from .parts import _slice
@@ -136,21 +137,30 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
     if a.ndim == 0:
         return a.copy()
     with np.errstate(all="ignore"):
-        if a.dtype.kind == "c":
-            return rounded(np.log(np.add.accumulate(np.exp(a), d)), a)
-        return rounded(np.logaddexp.accumulate(widened(a), d), a)
+        if a.dtype.kind != "c":
+            return rounded(np.logaddexp.accumulate(widened(a), d), a)
+        # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
+        sums = np.moveaxis(_log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
+        step = 1
+        while step < len(sums):
+            sums = np.concatenate([sums[:step], _log_add_exp(sums[:-step], sums[step:])])
+            step *= 2
+        return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
 
 
 def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     if input.ndim == 0:
         return g
+
+    def through(logs: Any) -> Any:
+        return (logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
+
     if input.dtype.is_complex:
-        return _from_the_end(g * (-out).exp().conj(), dim) * input.exp().conj()
+        return through(g.conj().log() - out).conj()
 
     def part(values: Any) -> Any:
         # Where there is nothing to take the logarithm of, a number far below any other.
-        logs = _where(values > 0, _where(values > 0, values, 1).log() - out, -1e30)
-        return (logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
+        return through(_where(values > 0, _where(values > 0, values, 1).log() - out, -1e30))
 
     return part(g) - part(-g)
 

@@ -403,7 +403,8 @@ def _odds(p: Any) -> Any:
 
 def _sinc_slope(input: Any) -> Any:
     angle = input * _PI
-    return where(angle == 0, 0, (angle * cos(angle) - sin(angle)) / (angle * input))
+    below = angle * input  # 0 long before the input is
+    return where(below == 0, 0, (angle * cos(angle) - sin(angle)) / below)
 
 
 def _sinc_values(a: Any) -> Any:
