@@ -13,7 +13,7 @@ from . import _core, dtypes
 from .errors import not_implemented_for
 from .generator import Generator, default_generator, draw, state_of
 from .ops._arrays import none_left
-from .ops._factory import allocate, finished, numpy_of, shape_of
+from .ops._factory import allocate, finished, numpy_of, shape_of, type_of_out
 from .ops._kinds import composite, linear
 from .ops._op import draws
 from .ops.creation import zeros_like
@@ -258,6 +258,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         if "size" in named and not size:
             size = (named.pop("size"),)
         none_left(name, named)
+        dtype = type_of_out(dtype, out)
         if dtype is not None and dtype.category < 2:
             not_implemented_for(_KERNEL_NAMES[kernel], dtype.scalar_name)
         array = allocate(shape_of(name, size), numpy_of(dtype, name))
@@ -322,7 +323,8 @@ def randint(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    array = allocate(shape_of("randint", tuple(size)), numpy_of(dtype or dtypes.int64, "randint"))
+    dtype = type_of_out(dtype, out) or dtypes.int64
+    array = allocate(shape_of("randint", tuple(size)), numpy_of(dtype, "randint"))
     draw("randint_", generator, array, int(low), int(high))
     return finished(array, requires_grad, out, device, function="randint")
 
@@ -384,7 +386,8 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError('normal() missing 1 required positional arguments: "size"')
-        array = allocate(shape_of("normal", tuple(size)), numpy_of(more.get("dtype"), "normal"))
+        dtype = type_of_out(more.get("dtype"), out)
+        array = allocate(shape_of("normal", tuple(size)), numpy_of(dtype, "normal"))
         draw("normal_", generator, array, float(mean), float(std))
         return finished(array, more.get("requires_grad", False), out, more.get("device"))
     if not isinstance(std, Tensor) and std < 0:
@@ -392,7 +395,7 @@ def normal(
     shape = np.broadcast_shapes(
         mean.shape if isinstance(mean, Tensor) else (), std.shape if isinstance(std, Tensor) else ()
     )
-    like = mean if isinstance(mean, Tensor) else std
+    like = out if out is not None else mean if isinstance(mean, Tensor) else std
     array = draw("normal_", generator, np.empty(shape, like._array.dtype), 0.0, 1.0)
     array *= std._array if isinstance(std, Tensor) else std
     array += mean._array if isinstance(mean, Tensor) else mean

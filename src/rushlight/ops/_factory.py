@@ -13,7 +13,16 @@ from .. import _core, dtypes
 from ..device import resolve
 from ._outputs import write_created
 
-__all__ = ["allocate", "beyond_memory", "finished", "is_int", "numpy_of", "room_for", "shape_of"]
+__all__ = [
+    "allocate",
+    "beyond_memory",
+    "finished",
+    "is_int",
+    "numpy_of",
+    "room_for",
+    "shape_of",
+    "type_of_out",
+]
 
 Tensor = _core.Tensor
 _wrap = _core.wrap
@@ -65,6 +74,19 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
                 f'error "Overflow when unpacking long long": {n} does not fit in 64 bits'
             )
     return shape
+
+
+def type_of_out(dtype: Any, out: Any) -> Any:
+    """The dtype in which a function makes what it writes to `out`: that of `out`, which a dtype that
+    is named must equal."""
+    if not isinstance(out, Tensor):
+        return dtype
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(
+            f"dtype {getattr(dtype, 'scalar_name', dtype)} does not match dtype of out parameter "
+            f"({out.dtype.scalar_name})"
+        )
+    return out.dtype
 
 
 def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:

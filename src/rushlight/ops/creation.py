@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core, dtypes
 from ._arrays import cell, check_tensor, fitted_number, none_left
-from ._factory import allocate, finished, is_int, numpy_of, shape_of
+from ._factory import allocate, finished, is_int, numpy_of, shape_of, type_of_out
 from ._kinds import composite
 from .from_data import array_of
 
@@ -38,6 +38,8 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
             size = _named_size(name, size, named)
         if requires_grad is not False and requires_grad is not True:
             raise _wrong(name, "requires_grad", "bool", requires_grad)
+        if out is not None:
+            dtype = type_of_out(dtype, out)
         array = allocate(shape_of(name, size), numpy_of(dtype, name), value)
         if out is None and device is None:
             return _wrap(array, requires_grad)
@@ -218,6 +220,7 @@ def arange(
     for v in (start, end, step):
         if not isinstance(v, (int, float, np.number)):
             raise _wrong("arange", "end", "Number", v)
+    dtype = type_of_out(dtype, out)
     if dtype is not None and numpy_of(dtype, "arange").kind in "cb":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_name}'")
     _check_range(start, end, step)
@@ -267,6 +270,7 @@ def range_(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, **m
     if end is None:
         start, end = 0, start
     _check_range(start, end, step)
+    dtype = type_of_out(dtype, more.get("out"))
     array = _steps(start, step, math.floor((end - start) / step) + 1, numpy_of(dtype))
     return finished(array, more.get("requires_grad", False), more.get("out"), function="range")
 
@@ -293,6 +297,7 @@ def linspace(
         raise _wrong("linspace", "steps", "int", steps, 3)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    dtype = type_of_out(dtype, out)
     if dtype is dtypes.bool:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
@@ -345,6 +350,7 @@ def logspace(
     """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    dtype = type_of_out(dtype, more.get("out"))
     numpy_dtype = numpy_of(dtype, "logspace")
     if dtype is dtypes.bool:
         raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
@@ -379,7 +385,7 @@ def eye(
     """The identity matrix of n rows and m columns (default n)."""
     if n < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {n}")
-    array = np.eye(n, m, dtype=numpy_of(dtype, "eye"))
+    array = np.eye(n, m, dtype=numpy_of(type_of_out(dtype, out), "eye"))
     return finished(array, requires_grad, out, device, function="eye")
 
 

@@ -438,7 +438,7 @@ def _scaled_bessel_i(order: int) -> Any:
         for k in range(1, 14):
             term = term * ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * far)
             series = series + term
-        value = np.where(x > 60, series / np.sqrt(2 * _PI * far), value)
+        value = np.where(x > 60, series / (math.sqrt(2 * _PI) * np.sqrt(far)), value)
         return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
 
     return values
@@ -510,9 +510,9 @@ def _bessel_j(order: int) -> Any:
             else:
                 p = p + term * (1 if k % 4 == 0 else -1)
         phase = far - order * _PI / 2 - _PI / 4
-        asymptotic = np.sqrt(2 / (_PI * far)) * (p * np.cos(phase) - q * np.sin(phase))
-        value = np.where(x > 25, asymptotic, value)
-        value = np.where(np.isinf(x), 0.0, value)
+        scale = math.sqrt(2 / _PI) / np.sqrt(far)
+        value = np.where(x > 25, scale * (p * np.cos(phase) - q * np.sin(phase)), value)
+        value = np.where(np.isinf(x), np.nan, value)
         return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
 
     return values
