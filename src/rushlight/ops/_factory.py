@@ -77,8 +77,8 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def type_of_out(dtype: Any, out: Any) -> Any:
-    """The dtype in which a function makes what it writes to `out`: that of `out`, which a dtype that
-    is named must equal."""
+    """The dtype in which a function makes what it writes to `out`: that of `out`, which a dtype
+    that is named must equal."""
     if not isinstance(out, Tensor):
         return dtype
     if dtype is not None and dtype is not out.dtype:

@@ -107,7 +107,8 @@ def _logaddexp_share(input: Any, other: Any) -> Any:
 def _log_add_exp(a: Any, b: Any) -> Any:
     if a.dtype.kind != "c":
         return np.logaddexp(a, b)
-    low, high = np.where(a.real < b.real, (a, b), (b, a))
+    below = a.real < b.real
+    low, high = np.where(below, a, b), np.where(below, b, a)
     apart = _log1p(np.exp(low - high)) + high
     # Two infinities: of minus infinity the angle is of no account.
     even = np.where(high.real < 0, low, np.log(np.exp(low) + np.exp(high)))
@@ -329,6 +330,7 @@ variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
     "nextafter(input, other: Tensor)",
     portable=np.nextafter,
+    halves=np.nextafter,
     partials={"input": lambda input, other: input != other, "other": 0},
     refuses={"bool int complex": "nextafter_cpu"},
     samples=pair,

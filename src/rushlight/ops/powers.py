@@ -56,6 +56,7 @@ _POW = {"bool": "pow"}
 pow = pointwise(
     "pow(input: Operand, exponent)",
     operator="pow",
+    numbers_round=True,
     portable=_power,
     partials={"input": _of_base, "exponent": _of_exponent},
     refuses=_POW,
@@ -91,6 +92,7 @@ _pow_number = _pow_of_number(
     portable_for="int",
     refuses=_POW,
     integer_power=True,
+    numbers_round=True,
     samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
 )
 _pow_two = _pow_of_number(
@@ -130,6 +132,7 @@ _pow_minus_one = _pow_of_number(
 _pow_base = pointwise(
     "_pow_base(input: Operand, exponent: Tensor)",
     kernel="pow",
+    numbers_round=True,
     portable=_power,
     partials={"exponent": _of_exponent},
     refuses=_POW,

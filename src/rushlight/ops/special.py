@@ -42,7 +42,8 @@ def _in_double(f: Any) -> Any:
 def _special(
     signature: str, portable: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
 ) -> Any:
-    half = {} if more.pop("halves", True) else {"half": refusal}
+    halves = more.pop("halves", True)  # whether it takes them, or a definition on them
+    half = {} if halves else {"half": refusal}
     if (
         portable
         and "forward" not in more
@@ -51,7 +52,7 @@ def _special(
     ):
         portable = _in_double(portable)
     options: dict[str, Any] = {"in_place": False, "method": False, "samples": one}
-    options |= {"where": "special"} | more
+    options |= {"where": "special"} | ({"halves": halves} if callable(halves) else {}) | more
     return pointwise(
         signature,
         dtype="float",
@@ -297,7 +298,7 @@ def _log_product(
         samples=lambda make: [(make(2, 3), make(2, 3, low=0.5)), (make(3), make(2, 1, low=0.5))],
         **more,
     )
-    hidden = {k: v for k, v in more.items() if k in ("forward", "kernel")}
+    hidden = {k: v for k, v in more.items() if k in ("forward", "kernel", "halves")}
     for at, param, rule, partner in ((1, "input", second, "other"), (2, "other", first, "input")):
         number = _special(
             signature.format(f"_{name}_number{at}"),
@@ -324,6 +325,7 @@ xlogy = _log_product(
     "xlogy_cpu",
     "input * log(other), 0 where input is 0.",
     kernel="xlogy",
+    halves=_xlogy_values,  # as torch: the logarithm is rounded before the product
     where="torch",
     method=True,
     in_place=True,
