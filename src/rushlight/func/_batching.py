@@ -502,7 +502,7 @@ _TRAILING = """
     alias clone _contiguous_copy _to_copy _conj view_as_real view_as_complex complex polar
     tril triu inv det _linalg_slogdet _slogdet cholesky _cholesky _qr _eigh _eig _svd matrix_exp
     _lu_factor cholesky_solve constant_pad_nd _zeroed _overwrite_number solve_triangular
-    _triangular_solve _pixel_shuffle _pixel_unshuffle mvlgamma pinv _least_squares
+    _triangular_solve _pixel_shuffle _pixel_unshuffle mvlgamma pinv
 """
 for _name in _TRAILING.split():
     if _name in OPS:
