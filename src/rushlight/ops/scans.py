@@ -191,11 +191,18 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
             )
         if other is not None and other.ndim != input.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for i, size in enumerate(input.shape if other is not None else ()):
+            if i != d and size != other.shape[i]:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input "
+                    f"except along the differencing dimension; input.size({i}) = {size}, but got "
+                    f"tensor.size({i}) = {other.shape[i]}"
+                )
+    if n == 0:  # as PyTorch: nothing is put before or after then
+        return OPS["zeros_like"].function(input).copy_(input)
     parts = [p for p in (prepend, input, append) if p is not None]
     if len(parts) > 1:
         input = cat(parts, d)
-    if n == 0:
-        return OPS["zeros_like"].function(input) if input.numel() == 0 else input.clone()
     for _ in range(min(n, input.shape[d])):  # then nothing is left
         size = input.shape[d]
         high = _slice(input, d, 1 if size else 0, size, 1)
