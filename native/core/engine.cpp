@@ -29,6 +29,7 @@ namespace {
 
 std::atomic<uint64_t> next_task{1};
 std::atomic<uint64_t> claimed_by{0};
+std::atomic<int> n_running{0};
 
 struct Capture {
   Node* node;
@@ -80,6 +81,7 @@ thread_local Backward* running = nullptr;
 class Backward {
  public:
   Backward(bool retain, bool create_graph) : id_(next_task++), retain_(retain), create_graph_(create_graph) {
+    count(n_running, 1);
     uint64_t nobody = 0;
     inline_state_ = claimed_by.compare_exchange_strong(nobody, id_);
     saved_task_ = tls.task;
@@ -110,6 +112,7 @@ class Backward {
     final_callbacks = saved_callbacks_;
     running = outer_;
     if (inline_state_) claimed_by = 0;
+    count(n_running, -1);
   }
 
   // Takes over the node's reference.
@@ -738,6 +741,12 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     return PyErr_NoMemory();
   }
 }
+
+}  // namespace
+
+bool backward_running() { return n_running.load(std::memory_order_relaxed) != 0; }
+
+namespace {
 
 PyObject* queue_callback(PyObject*, PyObject* f) {
   if (!final_callbacks) {

@@ -467,6 +467,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   if (!node) return nullptr;
   Py_INCREF(op);
   node->op = op;
+  if (op->unfold) node->seq = next_number(kUnfoldedNodes);
   Ref owner(as_object(node));
   uint32_t wanting = 0;
   int e = 0;
