@@ -2,9 +2,9 @@
 
 A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
 through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
-and persistent workers go on. A worker that dies closes its pipe, which is noticed at once, or, where
-another process has inherited the pipe, within a second. A worker whose parent has gone ends itself,
-since nobody will tell it to stop: see `_end_with_parent`.
+and persistent workers go on. A worker that dies closes its pipe, which is noticed at once, or
+within a second where another process has inherited the pipe. A worker whose parent has gone ends
+itself, since nobody will tell it to stop: see `_end_with_parent`.
 """
 
 from __future__ import annotations
