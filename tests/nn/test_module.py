@@ -111,6 +111,146 @@ def test_an_entry_of_the_instance_dict_shadows_a_member():
     assert layer.weight is weight
 
 
+def test_members_are_in_their_registries_alone():
+    net = Net()
+    assert not {"first", "second", "scale"} & set(vars(net))
+    assert not {"weight", "bias"} & set(vars(net.first))
+    assert {"first", "scale", "training"} <= set(dir(net))
+    for clone in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert not {"first", "second", "scale"} & set(vars(clone))
+        assert torch.equal(clone.first.weight, net.first.weight)
+
+
+class Doubling(nn.Module):
+    """Shows its parameter twice as large, its buffer negated, and its child in training."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, 2.0]))
+        self.register_buffer("b", torch.tensor([3.0]))
+        self.child = nn.Linear(1, 1)
+        self.read = []
+
+    def __getattr__(self, name):
+        value = super().__getattr__(name)
+        self.read.append(name)
+        return {"w": lambda: 2 * value, "b": lambda: -value}.get(name, lambda: value)()
+
+
+def test_an_overridden_getattr_is_called_for_members():
+    net = Doubling()
+    net.read.clear()
+    for _ in range(3):
+        assert net.w.tolist() == [2, 4] and net.b.tolist() == [-3]
+        assert net.child.in_features == 1
+        with pytest.raises(AttributeError, match="'Doubling' object has no attribute 'other'"):
+            _ = net.other
+    assert net.read == ["w", "b", "child"] * 3
+    net.w.sum().backward()
+    assert net._parameters["w"].grad.tolist() == [2, 2]
+
+    class Below(Doubling):
+        pass
+
+    assert Below().w.tolist() == [2, 4]
+
+
+def test_getattr_put_on_a_class_later():
+    """On a class or on one of its bases, after its instances were read; and taken off again."""
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.tensor([1.0]))
+
+    class Mixin:
+        pass
+
+    class Below(Mixin, Base):
+        pass
+
+    def doubled(self, name):
+        return 2 * nn.Module.__getattr__(self, name)
+
+    net = Below()
+    assert net.w.item() == 1
+    for cls in (Base, Below, Mixin):
+        cls.__getattr__ = doubled
+        assert net.w.item() == 2
+        del cls.__getattr__
+        assert net.w.item() == 1
+    Below.__getattribute__ = lambda self, name: (
+        "all" if name == "w" else object.__getattribute__(self, name)
+    )
+    assert net.w == "all"
+    del Below.__getattribute__
+    assert net.w.item() == 1
+
+    original = nn.Module.__getattr__
+    nn.Module.__getattr__ = lambda self, name: (original(self, name), "seen")
+    try:
+        assert net.w[1] == "seen" and net.w[0].item() == 1
+
+        class New(Base):
+            def __init__(self):
+                nn.Module.__init__(self)
+                self._parameters["w"] = nn.Parameter(torch.tensor([1.0]))
+
+        new = New()
+        assert new.w[1] == new.w[1] == "seen"
+    finally:
+        nn.Module.__getattr__ = original
+    assert net.w.item() == new.w.item() == 1
+
+
+def test_a_registry_of_another_class_is_asked_by_its_methods():
+    class Gathering(dict):
+        def __getitem__(self, name):
+            return 10 * super().__getitem__(name)
+
+    layer = nn.Linear(1, 1)
+    plain = layer.weight.item()
+    layer._parameters = Gathering(layer._parameters)
+    for _ in range(2):
+        assert layer.weight.item() == pytest.approx(10 * plain)
+
+
+def test_what_the_class_has_goes_before_members():
+    class Named(nn.Module):
+        kind = "of the class"
+
+        @property
+        def size(self):
+            return self.width  # AttributeError: Module.__getattr__ is asked for "size" then
+
+    net = Named()
+    net._buffers["kind"] = torch.ones(1)
+    for _ in range(2):
+        assert net.kind == "of the class"
+        with pytest.raises(AttributeError, match="'Named' object has no attribute 'size'"):
+            _ = net.size
+    net._buffers["size"] = torch.ones(2)
+    assert net.size.shape == (2,)
+    net.width = 3
+    assert net.size == 3
+
+
+def test_other_bases_take_part_in_setting_attributes():
+    class Noting:
+        def __setattr__(self, name, value):
+            self.__dict__.setdefault("noted", []).append(name)
+            super().__setattr__(name, value)
+
+    class Net(nn.Module, Noting):
+        def __init__(self):
+            super().__init__()
+            self.x = 3
+            self.w = nn.Parameter(torch.ones(1))
+
+    net = Net()
+    assert "x" in net.noted and "w" not in net.noted and net.x == 3
+
+
 def test_before_init():
     class Early(nn.Module):
         def __init__(self, value):
