@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
-from .optimizer import FusedOptimizer, check_lr, scalar
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    from .optimizer import Group
+from .optimizer import FusedOptimizer, Group, check_lr, scalar
 
 
 class Adagrad(FusedOptimizer):

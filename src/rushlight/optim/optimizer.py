@@ -16,17 +16,15 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
 from ..utils.hooks import RemovableHandle
 
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    Group = dict[str, Any]
-    Closure = Callable[[], Any]
+Group = dict[str, Any]
+Closure = Callable[[], Any]
 
 
 class _Required:

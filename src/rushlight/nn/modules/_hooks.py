@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from ...utils.hooks import RemovableHandle
 from ._calling import GLOBAL, add
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...utils.hooks import RemovableHandle
 
 _ONE_KIND = (
     "Cannot use both regular backward hooks and full backward hooks on a "
@@ -43,12 +40,19 @@ class LazyHooks:
     def __get__(self, module: Any, owner: type) -> Any:
         if module is None:
             return self
-        hooks: OrderedDict[int, Any] = OrderedDict()
-        attributes = module.__dict__
-        attributes[self.name] = hooks
-        if self.on_call:
-            attributes["_plain"] = False
+        hooks = module.__dict__.get(self.name)
+        if hooks is None:
+            hooks = OrderedDict()
+            self.__set__(module, hooks)
         return hooks
+
+    def __set__(self, module: Any, hooks: Any) -> None:
+        module.__dict__[self.name] = hooks
+        if self.on_call:
+            module.__dict__["_plain"] = False
+
+    def __delete__(self, module: Any) -> None:
+        module.__dict__.pop(self.name, None)
 
 
 class HookMethods:

@@ -8,23 +8,30 @@ and what a call does when there are hooks in `_calling.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
+from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
 from ._state import StateMethods
 from ._state import _IncompatibleKeys as _IncompatibleKeys
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rushlight import Tensor
-
 _Tensor = rl.Tensor
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
+
+_COMPLEX = (
+    "Complex modules are a new feature under active development whose design may change, "
+    "and some modules might not work as expected when using complex tensors as parameters or "
+    "buffers. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml "
+    "if a complex module does not work as expected."
+)
 
 # Hooks common to all modules.
 register_module_backward_hook = _hooks.register_module_backward_hook
@@ -468,35 +475,20 @@ class Module(StateMethods):
         >>> nn.Linear(3, 2).to(torch.float64).weight.dtype
         torch.float64
         """
-        device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-        non_blocking = kwargs.pop("non_blocking", False)
-        kwargs.pop(
-            "memory_format", None
-        )  # one memory layout; the argument asks for no other values
-        for arg in args:
-            if isinstance(arg, rl.dtype):
-                dtype = arg
-            elif isinstance(arg, _Tensor):
-                device, dtype = arg.device, arg.dtype
-            elif isinstance(arg, bool):
-                non_blocking = arg
-            elif arg is not None:
-                device = arg
-        if kwargs:
-            unknown = next(iter(kwargs))
-            raise TypeError(
-                f"to() received an invalid combination of arguments: unknown '{unknown}'"
-            )
-        if device is not None:
-            device = rl.device(device)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                "nn.Module.to only accepts floating point or complex "
-                f"dtypes, but got desired dtype={dtype}"
-            )
+        device, dtype, non_blocking, memory_format = target(args, kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex "
+                    f"dtypes, but got desired dtype={dtype}"
+                )
+            if dtype.is_complex:
+                warnings.warn(_COMPLEX, stacklevel=2)
 
         def convert(t: Tensor) -> Tensor:
             cast = dtype if t.is_floating_point() or t.is_complex() else None
+            if memory_format is not None and t.dim() in (4, 5):
+                return t.to(device, cast, non_blocking, memory_format=memory_format)
             return t.to(device, cast, non_blocking)
 
         return self._apply(convert)

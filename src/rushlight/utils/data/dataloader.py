@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from rushlight.base import Generator
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import fetcher
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rushlight import Generator
 
 T_co = TypeVar("T_co", covariant=True)
 

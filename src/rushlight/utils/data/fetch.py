@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .collate import default_collate
 from .dataset import IterableDataset, Subset, TensorDataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
 

@@ -14,7 +14,8 @@ import math
 import os
 import pickle
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from rushlight import base as rl
 from .dataloader import LengthCheck
 from .fetch import fetcher
 from .sampler import draw_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STOP_SECONDS = 2.0  # what workers get to stop by themselves
 _LOOK_SECONDS = 1.0  # how often each side looks whether the other is still there
