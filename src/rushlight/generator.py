@@ -52,24 +52,25 @@ class Generator:
         """The state as a uint8 tensor of 5056 bytes."""
         return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> None:
-        """Go on from a state that `get_state` gave."""
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on from a state that `get_state` gave; returns the generator."""
+        if not isinstance(new_state, _core.Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype}")
         _kernels.random_set_state(self._state, new_state._array.tobytes())
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator in the same state."""
-        copy = Generator()
-        copy.set_state(self.get_state())
-        return copy
+        return Generator().set_state(self.get_state())
 
     def __reduce__(self) -> Any:
         return _restore_generator, (self.get_state(),)
 
 
 def _restore_generator(state: Any) -> Generator:
-    generator = Generator()
-    generator.set_state(state)
-    return generator
+    return Generator().set_state(state)
 
 
 default_generator = Generator()
