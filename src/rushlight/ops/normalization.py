@@ -323,6 +323,15 @@ def _check_channels(input: Any, parts: Sequence[tuple[str, Any]]) -> None:
             _mixed(input)
 
 
+def _check_statistics(running_mean: Any, running_var: Any) -> None:
+    for name, part in (("running_mean", running_mean), ("running_var", running_var)):
+        if part is not None and part.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
+
+
 @composite(where="nn")
 def batch_norm(
     input: Any,
@@ -351,6 +360,7 @@ def batch_norm(
             ("bias", bias),
         ),
     )
+    _check_statistics(running_mean, running_var)
     if not training:
         for name, part in (("running_mean", running_mean), ("running_var", running_var)):
             if part is None:
@@ -477,6 +487,7 @@ def instance_norm(
             ("bias", bias),
         ),
     )
+    _check_statistics(running_mean, running_var)
     n, c = input.shape[:2]
 
     def repeated(t: Any) -> Any:
