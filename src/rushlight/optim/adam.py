@@ -125,8 +125,9 @@ class Adam(FusedOptimizer):
         amsgrad, differentiable = group["amsgrad"], group["differentiable"]
         if group["capturable"]:
             check_capturable(group)
-        lr = group["lr"]
-        beta1, beta2 = (scalar(beta, differentiable) for beta in group["betas"])
+        beta1, beta2 = group["betas"]
+        lr, beta1 = group["lr"], scalar(beta1, differentiable)
+        beta2 = scalar(beta2, differentiable)
         states = [self.state[p] or self._start(p, amsgrad) for p in params]
         steps = [state["step"] for state in states]
         means = [state["exp_avg"] for state in states]
