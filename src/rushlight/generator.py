@@ -90,10 +90,25 @@ def state_of(generator: Any) -> Any:
 def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
     and are rounded."""
+    if array.dtype.kind == "c":
+        return _draw_parts(kernel, generator, array, *args)
     sampler = getattr(_kernels, kernel)
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
         if sampler(state_of(generator), wide, *args) is NotImplemented:
             not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
         np.copyto(array, wide, casting="unsafe")
+    return array
+
+
+def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
+    """Fill a complex array: the real and the imaginary part of each element in turn."""
+    if kernel == "normal_":  # each part has half the variance
+        mean, std = args
+        args = (mean, std / 2**0.5)
+    elif kernel != "uniform_":
+        not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
+    real = array.real
+    shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
+    draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
     return array

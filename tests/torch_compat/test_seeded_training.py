@@ -76,6 +76,35 @@ def test_initialisers(name, arguments, shape):
     np.testing.assert_array_equal(ours_after, theirs_after)
 
 
+COMPLEX = [
+    lambda t, dtype: t.randn(2, 3, dtype=dtype),
+    lambda t, dtype: t.randn(5, 7, dtype=dtype),
+    lambda t, dtype: t.rand(5, 7, dtype=dtype),
+    lambda t, dtype: t.rand(3, dtype=dtype),
+    lambda t, dtype: t.randn((), dtype=dtype),
+    lambda t, dtype: t.randn(0, dtype=dtype),
+    lambda t, dtype: t.empty(4, 5, dtype=dtype).normal_(1.0, 2.0),
+    lambda t, dtype: t.empty(4, 5, dtype=dtype).uniform_(-1.0, 2.0),
+    lambda t, dtype: t.zeros(3, 4, dtype=dtype).t().normal_(),
+    lambda t, dtype: t.zeros(3, 8, dtype=dtype)[:, ::2].uniform_(),
+    lambda t, dtype: t.randn_like(t.ones(3, dtype=dtype)),
+    lambda t, dtype: t.normal(t.ones(3, dtype=dtype), 2.0),
+    lambda t, dtype: t.nn.Linear(3, 2, dtype=dtype).weight,
+    lambda t, dtype: t.nn.init.xavier_normal_(t.empty(3, 2, dtype=dtype)),
+]
+
+
+@pytest.mark.parametrize("make", COMPLEX, ids=range(len(COMPLEX)))
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers(make, dtype):
+    def program(t):
+        return [make(t, getattr(t, dtype)), t.rand(1)]
+
+    (ours, theirs), (ours_after, theirs_after) = both(program)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(ours_after, theirs_after)
+
+
 def test_states_of_a_generator():
     def program(t):
         generator = t.Generator().manual_seed(3)
