@@ -378,6 +378,22 @@ class DiesOnce(Squares):
         return super().__getitem__(index)
 
 
+@pytest.mark.skipif("fork" not in METHODS, reason="needs fork")
+def test_a_forked_process_has_persistent_workers_of_its_own():
+    if NAME == "torch":
+        pytest.skip("PyTorch asserts that the workers are the process's children")
+    loader = data.DataLoader(Squares(), num_workers=1, persistent_workers=True)
+    numbers = lambda: [batch["n"].item() for batch in loader]
+    assert numbers() == [0, 1, 2, 3, 4, 5, 6]
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: writer.send(numbers()))
+    child.start()
+    assert reader.poll(20) and reader.recv() == [0, 1, 2, 3, 4, 5, 6]
+    child.join(20)
+    assert child.exitcode == 0 and numbers() == [0, 1, 2, 3, 4, 5, 6]
+
+
 def test_a_loader_goes_on_after_its_persistent_workers_died(tmp_path):
     if NAME == "torch":
         pytest.skip("PyTorch's loader stays without workers")

@@ -9,7 +9,7 @@ from collections import OrderedDict
 
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 nn = torch.nn
 
@@ -121,6 +121,17 @@ def test_members_are_in_their_registries_alone():
     for clone in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         assert not {"first", "second", "scale"} & set(vars(clone))
         assert torch.equal(clone.first.weight, net.first.weight)
+
+
+def test_a_state_with_members_in_the_instance_dict():
+    """As version 0.2 pickled modules."""
+    if NAME == "torch":
+        pytest.skip("a matter of rushlight's old files")
+    layer, read = nn.Linear(2, 3), nn.Linear(1, 1)
+    read.__setstate__({**vars(layer), **layer._parameters})
+    assert not {"weight", "bias"} & set(vars(read))
+    read._parameters["weight"] = None
+    assert read.weight is None and read.bias is layer.bias
 
 
 class Doubling(nn.Module):

@@ -197,7 +197,7 @@ class DataLoader(Generic[T_co]):
             return _LocalIterator(self)
         from .worker import WorkerIterator  # multiprocessing is only imported where it is used
 
-        if self.persistent_workers and self._iterator is not None and self._iterator._workers:
+        if self._iterator is not None and self._iterator.has_workers():
             self._iterator.restart(self)
             return self._iterator  # type: ignore[no-any-return]
         self.check_worker_number_rationality()

@@ -363,7 +363,12 @@ class WorkerIterator:
             tasks.close()
         self._tasks = []
 
+    def has_workers(self) -> bool:
+        """Whether there are workers, of this process: a forked child has a copy of the iterator
+        alone.
+        """
+        return bool(getattr(self, "_workers", None)) and self._process == os.getpid()
+
     def __del__(self) -> None:
-        # A forked child has a copy of the iterator, but the workers are not its own.
-        if getattr(self, "_workers", None) and self._process == os.getpid():
+        if self.has_workers():
             self._shutdown()
