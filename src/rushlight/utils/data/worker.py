@@ -107,11 +107,11 @@ def _end_with_parent() -> None:
     from multiprocessing import connection
 
     started_by = os.getppid()
-    parent: Any = multiprocessing.parent_process()
-    watched = [parent.sentinel]
+    parent: Any = multiprocessing.parent_process()  # None in a process of another library's
+    watched = [] if parent is None else [parent.sentinel]
     if hasattr(os, "pidfd_open"):
         with contextlib.suppress(OSError):  # refused in some containers
-            watched.append(os.pidfd_open(parent.pid))
+            watched.append(os.pidfd_open(started_by if parent is None else parent.pid))
     while not connection.wait(watched, _LOOK_SECONDS) and os.getppid() == started_by:
         pass
     os._exit(1)  # no cleaning up: it could wait for a thread or a queue that nobody reads
