@@ -46,14 +46,17 @@ def _use_stand_ins(monkeypatch):
         return _tensors.array_parts(tensor._array, tensor.dtype, tensor.requires_grad, is_parameter)
 
     def make(parts):
-        kind = StandInParameter if parts.is_parameter else StandIn
-        return kind(_tensors.parts_array(parts), parts.dtype, parts.requires_grad)
+        return StandIn(_tensors.parts_array(parts), parts.dtype, parts.requires_grad)
+
+    def make_parameter(data, requires_grad):
+        return StandInParameter(data._array, data.dtype, requires_grad)
 
     monkeypatch.setattr(_tensors, "is_tensor", lambda obj: isinstance(obj, StandIn))
     monkeypatch.setattr(_tensors, "tensor_type", lambda: StandIn)
     monkeypatch.setattr(_tensors, "parameter_type", lambda: StandInParameter)
     monkeypatch.setattr(_tensors, "tensor_parts", parts)
     monkeypatch.setattr(_tensors, "make_tensor", make)
+    monkeypatch.setattr(_tensors, "make_parameter", make_parameter)
 
 
 def tensor(values, name="float32", **given):
@@ -245,7 +248,7 @@ def test_wrong_files(tmp_path):
         with pytest.raises(pickle.UnpicklingError):
             load(io.BytesIO(junk), weights_only=False)
     with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
-        load(io.BytesIO(pickle.dumps({"a": 1})))
+        load(io.BytesIO(pickle.dumps({"a": 1}, 2)))
     other = io.BytesIO()
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("a/b", "c")
@@ -372,7 +375,7 @@ def test_weights_only_functions_cannot_be_altered():
         archive.writestr("x/data.pkl", pickled.getvalue())
         archive.writestr("x/version", "3\n")
     file.seek(0)
-    with pytest.raises(AttributeError, match="constant"):
+    with pytest.raises(pickle.UnpicklingError, match=r"Can only build .* got <class 'func"):
         load(file)
 
 

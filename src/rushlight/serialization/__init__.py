@@ -83,7 +83,7 @@ def save(
         "version": b"3\n",
     }
     # Imported when first needed: zipfile takes longer to import than the rest of this room.
-    from rushlight.serialization._archive import write_records
+    from rushlight.serialization._writer import write_records
 
     if path is None:
         write_records(f, "archive", records)
@@ -139,7 +139,8 @@ def load(
 
 
 def _load(file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
-    from rushlight.serialization._archive import ZIP_MAGIC, load_legacy, load_zip
+    from rushlight.serialization._archive import load_legacy, load_zip
+    from rushlight.serialization._records import ZIP_MAGIC
 
     start = file.tell()
     magic = file.read(len(ZIP_MAGIC))
