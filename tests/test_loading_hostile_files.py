@@ -22,41 +22,13 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from fuzz.files import ORDERED, REBUILD, SET, name, number, storage, tensor, text
 from rushlight.serialization import safe_globals
 
-
-def text(value):
-    encoded = value.encode("utf-8", "surrogatepass")
-    return b"X" + struct.pack("<L", len(encoded)) + encoded
-
-
-def name(module, name):
-    return f"c{module}\n{name}\n".encode()
-
-
-def number(value):
-    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-    return b"\x8a" + bytes([len(data)]) + data
-
-
-SET = name("builtins", "set")
-ORDERED = name("collections", "OrderedDict")
-REBUILD = name("torch._utils", "_rebuild_tensor_v2")
-# Values that are used over and over: 40 levels, each of the one before twice, or ten times.
-TWICE_40 = b")q\x00" + b"h\x00h\x00\x86q\x00" * 40
-TEN_LISTS_9 = b"]q\x00" + (b"](" + b"h\x00" * 10 + b"eq\x00") * 9
-
-
-ZERO, CPU, RUN, POISONED = map(text, ("0", "cpu", "run", "poisoned"))
-
-
-def storage(kind="FloatStorage", key=ZERO, location=CPU, count=b"K\x04"):
-    named = name("torch.storage" if kind == "UntypedStorage" else "torch", kind)
-    return b"(" + text("storage") + named + key + location + count + b"tQ"
-
-
-def tensor(shape=b"K\x02\x85", strides=b"K\x01\x85", offset=b"K\x00", flag=b"\x89", of=None):
-    return REBUILD + b"(" + (of or storage()) + offset + shape + strides + flag + ORDERED + b")RtR"
+RUN, POISONED = text("run"), text("poisoned")
+# Values that are used over and over: 40 levels, each of the one before twice; 20, three times.
+TWICE_40 = b")" + b"q\x00h\x00\x86" * 40
+THRICE_20 = b"]" + b"q\x00h\x00h\x00\x87" * 20
 
 
 def archive(pickled=None, compression=zipfile.ZIP_STORED, **records):
@@ -81,11 +53,11 @@ def loaded(content):
 
 def refusal(content, kind=pickle.UnpicklingError):
     """The text with which a file is refused, soon, with little memory, and in few words."""
-    begun, memory = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun, memory = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((pickle.UnpicklingError, RuntimeError)) as caught:
         loaded(content)
     assert caught.type is kind
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
     unit = 1 if sys.platform == "darwin" else 1024
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) * unit
     assert grown < 200 << 20
@@ -271,46 +243,61 @@ def test_instructions_that_only_other_pickles_have(pickled):
 # --- time and memory ------------------------------------------------------------------------------
 
 
+MANY = [number(k * (2**61 - 1) + 1) for k in range(1, 20000)]  # of one hash
+COUNTER = name("collections", "Counter")
+
+
 @pytest.mark.parametrize(
-    "pickled",
+    ("says", "pickled"),
     [
-        name("builtins", "bytearray") + number(3 << 30) + b"\x85R",
-        b"X" + struct.pack("<L", 3 << 30),
-        b"}" + TWICE_40 + b"Ns",
-        b"}(" + TWICE_40 + b"Nu",
-        SET + b"]" + TWICE_40 + b"a\x85R",
-        name("collections", "Counter") + TWICE_40 + b"\x85R",
-        name("collections", "Counter") + b"}" + TWICE_40 + b"Ns\x85R",
-        ORDERED + b"]" + TWICE_40 + b"N\x86a\x85R",
-        b"})" + b"\x85" * 10**6 + b"Ns",
-        SET + b"])" + b"\x85" * 10**6 + b"a\x85R",
+        ("bytearray is never", name("builtins", "bytearray") + number(3 << 30) + b"\x85R"),
+        ("cut short", b"X" + struct.pack("<L", 3 << 30)),
+        ("1000 parts", b"}" + TWICE_40 + b"Ns"),
+        ("1000 parts", b"}(" + TWICE_40 + b"Nu"),
+        ("1000 parts", ORDERED + b")R" + TWICE_40 + b"Ns"),
+        ("1000 parts", COUNTER + b")R(" + TWICE_40 + b"Nu"),
+        ("1000 parts", SET + b"]" + TWICE_40 + b"a\x85R"),
+        ("1000 parts", ORDERED + b"]" + TWICE_40 + b"N\x86a\x85R"),
+        ("1000 parts", b"})" + b"\x85" * 10**6 + b"Ns"),
+        ("1000 parts", SET + b"])" + b"\x85" * 10**6 + b"a\x85R"),
         # Keys that all have the same hash: each is compared with all others.
-        b"}(" + b"".join(number(k * (2**61 - 1) + 1) + b"N" for k in range(1, 20000)) + b"u",
-        b"}" + b"".join(number(k * (2**61 - 1) + 1) + b"Ns" for k in range(1, 20000)),
-        SET + b"](" + b"".join(number(k * (2**61 - 1) + 1) for k in range(1, 20000)) + b"e\x85R",
-        # Few bytes, and each time all of a long list.
-        b"](" + b"K\x01" * 10**5 + b"eq\x00" + SET + b"q\x01" + b"h\x01h\x00\x85R" * 10**5,
-        text("x" * 10**5) + b"q\x00" + name("_codecs", "encode") + b"q\x01"
-        + text("latin1") + b"q\x02" + b"h\x01h\x00h\x02\x86R" * 10**5,
+        ("the same hash", b"}(" + b"".join(key + b"N" for key in MANY) + b"u"),
+        ("the same hash", b"}" + b"".join(key + b"Ns" for key in MANY)),
+        ("the same hash", SET + b"](" + b"".join(MANY) + b"e\x85R"),
+        ("the same hash", ORDERED + b"](" + b"".join(key + b"N\x86" for key in MANY) + b"e\x85R"),
+        # Few bytes, and each time all of a long value.
+        (
+            "over and over",
+            b"](" + b"K\x01" * 10**5 + b"eq\x00" + SET + b"q\x01" + b"h\x01h\x00\x85R" * 10**5,
+        ),
+        (
+            "over and over",
+            text("x" * 10**5) + b"q\x00" + name("_codecs", "encode") + b"q\x01"
+            + text("latin1") + b"q\x02" + b"h\x01h\x00h\x02\x86R" * 10**5,
+        ),
+        (
+            "over and over",
+            b"}(" + b"".join(text(str(n)) + b"N" for n in range(1000)) + b"uq\x00"
+            + ORDERED + b"q\x01" + b"h\x01)Rh\x00b" * 10**5,
+        ),
         # Values that take for ever to print.
-        storage(count=TEN_LISTS_9),
-        TEN_LISTS_9 + b"\x85Q",
-        b"(" + text("storage") + TEN_LISTS_9 + b"NNNtQ",
-        tensor(shape=TEN_LISTS_9),
-        tensor(strides=TEN_LISTS_9 + b"\x85"),
-        TEN_LISTS_9 + b")R",
-        name("torch", "device") + TEN_LISTS_9 + b"\x85R",
-        name("torch.serialization", "_get_layout") + TEN_LISTS_9 + b"\x85R",
-        tensor(shape=b"(" + number(2**2000) * 60 + b"t"),
-        name("torch", "x" * 10**6),
-        text("x" * 10**6) + b"Q",
-        storage(key=text("k" * 10**6)) + text("y"),
+        ("storage cannot have (a tuple", storage(count=THRICE_20)),
+        ("storage cannot be named", storage(key=THRICE_20)),
+        ("Only persistent_load of storage", THRICE_20 + b"\x85Q"),
+        ("tensor cannot have shape (a tuple", tensor(shape=THRICE_20)),
+        ("tensor cannot have shape", tensor(offset=THRICE_20)),
+        ("unrecognized function (a tuple", THRICE_20 + b")R"),
+        ("create new object", THRICE_20 + b")\x81"),
+        ("device cannot be made of", name("torch", "device") + THRICE_20 + b"\x85R"),
+        ("unknown layout", name("torch.serialization", "_get_layout") + THRICE_20 + b"\x85R"),
+        ("unhashable type", b"}]\x85\x85Ns"),
+        ("unequal size length (60)", tensor(shape=b"(" + number(2**2000) * 60 + b"t")),
+        ("has no end", name("torch", "x" * 10**6)),
+        ("but got <class 'str'>: 'xxx", text("x" * 10**6) + b"Q"),
     ],
 )  # fmt: skip
-def test_few_bytes_do_not_make_much_work(pickled):
-    content = archive(pickled)
-    kind = RuntimeError if b"k" * 1000 in pickled else pickle.UnpicklingError
-    refusal(content, kind)
+def test_few_bytes_do_not_make_much_work(says, pickled):
+    assert says in refusal(archive(pickled))
 
 
 @pytest.mark.parametrize("levels", [10, 10**5])
@@ -618,9 +605,8 @@ def test_old_files_cut_short(content):
 
 def test_mutated_files(tmp_path):
     """Some of what tests/fuzz/files.py makes; in a process of its own, which it may take along."""
-    fuzz = str(Path(__file__).parent / "fuzz")
     program = (
-        f"import sys; sys.path.insert(0, {fuzz!r}); import files; "
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from fuzz import files; "
         f"print(files.run(1, 400, 60, {str(tmp_path)!r}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

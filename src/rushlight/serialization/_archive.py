@@ -31,7 +31,7 @@ def load_zip(
     if "byteorder" in records:
         order = records.read("byteorder").tobytes()
         if order not in (b"little", b"big"):
-            raise RuntimeError(f"Unknown endianness type: {shown(order)}")
+            raise RuntimeError(f"Unknown endianness type: {printed(str(order, 'latin1'))}")
         foreign = order != sys.byteorder.encode()
     storages: dict[str, Storage] = {}
 
@@ -74,7 +74,7 @@ def _check_kind(records: Records, weights_only: bool) -> None:
     version = records.read("version").tobytes().strip()
     if len(version) > 5 or not version.isdigit() or not 1 <= int(version) <= _NEWEST:
         raise RuntimeError(
-            f"Attempted to read a PyTorch file with version {shown(version)}, "
+            f"Attempted to read a PyTorch file with version {printed(str(version, 'latin1'))}, "
             f"but the maximum supported version for reading is {_NEWEST}."
         )
 

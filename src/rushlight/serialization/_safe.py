@@ -15,6 +15,7 @@ The code of classes and functions that the program has added runs as it is.
 
 from __future__ import annotations
 
+import functools
 import pickle
 import struct
 import sys
@@ -40,8 +41,8 @@ from rushlight.serialization._unpickler import (
 from rushlight.size import Size
 
 # How many elements the calls and keys of a pickle may have: so many for each byte, and some more.
-_WORK = 16
-_FREE_WORK = 1 << 20
+_WORK = 8
+_FREE_WORK = 1 << 17
 _KEY_PARTS = 1000  # of a tuple that is hashed; a tuple in it counts as often as it occurs
 _SAME_HASH = 100  # keys of one container, each of which is compared with the others
 _OWN_HASH = 2**61 - 1  # an int below this is its own hash
@@ -129,8 +130,10 @@ class SafeUnpickler:
                     self._unknown(code)
         except pickle.UnpicklingError as error:
             raise self._failure(str(error), code) from error.__cause__
-        except (IndexError, struct.error):
-            raise self._failure("this is no valid pickle", code) from None
+        except IndexError:
+            raise self._failure("this is no valid pickle: a value is missing", code) from None
+        except struct.error:
+            raise self._failure("Ran out of input: the pickle is cut short", code) from None
         except MemoryError:
             raise RuntimeError(f"load(): not enough memory for {self._place(code)}") from None
         except Exception as error:
@@ -320,7 +323,12 @@ class SafeUnpickler:
         _, name, added = self._globals[id(function)]
         if added:
             return self._from_program(name, function, arguments)
-        return function(self, *arguments) if function in _METHODS else function(*arguments)
+        if function in _METHODS:
+            arguments = (self, *arguments)
+        try:
+            return function(*arguments)
+        except TypeError as error:
+            _refuse(f"{name} cannot be called with these arguments: {described(error)}")
 
     def _from_program(
         self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...]
@@ -363,7 +371,8 @@ class SafeUnpickler:
         self._check_own(target)
         self._charge_for((state,))
         if kind is OrderedDict:
-            _set_attributes(target, state, OrderedDict)
+            for attributes in _both_states(state):
+                _set_attributes(target, attributes, OrderedDict)
         elif (set_state := getattr(kind, "__setstate__", None)) is not None:
             self._from_program(f"{kind.__name__}.__setstate__", set_state, (target, state))
         else:
@@ -422,14 +431,16 @@ class SafeUnpickler:
         return tensor
 
 
-def _set_attributes(target: Any, attributes: Any, library: type) -> None:
+def _set_attributes(target: Any, attributes: dict[str, Any], kind: type) -> None:
     """Sets them, unless one would hide what the library's type has, such as a method."""
-    if type(attributes) is not dict:
-        _refuse(f"attributes cannot be {shown(attributes)}")
-    for name in attributes:
-        if type(name) is not str or hasattr(library, name):
-            _refuse(f"a file cannot set attribute {shown(name)} of {library}")
+    if hidden := attributes.keys() & _names(kind):
+        _refuse(f"a file cannot set attribute {shown(min(hidden))} of {kind}")
     target.__dict__.update(attributes)
+
+
+@functools.cache
+def _names(kind: type) -> frozenset[str]:
+    return frozenset(dir(kind))
 
 
 def _set_state(target: Any, state: Any) -> None:

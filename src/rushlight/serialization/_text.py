@@ -31,4 +31,6 @@ def printed(text: str) -> str:
 def described(error: Exception) -> str:
     """An error that may hold values out of a file, in the same way."""
     said = error.args[0] if error.args else ""
+    if isinstance(error, UnicodeError):
+        said = error.args[-1]
     return f"{type(error).__name__}: {said[:200] if isinstance(said, str) else shown(said)}"
