@@ -32,8 +32,9 @@ import rushlight as torch
 from rushlight import dtypes
 from rushlight.serialization import _pickler, _safe, safe_globals
 
-SECONDS = 2
-BYTES = 200 << 20
+# What a file may take: so much, and so much for each byte of its pickle.
+SECONDS = 2, 3e-6
+BYTES = 200 << 20, 400
 HANGS = 120  # seconds after which the process ends with a traceback
 
 # --- pickles by hand ------------------------------------------------------------------------------
@@ -297,7 +298,7 @@ def changed_archive(rng, data):
             at += rng.choice([10, 12, 14, 16, 18, 20, 22, 24, 42])
             data[at : at + 4] = struct.pack("<L", new & 0xFFFFFFFF)
     if rng.random() < 0.1:
-        end = bytes(data).rfind(b"PK\x05\x06")
+        end = max(bytes(data).rfind(b"PK\x05\x06"), 0)
         fields = [rng.choice([0, end, len(data), 2**63, 2**64 - 1]) for _ in range(2)]
         record = b"PK\x06\x06" + bytes(36) + struct.pack("<QQ", *fields)
         data[end:end] = record + b"PK\x06\x07" + bytes(16)
@@ -576,23 +577,24 @@ def attack(rng):
 
 
 def made(rng):
-    """One file."""
-    way = rng.randrange(10)
-    if way < 4:
-        way = rng.choice([attack, lambda rng: value(rng, 6)])
-        data, storages = b"\x80\x02" + way(rng) + b".", [bytes(16), rng.randbytes(7)]
-        way = 0
+    """One file, and the size of its pickle."""
+    way = rng.choices(["hostile", "instructions", "bytes", "file"], [4, 3, 1, 2])[0]
+    if way == "hostile":
+        program = attack(rng) if rng.random() < 0.5 else value(rng, 6)
+        data, storages = b"\x80\x02" + program + b".", [bytes(16), rng.randbytes(7)]
     else:
         data, storages = pickled(honest(rng))
-        if way < 7:
-            data = changed_instructions(rng, data)
-        elif way < 8:
-            data = changed_bytes(rng, data)
+    if way == "instructions":
+        data = changed_instructions(rng, data)
+    if way == "bytes":
+        data = changed_bytes(rng, data)
     if rng.random() < 0.25:
-        content = stream(rng, data, storages)
-        return changed_bytes(rng, content) if way == 8 else content
-    content = archive(rng, data, storages)
-    return [changed_bytes, changed_archive][way - 8](rng, content) if way >= 8 else content
+        content, changes = stream(rng, data, storages), [changed_bytes]
+    else:
+        content, changes = archive(rng, data, storages), [changed_bytes, changed_archive]
+    if way == "file":
+        content = rng.choice(changes)(rng, content)
+    return content, len(data)
 
 
 def used(result):
@@ -614,7 +616,7 @@ def used(result):
             assert not [name for name in getattr(each, "__dict__", ()) if hasattr(type(each), name)]
 
 
-def outcome(path, content, from_path):
+def outcome(path, content, size, from_path):
     """What is wrong with how a file loads, or nothing."""
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begun = time.process_time()
@@ -635,9 +637,9 @@ def outcome(path, content, from_path):
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) * (
         1 if sys.platform == "darwin" else 1024
     )
-    if took > SECONDS:
+    if took > SECONDS[0] + SECONDS[1] * size:
         return f"took {took:.1f} s"
-    if grown > BYTES:
+    if grown > BYTES[0] + BYTES[1] * size:
         return f"took {grown >> 20} MB"
     if len(said) > 2000 or "memory" in said:
         return f"said {said[:3000]}"
@@ -658,16 +660,16 @@ def run(seed, count, seconds, keep=None):
         warnings.simplefilter("ignore")
         # What is imported late, and what pickle notes on classes.
         data, _ = pickled([torch.ones(2), Canary(), Slotted(), Listening()])
-        outcome(path, archive(random.Random(0), data, [bytes(8)]), False)
+        outcome(path, archive(random.Random(0), data, [bytes(8)]), len(data), False)
         repr(torch.ones(2))
         before = state_of_the_process()
         for index in range(count):
             if time.monotonic() > end:
                 return index
-            content = made(random.Random(f"{seed} {index}"))
+            content, size = made(random.Random(f"{seed} {index}"))
             path.write_bytes(content)
             faulthandler.dump_traceback_later(HANGS, exit=True)
-            wrong = outcome(path, content, index % 2)
+            wrong = outcome(path, content, size, index % 2)
             faulthandler.cancel_dump_traceback_later()
             after = state_of_the_process() if wrong is None else before
             if after != before:

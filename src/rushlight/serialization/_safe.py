@@ -41,7 +41,7 @@ from rushlight.serialization._unpickler import (
 from rushlight.size import Size
 
 # How many elements the calls and keys of a pickle may have: so many for each byte, and some more.
-_WORK = 8
+_WORK = 2
 _FREE_WORK = 1 << 17
 _KEY_PARTS = 1000  # of a tuple that is hashed; a tuple in it counts as often as it occurs
 _SAME_HASH = 100  # keys of one container, each of which is compared with the others
