@@ -183,6 +183,8 @@ def _fill(file: IO[bytes], storage: Storage) -> None:
 def _placed(storage: Storage, map_location: Any) -> Storage:
     """The storage on the device that `map_location` makes of its location: the CPU, or an error."""
     location = storage.location
+    if map_location is None and location == "cpu":  # most files; asking for Mapping takes long
+        return storage
     if callable(map_location):
         result = map_location(storage, location)
         if isinstance(result, Storage):

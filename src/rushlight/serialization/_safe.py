@@ -58,8 +58,6 @@ _OTHER_TENSORS = {
 }
 _SIZED = frozenset((str, bytes, bytearray, tuple, list, dict, set, OrderedDict, Counter))
 _WRITABLE = frozenset((dict, OrderedDict, Counter))
-
-
 _LENGTH = struct.Struct("<L")
 _Instruction: TypeAlias = "Callable[[SafeUnpickler], None]"
 
@@ -91,7 +89,6 @@ class SafeUnpickler:
     ) -> None:
         self._file = file
         self._read = file.read
-        self._start = file.tell()
         self._storage_of = storage_of
         self._size = size
         self._name = name
@@ -160,7 +157,7 @@ class SafeUnpickler:
     def _place(self, code: bytes) -> str:
         names = {code: name for name, code in vars(pickle).items() if type(code) is bytes}
         name = f"opcode {names[code]}" if code in names else "no opcode" if code else "the end"
-        return f"{name} that ends at byte {self._file.tell() - self._start} of {self._name}"
+        return f"{name} that ends at byte {self._file.tell()} of {self._name}"
 
     # --- what all instructions use ---
 
