@@ -42,7 +42,7 @@ def load_zip(
             size = length * (1 if dtype is None else dtype.itemsize)
             if data.size < size:
                 raise RuntimeError(
-                    f"PytorchStreamReader failed reading file data/{key}: "
+                    f"PytorchStreamReader failed reading file data/{printed(key)}: "
                     f"it has {data.size} bytes, but its tensors need {shown(size)}"
                 )
             if foreign:
