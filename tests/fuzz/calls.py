@@ -89,7 +89,7 @@ def public_names() -> list[Name]:
             module = importlib.import_module(path.replace("torch", "rushlight", 1))
         except ImportError:
             continue
-        for name in sorted(dir(module)):
+        for name in sorted(set(getattr(module, "__all__", dir(module)))):
             value = getattr(module, name, None)
             if name.startswith("_") or name in SKIPPED or id(value) in seen:
                 continue
