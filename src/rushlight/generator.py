@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any
 
@@ -88,29 +87,12 @@ def state_of(generator: Any) -> Any:
     return generator._state
 
 
-def _draw_complex(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
-    """Real and imaginary parts, drawn as neighbours; of a normal number each has the mean, and half
-    the variance."""
-    if kernel not in ("normal_", "uniform_"):
-        names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
-        kind = dtypes.from_numpy_dtype(array.dtype).scalar_name
-        not_implemented_for(names.get(kernel, kernel), kind)
-    real = array.real
-    shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
-    parts = np.lib.stride_tricks.as_strided(real, shape, strides)
-    first, second = args
-    draw(kernel, generator, parts, first, second / math.sqrt(2) if kernel == "normal_" else second)
-    return array
-
-
 def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
     and are rounded."""
     if array.dtype.kind == "c":
         return _draw_parts(kernel, generator, array, *args)
     sampler = getattr(_kernels, kernel)
-    if array.dtype.kind == "c":
-        return _draw_complex(kernel, generator, array, *args)
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
         if sampler(state_of(generator), wide, *args) is NotImplemented:
@@ -125,7 +107,10 @@ def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
         mean, std = args
         args = (mean, std / 2**0.5)
     elif kernel != "uniform_":
-        not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
+        names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
+        not_implemented_for(
+            names.get(kernel, kernel), dtypes.from_numpy_dtype(array.dtype).scalar_name
+        )
     real = array.real
     shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
     draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)

@@ -145,7 +145,7 @@ def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> N
     size = x.shape[dim] if x.ndim else 1
     _in_range(index, size, _out_of_bounds(0, size))
     if alpha != 1:
-        source = np.asarray(source * np.array(alpha).astype(source.dtype)).astype(source.dtype)
+        source = np.asarray(source * cell(alpha, source.dtype)).astype(source.dtype)
     _write_slices(x, dim, index, source, True)
 
 
@@ -351,7 +351,8 @@ def _index_reduce_rule(
         index = expand(index, source.shape)
     else:
         index = index.reshape(())
-    return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out)
+    called = ("index_reduce", "source")
+    return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
 
 
 index_reduce: Any = general(

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, anywhere, listed, refuse
-from ._kinds import composite
+from ._kinds import composite, pointwise
 from ._op import namespace
 from .padding import _resampling
 
@@ -300,10 +300,28 @@ def _cubic_weights(part: Any) -> list[Any]:
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
 
 
+_nothing = pointwise(
+    "_nothing(input)",
+    portable=lambda a: np.zeros_like(a),
+    partials={"input": 0},
+    method=False,
+    in_place=False,
+    doc="Zeros.",
+)
+_one = pointwise(
+    "_one(input)",
+    portable=lambda a: np.ones_like(a),
+    partials={"input": lambda g: _nothing(g)},
+    method=False,
+    in_place=False,
+    doc="The weight of what is nearest, whatever its distance: ones, with a gradient of zeros.",
+)
+
+
 def _grid_taps(x: Any, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
     """(whole places, weights or None) of what is read along one dimension at the real places x."""
     if mode == "nearest":
-        return [(x.detach().round().long(), None)]
+        return [(x.detach().round().long(), _one(x) if x.requires_grad else None)]
     low = x.detach().floor()
     part = x - low
     base = low.long()
