@@ -241,10 +241,25 @@ PyTypeObject* node_type(const char* name);  // the class of that name, made on f
 // ---- ops ----
 struct Param {
   enum Kind : uint8_t { TensorArg, Operand, OptionalTensor, TensorList, Plain, VarArgs, Number };
-  enum Check : uint8_t { Anything, Int, Ints, Bool, Type, Scalar, Text };  // what a plain argument must be
   PyObject* name;      // interned
   PyObject* fallback;  // default value, nullptr where required
   Kind kind;
+};
+
+// What a function takes for its parameters: of each a bit for every type that one of PyTorch's signatures of the function's name
+// has there; none where anything goes. Asked of ops/_arguments.py at the first call.
+struct Takes {
+  enum Kind : uint16_t {
+    kTensor = 1, kNumber = 2, kFloat = 4, kInt = 8, kInts = 16, kBool = 32, kText = 64, kType = 128, kTensors = 256, kNone = 512
+  };
+  struct Row {
+    PyObject* name;  // strong
+    int index;
+    uint16_t kinds;
+  };
+  bool known = false;
+  int positional = 0;     // of a Python function: how many arguments may stand without a name, *args apart
+  std::vector<Row> rows;  // of an op those with a kind only, of a Python function all
 };
 
 // Where an argument of a rule comes from.
@@ -317,7 +332,7 @@ struct Op {
   int n_params, n_positional;
   std::vector<Param> params;
   std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
-  std::vector<std::pair<uint8_t, Param::Check>> checks;  // the plain params whose types are looked at before anything runs
+  Takes takes;
   std::vector<Variant> variants;
   std::vector<Rule> rules;
   std::vector<int8_t> rule_of;         // param -> index in rules, -1 where none

@@ -78,12 +78,12 @@ class Backward {
     captured_.emplace_back();
   }
 
-  // Takes over both references.
+  // Takes over both references. The gradient gets the root's element type.
   int add_root(Edge e, PyObject* gradient) {
     roots_.push_back(e.node);
     root_edges_.push_back(e);
-    root_gradients_.emplace_back(gradient);
-    return 0;
+    root_gradients_.emplace_back(fit(e.node, static_cast<int>(e.nr), e, gradient));
+    return root_gradients_.back() ? 0 : -1;
   }
 
   // `accumulate`: the inputs' nodes are run, which fills `.grad`; else their gradients are captured and they are not.
@@ -652,7 +652,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       Py_DECREF(e.node);
       return nullptr;
     }
-    task.add_root(e, g);
+    if (task.add_root(e, g) < 0) return nullptr;
   }
   const bool restricted = inputs != Py_None;
   if (restricted) {

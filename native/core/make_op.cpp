@@ -46,7 +46,8 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->base);
   op->params.~vector();
   op->tensor_params.~vector();
-  op->checks.~vector();
+  forget_takes(&op->takes);
+  op->takes.~Takes();
   op->variants.~vector();
   op->argument_refusals.~vector();
   op->rules.~vector();
@@ -285,12 +286,6 @@ int fill_op(Op* op, PyObject* spec) {
     if (kind == Param::TensorList) op->list_param = i;
     if (kind == Param::VarArgs) op->has_var_args = true;
   }
-  PyObject* checks = field(spec, "checks");
-  for (Py_ssize_t i = 0; checks && i < PyList_GET_SIZE(checks); ++i) {
-    int param, check;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(checks, i), "ii", &param, &check)) return -1;
-    op->checks.emplace_back(static_cast<uint8_t>(param), static_cast<Param::Check>(check));
-  }
   op->rule_of.assign(op->n_params, -1);
   PyObject* rules = field(spec, "rules");
   for (Py_ssize_t r = 0; rules && r < PyList_GET_SIZE(rules); ++r) {
@@ -380,7 +375,7 @@ Op* allocate_op() {
   memset(reinterpret_cast<char*>(op) + sizeof(PyObject), 0, sizeof(Op) - sizeof(PyObject));
   new (&op->params) std::vector<Param>();
   new (&op->tensor_params) std::vector<uint8_t>();
-  new (&op->checks) std::vector<std::pair<uint8_t, Param::Check>>();
+  new (&op->takes) Takes();
   new (&op->variants) std::vector<Variant>();
   new (&op->argument_refusals) std::vector<Refusal>();
   new (&op->rules) std::vector<Rule>();
@@ -439,7 +434,6 @@ PyObject* make_in_place(PyObject*, PyObject* args) {
   op->has_var_args = base->has_var_args;
   op->differentiable = base->differentiable;
   op->tensor_params = base->tensor_params;
-  op->checks = base->checks;
   for (const Param& p : base->params) {
     Py_INCREF(p.name);
     Py_XINCREF(p.fallback);

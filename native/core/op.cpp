@@ -431,7 +431,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   PyObject* slots[kMaxParams];
   PyObject* out = nullptr;
-  Ref owned;
+  Bound owned;
   if (bind(op, args, n, kwnames, slots, &out, &owned) < 0) return nullptr;
   if (op->in_place) return run_in_place(op, slots);
   if (out) return call_with_out(op, slots, out);
@@ -442,8 +442,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
   PyObject* result = bind_and_call(op, args, n, kwnames);
-  if (!result) explain(self, op->in_place, args, n, kwnames);
-  return result;
+  return result ? result : explain(self, op->in_place, args, n, kwnames);
 }
 
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {

@@ -307,6 +307,7 @@ def composite(
             f.__doc__ = doc
         entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
+        f.entry = entry  # type: ignore[attr-defined]
         _op.enter(entry, f, method=method, in_place=False, operator=operator, reflected=reflected)
         return f
 

@@ -35,27 +35,6 @@ _ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
 _MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
 _NO_DEFAULT = object()
 
-# What a plain parameter takes, numbered as Param::Check in native/core/core.h: marked in the
-# signature, or known by the parameter's name.
-INT, INTS, BOOL, TYPE, SCALAR, TEXT = range(1, 7)
-_CHECK_MARKS = {
-    "int": INT,
-    "ints": INTS,
-    "bool": BOOL,
-    "dtype": TYPE,
-    "number": SCALAR,
-    "str": TEXT,
-}
-CHECKS = {
-    **dict.fromkeys(
-        "dim0 dim1 start_dim end_dim k diagonal offset bins num_samples chunks".split(), INT
-    ),
-    **dict.fromkeys("dim dims".split(), INTS),
-    **dict.fromkeys("keepdim descending largest sorted unbiased upper".split(), BOOL),
-    "dtype": TYPE,
-}
-
-
 # What an in-place form does about memory that is seen twice, numbered as Overlap in
 # native/core/core.h: the written tensor may show an element twice; arguments may share memory with
 # it, or never; written with itself, nothing happens; what else is wrong is said before.
@@ -189,7 +168,7 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     params: list[tuple[Any, ...]] = []
     positional = -1
     body = rest.rstrip().removesuffix(")")
-    for part in body.split(",") if body else ():
+    for part in _split(body):
         part = part.strip()
         if part == "*":
             positional = len(params)
@@ -222,21 +201,12 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     return name, params, positional if positional >= 0 else len(params)
 
 
-def checks_of(signature: str, params: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
-    """Which arguments the core looks at before anything runs, as (parameter, check)."""
-    if signature.startswith("_"):
-        return []  # called by the library itself
-    marks = {}
+def marks(signature: str) -> dict[str, str]:
+    """The word that a signature marks each parameter with: `dim: int`."""
+    found = {}
     for part in _split(signature.partition("(")[2].rstrip().removesuffix(")")):
         name, _, mark = part.partition("=")[0].partition(":")
-        marks[name.strip()] = _CHECK_MARKS.get(mark.strip(), 0)
-    found = []
-    for i, (name, kind, *_) in enumerate(params):
-        check = SCALAR if kind == _NUMBER else 0
-        if kind == _PLAIN:
-            check = marks.get(name) or CHECKS.get(name, 0)
-        if check:
-            found.append((i, check))
+        found[name.strip()] = mark.strip()
     return found
 
 
@@ -330,7 +300,6 @@ def define(
         "name": name,
         "kind": kind,
         "params": params,
-        "checks": checks_of(signature, params),
         "n_positional": positional,
         "forward": forward,
         "portable": portable,
