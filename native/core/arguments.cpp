@@ -16,7 +16,8 @@ const char* word_of(uint16_t kinds) {
   constexpr std::pair<Takes::Kind, const char*> kWords[] = {
       {Takes::kTensor, "Tensor"}, {Takes::kTensors, "tuple of Tensors"}, {Takes::kInt, "int"},  {Takes::kInts, "tuple of ints"},
       {Takes::kFloat, "float"},   {Takes::kNumber, "Number"},            {Takes::kBool, "bool"}, {Takes::kType, "torch.dtype"},
-      {Takes::kText, "str"}};
+      {Takes::kText, "str"},      {Takes::kGenerator, "torch.Generator"},   {Takes::kLayout, "torch.layout"},
+      {Takes::kDevice, "torch.device"}, {Takes::kMemoryFormat, "torch.memory_format"}};
   for (const auto& [kind, word] : kWords) {
     if (kinds & kind) return word;
   }
@@ -121,6 +122,21 @@ Fit fit_type(PyObject* o, Ref* instead) {
   return kMisfit;
 }
 
+// The other kinds are instances of a class of their own.
+Fit fit_class(PyObject* o, uint16_t kinds) {
+  constexpr std::pair<Takes::Kind, const char*> kClasses[] = {{Takes::kGenerator, "Generator"},
+                                                              {Takes::kLayout, "layout"},
+                                                              {Takes::kDevice, "device"},
+                                                              {Takes::kMemoryFormat, "memory_format"}};
+  for (const auto& [kind, name] : kClasses) {
+    if (!(kinds & kind)) continue;
+    PyObject* type = callback(name);
+    const int is = type ? PyObject_IsInstance(o, type) : -1;
+    if (is) return is < 0 ? kRaised : kFits;
+  }
+  return kMisfit;
+}
+
 Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
   const uint16_t kinds = row.kinds;
   if (o == Py_None) return kinds & Takes::kNone ? kFits : kMisfit;
@@ -128,7 +144,7 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
     if (kinds & (Takes::kBool | Takes::kNumber)) return kFits;
     return kinds & Takes::kFloat ? replaced(PyNumber_Float(o), instead) : kMisfit;
   }
-  if (PyLong_Check(o)) return fit_integer(o, kinds, instead);
+  if (PyLong_Check(o)) return kinds & Takes::kDevice ? kFits : fit_integer(o, kinds, instead);
   if (PyFloat_Check(o)) return kinds & (Takes::kNumber | Takes::kFloat) ? kFits : kMisfit;
   if (is_tensor(o)) return kinds & Takes::kTensor ? kFits : fit_element(o, kinds, instead);
   if (PyTuple_Check(o) || PyList_Check(o)) {
@@ -139,7 +155,7 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
     return kinds & Takes::kTensors ? kFits : kMisfit;
   }
   if (is_symbol(o)) return kFits;
-  if (PyUnicode_Check(o)) return kinds & Takes::kText ? kFits : kMisfit;
+  if (PyUnicode_Check(o)) return kinds & (Takes::kText | Takes::kDevice) ? kFits : kMisfit;
   if (PyComplex_Check(o)) return kinds & Takes::kNumber ? kFits : kMisfit;
   if (PyArray_IsScalar(o, Integer)) {
     if (!(kinds & (Takes::kInt | Takes::kNumber | Takes::kFloat))) return kMisfit;
@@ -149,7 +165,9 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
     return kinds & (Takes::kNumber | Takes::kFloat) ? replaced(PyNumber_Float(o), instead) : kMisfit;
   }
   if (PyArray_IsScalar(o, ComplexFloating)) return kinds & Takes::kNumber ? replaced(scalar_object(o), instead) : kMisfit;
-  return kinds & Takes::kType ? fit_type(o, instead) : kMisfit;
+  if (!(kinds & Takes::kType)) return fit_class(o, kinds);
+  const Fit type = fit_type(o, instead);
+  return type == kMisfit ? fit_class(o, kinds) : type;
 }
 
 }  // namespace
@@ -165,8 +183,8 @@ int learn_takes(PyObject* function, Takes* takes) {
   Ref said(f ? PyObject_CallOneArg(f, function) : nullptr);
   if (!said) return -1;
   PyObject* rows;
-  int positional;
-  if (!PyArg_ParseTuple(said.get(), "O!i", &PyTuple_Type, &rows, &positional)) return -1;
+  int positional, rest;
+  if (!PyArg_ParseTuple(said.get(), "O!ii", &PyTuple_Type, &rows, &positional, &rest)) return -1;
   if (takes->known) return 0;  // another thread has asked, too
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); ++i) {
     PyObject* name;
@@ -180,8 +198,14 @@ int learn_takes(PyObject* function, Takes* takes) {
     takes->rows.push_back({name, index, static_cast<uint16_t>(kinds)});
   }
   takes->positional = positional;
+  takes->rest = rest;
   takes->known = true;
   return 0;
+}
+
+void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value) {
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", name_of(function).c_str(), name, index + 1,
+               word_of(kinds), Py_TYPE(value)->tp_name);
 }
 
 int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound) {
@@ -189,10 +213,7 @@ int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* 
   switch (fit(*value, function, row, &instead)) {
     case kFits: return 0;
     case kRaised: return -1;
-    case kMisfit:
-      PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", name_of(function).c_str(), row.name,
-                   row.index + 1, word_of(row.kinds), Py_TYPE(*value)->tp_name);
-      return -1;
+    case kMisfit: raise_misfit(function, row.name, row.index, row.kinds, *value); return -1;
     case kReplaced: break;
   }
   if (!bound->instead) bound->instead = Ref(PyList_New(0));

@@ -250,7 +250,8 @@ struct Param {
 // has there; none where anything goes. Asked of ops/_arguments.py at the first call.
 struct Takes {
   enum Kind : uint16_t {
-    kTensor = 1, kNumber = 2, kFloat = 4, kInt = 8, kInts = 16, kBool = 32, kText = 64, kType = 128, kTensors = 256, kNone = 512
+    kTensor = 1, kNumber = 2, kFloat = 4, kInt = 8, kInts = 16, kBool = 32, kText = 64, kType = 128, kTensors = 256, kNone = 512,
+    kGenerator = 1024, kLayout = 2048, kDevice = 4096, kMemoryFormat = 8192
   };
   struct Row {
     PyObject* name;  // strong
@@ -259,6 +260,7 @@ struct Takes {
   };
   bool known = false;
   int positional = 0;     // of a Python function: how many arguments may stand without a name, *args apart
+  int rest = -1;          // of a Python function: the row of its *args, where those are ints
   std::vector<Row> rows;  // of an op those with a kind only, of a Python function all
 };
 

@@ -103,6 +103,8 @@ PyObject* op_get_params(PyObject* self, void*) {
 }
 PyObject* op_get_differentiable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->differentiable); }
 
+PyObject* op_get_has_var_args(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->has_var_args); }
+
 PyObject* op_get_view(PyObject* self, void*) {
   const Op* op = reinterpret_cast<Op*>(self);
   return PyBool_FromLong(op->view || op->multi_view);
@@ -116,6 +118,7 @@ PyGetSetDef kOpGetSet[] = {
     {"base", op_get_base, nullptr, "Of an in-place form: the op it is the form of.", nullptr},
     {"params", op_get_params, nullptr, "The parameters' names.", nullptr},
     {"differentiable", op_get_differentiable, nullptr, "Whether calls are recorded.", nullptr},
+    {"has_var_args", op_get_has_var_args, nullptr, "Whether its last parameter takes any number of arguments.", nullptr},
     {"view", op_get_view, nullptr, "Whether its results show the memory of its first argument.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},

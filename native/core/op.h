@@ -53,6 +53,7 @@ void forget_takes(Takes* takes);
 // Whether a function takes a value in the place of a parameter. A tensor or a NumPy value that stands for a number is replaced by
 // that number, a Python type by the element type it stands for; what replaces it is kept in `bound`. -1 with an exception.
 int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound);
+void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value);
 // A failed call: made again where it has a form that torch had before; else nullptr, and where an argument has a type that the
 // function does not take, the error says so in torch's words, with the name and the position that the program used
 // (ops/_arguments.py). Any other error stays as it is.

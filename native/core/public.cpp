@@ -22,11 +22,19 @@ struct Public {
 
 PyTypeObject* PublicType = nullptr;
 
+bool is_list(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
+
 PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  PyObject* target = reinterpret_cast<Public*>(self)->target;
-  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  PyObject* result = bind_and_call(reinterpret_cast<Op*>(target), args, n, kwnames);
-  return result ? result : explain(target, true, args, n, kwnames);
+  Public* p = reinterpret_cast<Public*>(self);
+  Op* op = reinterpret_cast<Op*>(p->target);
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf), at = op->n_positional - 1;
+  PyObject* result = nullptr;
+  if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
+    raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts, args[at]);  // dims one by one: of a method only
+  } else {
+    result = bind_and_call(op, args, n, kwnames);
+  }
+  return result ? result : explain(p->target, p->method, args, n, kwnames);
 }
 
 // A call of a Python function, with the arguments as it takes them.
@@ -66,9 +74,22 @@ struct Call {
     return 0;
   }
 
+  // The sizes of f(2, 3) or f((2, 3)); a function of a tensor takes them in a list, its method either way.
+  int read_rest(PyObject* function, const Takes& takes, bool method, Py_ssize_t n) {
+    const Takes::Row& row = takes.rows[takes.rest];
+    const Py_ssize_t at = takes.positional;
+    if (n == at + 1 && (is_list(args[at]) || (at && !method))) return conform_at(function, row, at, n);
+    for (Py_ssize_t i = at; i < n; ++i) {
+      if (PyLong_CheckExact(args[i])) continue;
+      if (conform_at(function, {row.name, static_cast<int>(i), Takes::kInt}, i, n) < 0) return -1;
+    }
+    return 0;
+  }
+
   // -1 with an exception.
-  int read(PyObject* function, const Takes& takes) {
+  int read(PyObject* function, const Takes& takes, bool method) {
     const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (takes.rest >= 0 && n > takes.positional && read_rest(function, takes, method, n) < 0) return -1;
     for (Py_ssize_t i = 0; i < n && i < takes.positional; ++i) {
       if (takes.rows[i].kinds && conform_at(function, takes.rows[i], i, n) < 0) return -1;
     }
@@ -92,7 +113,7 @@ PyObject* public_of_function(PyObject* self, PyObject* const* args, size_t nargs
   if (!p->takes.known && learn_takes(p->target, &p->takes) < 0) return nullptr;
   Call call{args, nargsf, kwnames, {}, {}, {}};
   PyObject* result = nullptr;
-  if (call.read(p->target, p->takes) == 0) result = PyObject_Vectorcall(p->target, call.args, call.nargsf, call.kwnames);
+  if (call.read(p->target, p->takes, p->method) == 0) result = PyObject_Vectorcall(p->target, call.args, call.nargsf, call.kwnames);
   return result ? result : explain(p->target, p->method, args, PyVectorcall_NARGS(nargsf), kwnames);
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
 import numpy as np
 
 from . import _core, dtypes
-from .device import cpu
+from .device import cpu, device
 from .errors import not_implemented_for
 
 __all__ = ["Generator", "default_generator", "draw", "state_of"]
@@ -24,7 +25,15 @@ class Generator:
     tensor([0.4963])
     """
 
+    _state: Any
+
     def __init__(self, device: Any = "cpu") -> None:
+        kind = _device_kind(device)
+        if kind != "cpu":
+            raise RuntimeError(
+                _NO_GENERATORS.get(kind, f"{kind.upper()} device type not an accelerator.")
+                + " Random numbers are drawn on the CPU here: torch.Generator() draws them."
+            )
         self.device = cpu
         self._state = _kernels.random_new()
 
@@ -66,6 +75,27 @@ class Generator:
         return _restore_generator, (self.get_state(),)
 
 
+_NO_GENERATORS = {
+    "cuda": "Cannot get CUDA generator without ATen_cuda library.",
+    "xpu": "Cannot get XPU generator without ATen_xpu library.",
+    "mps": "Cannot execute getNewGenerator() without MPS backend.",
+    "hpu": "Backend doesn`t support getNewGenerator().",
+}
+
+
+def _device_kind(given: Any) -> str:
+    if given is None:
+        return "cpu"
+    if isinstance(given, device):
+        return given.type
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise TypeError(
+            "Generator(): argument 'device' (position 1) must be torch.device, not "
+            f"{type(given).__name__}"
+        )
+    return device(given).type
+
+
 def _restore_generator(state: Any) -> Generator:
     generator = Generator()
     generator.set_state(state)
@@ -88,8 +118,17 @@ def state_of(generator: Any) -> Any:
 
 def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
-    and are rounded."""
+    and are rounded, complex numbers draw their parts."""
     sampler = getattr(_kernels, kernel)
+    if array.dtype.kind == "c":
+        parts = np.empty((*array.shape, 2), np.float32 if array.dtype.itemsize == 8 else np.float64)
+        if kernel == "normal_":  # the variance is of both parts together
+            draw(kernel, generator, parts, 0.0, args[1] / math.sqrt(2))
+            array[...] = parts.view(array.dtype)[..., 0] + args[0]
+        else:
+            draw(kernel, generator, parts, *args)
+            array[...] = parts.view(array.dtype)[..., 0]
+        return array
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
         if sampler(state_of(generator), wide, *args) is NotImplemented:

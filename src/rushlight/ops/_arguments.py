@@ -26,6 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core, dtypes
+from .. import device as _device
+from ..generator import Generator
+from ..size import Size
 from . import _op
 from ._overloads import BEFORE, OVERLOADS
 
@@ -49,32 +52,42 @@ _WORDS = {
     "m": "torch.memory_format",
 }
 # The bits of Takes::Kind in native/core/core.h.
-_BITS = {"T": 1, "O": 3, "L": 256, "N": 2, "f": 4, "i": 8, "I": 16, "J": 24, "b": 32, "s": 64, "d": 128}
+_BITS = {"T": 1, "N": 2, "f": 4, "i": 8, "I": 16, "b": 32, "s": 64, "d": 128, "L": 256}
+_BITS |= {"g": 1024, "l": 2048, "v": 4096, "m": 8192}
+_BITS |= {"O": _BITS["T"] | _BITS["N"], "J": _BITS["i"] | _BITS["I"]}
 _NONE = 512
 
 # What goes without saying where a parameter's name tells its type.
 _BY_NAME = {
     **dict.fromkeys(
-        "dim dim0 dim1 start_dim end_dim k diagonal offset chunks num_classes bins steps "
-        "num_samples n groups".split(),
+        "dim dim0 dim1 dim2 start_dim end_dim k diagonal offset chunks num_classes bins steps "
+        "num_samples minlength n groups".split(),
         "i",
     ),
     **dict.fromkeys(
         "kernel_size stride padding dilation output_padding output_size shifts".split(), "J"
     ),
     **dict.fromkeys("dims normalized_shape pad".split(), "I"),
-    **dict.fromkeys("fill_value maxnorm alpha beta value".split(), "N"),
+    **dict.fromkeys("fill_value maxnorm alpha beta value lambd".split(), "N"),
     **dict.fromkeys(
-        "keepdim descending largest sorted unbiased upper inplace requires_grad".split(), "b"
+        "keepdim descending largest sorted unbiased upper left adjoint unitriangular full_matrices "
+        "pivot hermitian include_self accumulate sparse_grad requires_grad".split(),
+        "b",
     ),
-    **dict.fromkeys("equation reduction mode".split(), "s"),
+    **dict.fromkeys("equation reduction mode driver".split(), "s"),
     **dict.fromkeys(
         "input self other target x1 x2 vec1 vec2 mat mat1 mat2 batch1 batch2 tensor1 tensor2 A "
-        "B".split(),
+        "B LU pivots LU_data LU_pivots a b x y src indices weight bias running_mean running_var "
+        "input1 input2 anchor positive negative per_sample_weights offsets pos_weight attn_mask "
+        "prepend append grid theta out".split(),
         "T",
     ),
     "tensors": "L",
     "dtype": "d",
+    "generator": "g",
+    "layout": "l",
+    "device": "v",
+    "memory_format": "m",
 }
 # Where `dim` may be several dimensions; of roll `dims` may be one.
 _SEVERAL_DIMS = frozenset(
@@ -89,6 +102,7 @@ _MARKS = {
     "dtype": "d",
     "number": "N",
     "float": "f",
+    "sizes": "I",
     "str": "s",
 }
 _KINDS = {
@@ -211,7 +225,18 @@ def _of_op(op: Any) -> _Signature:
     return _Signature(tuple(rows))
 
 
-_ANNOTATED = {"Tensor": "T", "int": "i", "bool": "b", "str": "s", "float": "f"}
+# Flag: anything that is true or false.
+_ANNOTATED = {
+    "Tensor": "T",
+    "Number": "N",
+    "int": "i",
+    "Ints": "J",
+    "Sizes": "I",
+    "bool": "b",
+    "Flag": "",
+    "str": "s",
+    "float": "f",
+}
 
 
 def _of_function(function: Any) -> _Signature:
@@ -222,7 +247,8 @@ def _of_function(function: Any) -> _Signature:
         annotation = str(p.annotation)
         kind = _ANNOTATED.get(annotation.removesuffix(" | None"))
         if kind is None:
-            kind = _plain_type(function.__name__, p.name) if annotation == "Any" else ""
+            unsaid = annotation in ("Any", str(p.empty))
+            kind = _plain_type(function.__name__, p.name) if unsaid else ""
         variable = p.kind is p.VAR_POSITIONAL
         if variable:
             kind = "I" if p.name in _ALL_INTS else ""
@@ -265,18 +291,23 @@ def _said_there(signatures: list[_Signature], i: int, own: _Signature) -> list[_
     return found or [own.params[i]]
 
 
-def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int]:
-    """What the core looks at in every call: the parameters as (name, index, bits of what they take),
-    and how many may stand without a name. Of an op those that need a look, which tensors do not."""
+def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int, int]:
+    """What the core looks at in every call: the parameters as (name, index, bits of what they
+    take), how many may stand without a name, and which are sizes that may stand one by one (or -1).
+    Of an op those that need a look, which tensors do not."""
     is_op = isinstance(function, _core.Op)
     if is_op and _entry(function).signature.startswith("_"):
-        return (), 0  # called by the library itself
+        return (), 0, -1  # called by the library itself
     own = _own_signature(inspect.unwrap(function) if not is_op else function)
     signatures = _listed(function) or [_single(function)]
     name = _key(function)[1].rstrip("_")
-    rows, positional = [], 0
+    rows: list[tuple[str, int, int]] = []
+    positional, rest = 0, -1
     for i, p in enumerate(own.params):
         if p.variable and not is_op:
+            if p.type == "I":
+                rest = len(rows)
+                rows.append((p.name, i, _BITS["I"]))
             continue
         positional += not p.keyword_only
         there = _said_there(signatures, i, own)
@@ -284,7 +315,7 @@ def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int]:
         if all(q.type in _BITS for q in there):
             for q in there:
                 bits |= _BITS[q.type]
-            if p.none and any(q.none for q in there):
+            if any(q.none for q in there):
                 bits |= _NONE
             if name in _NUMBERS_TOO and p.name in ("input", "other"):
                 bits |= _BITS["N"]
@@ -293,11 +324,23 @@ def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int]:
         if p.variable and bits != _BITS["I"]:
             continue  # x.view(dtype)
         rows.append((p.name, i, bits))
-    return tuple(rows), positional
+    return tuple(rows), positional, rest
+
+
+_TYPE_NAMES = {
+    dtypes.dtype: "torch.dtype",
+    _device.device: "torch.device",
+    _device.layout: "torch.layout",
+    _device.memory_format: "torch.memory_format",
+    Generator: "torch._C.Generator",
+    Size: "torch.Size",
+}
 
 
 def _type_name(value: Any) -> str:
     cls = type(value)
+    if cls in _TYPE_NAMES:
+        return _TYPE_NAMES[cls]
     built_in = not cls.__flags__ & 1 << 9  # such types say where they come from: numpy.ndarray
     return (
         f"{cls.__module__}.{cls.__name__}"
@@ -335,9 +378,10 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
     if kind == "L":
         return isinstance(value, (tuple, list))
     if kind in ("N", "f"):
-        return (
-            _is_number(value) and not (kind == "f" and isinstance(value, (complex, np.complexfloating)))
-        ) or _is_element(value)
+        if _is_element(value):
+            return True
+        imaginary = isinstance(value, (complex, np.complexfloating))
+        return _is_number(value) and not (kind == "f" and imaginary)
     if kind == "i":
         return _is_int(value) and (not isinstance(value, _core.Tensor) or _is_element(value))
     if kind in ("I", "J"):
@@ -352,6 +396,14 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
         return isinstance(value, str)
     if kind == "d":
         return isinstance(value, dtypes.dtype) or value in (int, float, bool, complex)
+    if kind == "v":
+        return isinstance(value, (_device.device, str)) or type(value) is int
+    if kind == "l":
+        return isinstance(value, _device.layout)
+    if kind == "g":
+        return isinstance(value, Generator)
+    if kind == "m":
+        return isinstance(value, _device.memory_format)
     return True
 
 
@@ -375,17 +427,19 @@ def _misfit(
         least = sum(not p.optional and not p.keyword_only for p in params)
         plural = "" if most == 1 else "s"
         count = most if least == most else f"from {least} to {most}"
-        return f"{called}() takes {count} positional argument{plural} but {len(args)} were given"
-    given = {_ALIASES.get(k, k): v for k, v in kwargs.items()}
+        given = f"{len(args)} {'was' if len(args) == 1 else 'were'} given"
+        return f"{called}() takes {count} positional argument{plural} but {given}"
+    named = {_ALIASES.get(k, k): v for k, v in kwargs.items()}
     names = {p.name for p in params}
     missing: list[str] = []
     for i, p in enumerate(params):
         where = f" (position {i + 1})"
         if p.variable:
-            if p.type and not args[i:] and p.name not in given and not missing:
+            if p.type and not args[i:] and p.name not in named and not missing:
                 missing.append(p.name)
             rest = args[i:]
-            if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
+            listed = len(rest) == 1 and isinstance(rest[0], (tuple, list))
+            if listed:
                 rest = tuple(rest[0])
             elif rest and p.type == "I" and not method and i:
                 kind = _type_name(rest[0])
@@ -393,13 +447,13 @@ def _misfit(
             bad = [
                 k
                 for k, v in enumerate(rest)
-                if p.type == "I" and not _is_int(v) and not isinstance(v, bool)
+                if p.type == "I" and not _is_int(v) and not (k and isinstance(v, bool))
             ]
             if bad:
                 kind = _type_name(rest[bad[0]])
                 if not bad[0] and len(args) == i + 1:
                     return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
-                if not bad[0] and not isinstance(args[i], (tuple, list)):
+                if not bad[0] and not listed:
                     return f"{name}() takes 1 positional argument but {len(rest)} were given"
                 return (
                     f"{name}(): argument '{p.name}' failed to unpack the object at pos "
@@ -409,8 +463,8 @@ def _misfit(
             continue
         if i < len(args) and not p.keyword_only:
             value = args[i]
-        elif p.name in given:
-            value, where = given[p.name], ""
+        elif p.name in named:
+            value, where = named[p.name], ""
         elif p.name in kwargs:
             value, where = kwargs[p.name], ""
         else:
@@ -517,8 +571,8 @@ def _today(
             )
         given = dict(zip(names, args, strict=True))
         moved = {n: v for n, v in given.items() if params[n].keyword_only}
-        rest = tuple(given[p.name] for p in signature.params if p.name in given and p.name not in moved)
-        return rest, {**moved, **kwargs}
+        rest = [p.name for p in signature.params if p.name in given and p.name not in moved]
+        return tuple(given[n] for n in rest), {**moved, **kwargs}
     return None
 
 
@@ -571,4 +625,13 @@ def _renamed(name: str, method: bool, error: str) -> str | None:
     return text if text != error else None
 
 
-_core.register(callbacks={"explain": explain, "takes": takes})
+_core.register(
+    callbacks={
+        "explain": explain,
+        "takes": takes,
+        "device": _device.device,
+        "layout": _device.layout,
+        "memory_format": _device.memory_format,
+        "Generator": Generator,
+    }
+)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -343,6 +344,27 @@ def define(
     return op
 
 
+def publish() -> None:
+    """Put what looks at its arguments first in the place of every plain function of the namespaces
+    and of Tensor. A function has the name that programs know it by. An op whose dimensions may
+    stand one by one is called so as a method only."""
+    for space in _NAMESPACES.values():
+        _publish(space, False, space.__setitem__)
+    methods = {n: f for n, f in vars(_core.Tensor).items() if not n.startswith("__")}
+    _publish(methods, True, functools.partial(setattr, _core.Tensor))
+
+
+def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None]) -> None:
+    for name, function in list(space.items()):
+        if type(function) is _core.Op and not method and function.has_var_args:
+            put(name, _core.make_public(function, method))
+        if type(function) is not types.FunctionType:
+            continue
+        if not function.__name__.isidentifier() or function.__name__.startswith("_"):
+            function.__name__ = name
+        put(name, _core.make_public(function, method))
+
+
 def _find(where: str, name: str) -> Any:
     if where == "method":
         return getattr(_core.Tensor, name)
@@ -351,9 +373,10 @@ def _find(where: str, name: str) -> Any:
 
 def _reduce(function: Any) -> Any:
     name = function.__name__
-    if name in OPS:
-        return _find, (OPS[name].namespace, name)
-    return _find, ("method", name)
+    for where, space in _NAMESPACES.items():
+        if space.get(name) is function:
+            return _find, (where, name)
+    return _find, ((OPS[name].namespace if name in OPS else "method"), name)
 
 
 copyreg.pickle(_core.Op, _reduce)

@@ -4,9 +4,9 @@
 One line a name: signatures apart by `|`, a parameter as `type name`, with `=` when it may be left
 out, with `?` where None may stand. Types: T tensor, L tensors, N number, i int, I ints, J ints or
 one alone, f float, b bool, s str, d dtype, g generator, l layout, v device, m memory format. `...`
-are the keywords of every function that makes a tensor. In-place forms are not listed: they follow from the name without `_`. Where one signature
-stands alone, torch has others that it does not show, and words a wrong number of arguments as if
-there were several.
+are the keywords of every function that makes a tensor. In-place forms are not listed: they follow
+from the name without `_`. Where one signature stands alone, torch has others that it does not show,
+and words a wrong number of arguments as if there were several.
 """
 
 # Orders of arguments that torch had before and still takes, with a warning.
@@ -39,6 +39,7 @@ argsort: T input, *, b stable, i dim=, b descending=, T? out= | T input, i dim=,
 baddbmm: T input, T batch1, T batch2, *, N beta=, N alpha=, T? out=
   | T input, T batch1, T batch2, d out_dtype, *, N beta=, N alpha=, T? out=
 bernoulli: T input, *, g? generator=, T? out= | T input, f p, *, g? generator=
+bernoulli_: T input, T p, *, g? generator= | T input, f p=, *, g? generator=
 bitwise_and: T input, T other, *, T? out= | N self, T other | T input, N other, *, T? out=
 bitwise_left_shift: T input, T other, *, T? out= | N self, T other | T input, N other, *, T? out=
 bitwise_or: T input, T other, *, T? out= | N self, T other | T input, N other, *, T? out=
@@ -178,7 +179,7 @@ subtract: T input, T other, *, N alpha=, T? out= | T input, N other, N alpha=
 sum: T input, *, d? dtype= | T input, J? dim, b keepdim=, *, d? dtype=, T? out=
 tensor_split: T input, I indices, i dim= | T input, T tensor_indices_or_sections, i dim=
   | T input, i sections, i dim=
-to: T self, v device=, d dtype=, b non_blocking=, b copy=, *, m? memory_format=
+to: T self, v? device=, d? dtype=, b non_blocking=, b copy=, *, m? memory_format=
   | T self, d dtype, b non_blocking=, b copy=, *, m? memory_format=
   | T self, T tensor, b non_blocking=, b copy=, *, m? memory_format=
 trapezoid: T y, T x, *, i dim= | T y, *, N dx=, i dim=

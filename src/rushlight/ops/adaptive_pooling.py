@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general, linear
+from ._kinds import Flag, composite, general, linear
 from ._op import namespace
 from .pooling import _pool_scatter
 
@@ -150,7 +150,7 @@ def _adaptive_of(n: int) -> None:
         name=max_name,
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
     )
-    def maximum(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    def maximum(input: Any, output_size: Any, return_indices: Flag = False) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
         pair = largest(input, wanted)
@@ -161,7 +161,7 @@ def _adaptive_of(n: int) -> None:
         name=f"{max_name}_with_indices",
         doc="Largest elements and their places.",
     )
-    def with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+    def with_indices(input: Any, output_size: Any, return_indices: Flag = True) -> Any:
         return maximum(input, output_size, True)
 
     if n == 1:

@@ -203,6 +203,20 @@ def _odd_leaf(data: Any) -> Any:
     )
 
 
+def warn_of_copy(data: Any, call: str) -> None:
+    """The warning that a tensor is copied as data are, at the caller's caller."""
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            f"rather than {call}.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 @composite(method=False)
 def tensor(
     data: Any,
@@ -220,16 +234,7 @@ def tensor(
     """
     if device is not None:
         resolve(device)
-    if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn(
-            "To copy construct from a tensor, it is recommended to use "
-            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
-            "rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
-        )
+    warn_of_copy(data, "torch.tensor(sourceTensor)")
     return _wrap_data(array_of(data, dtype), requires_grad)
 
 

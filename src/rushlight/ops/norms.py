@@ -20,7 +20,7 @@ from ._arrays import (
     scalar_name,
     widened,
 )
-from ._kinds import composite, general
+from ._kinds import Ints, composite, general
 from ._op import namespace
 
 _kernels = _core.kernels
@@ -204,7 +204,7 @@ def matrix_norm(
     return sums.amax(kept, keepdim) if ord > 0 else sums.amin(kept, keepdim)
 
 
-@composite(method=False)
+@composite(where="linalg", method=False)
 def _linalg_norm(
     A: Any,
     ord: Any = None,
@@ -247,7 +247,7 @@ namespace("linalg")["norm"] = _linalg_norm
 def norm(
     input: Any,
     p: Any = "fro",
-    dim: Any = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     out: Any = None,
     dtype: Any = None,
@@ -334,7 +334,7 @@ def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) ->
 
 
 dist: Any = general(
-    "dist(input, other, p=2)",
+    "dist(input, other, p: number = 2)",
     _dist,
     vjp={"input, other": _dist_vjp},
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],

@@ -124,7 +124,7 @@ def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
 
 
 constant_pad_nd: Any = general(
-    "constant_pad_nd(input, pad: plain, value=0)",
+    "constant_pad_nd(input, pad: sizes, value=0)",
     _constant_pad,
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,

@@ -322,7 +322,7 @@ select_scatter: Any = linear(
     doc="The input with src in the place of one entry of a dimension.",
 )
 slice_scatter: Any = linear(
-    "slice_scatter(input, src: Tensor, dim=0, start=None, end=None, step=1)",
+    "slice_scatter(input, src: Tensor, dim=0, start: int = None, end: int = None, step: int = 1)",
     lambda a, src, dim, start, end, step: _replaced(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
     ),

@@ -118,8 +118,8 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
 
 
 rot90: Any = linear(
-    "rot90(input, k=1, dims=(0, 1))".replace("(0, 1)", "None"),
-    lambda a, k, dims: _rot90(a, k, (0, 1) if dims is None else dims),
+    "rot90(input, k=1, dims=(0, 1))",
+    _rot90,
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
     node="Rot90Backward0",
     out=False,

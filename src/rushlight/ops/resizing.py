@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, anywhere, listed, refuse
-from ._kinds import composite
+from ._kinds import Flag, composite
 from ._op import namespace
 from .padding import _resampling
 
@@ -167,7 +167,7 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
+    recompute_scale_factor: Flag | None = None,
     antialias: bool = False,
 ) -> Any:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""

@@ -201,7 +201,7 @@ def _mvlgamma_values(a: Any, p: int) -> Any:
 
 
 mvlgamma = general(
-    "mvlgamma(input, p: number)",
+    "mvlgamma(input, p: int)",
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * sum(digamma(input - j / 2) for j in range(p))},
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],

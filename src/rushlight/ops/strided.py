@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, is_half
-from ._kinds import composite, linear
+from ._kinds import Sizes, composite, linear
 from ._op import internal
 from .complex_numbers import view_as_complex, view_as_real
 from .shape import _to_shape
@@ -286,7 +286,7 @@ def _layout_of(a: Array) -> Any:
 
 
 @composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
     array = input._seen
     offset = 0
@@ -297,7 +297,7 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
 def as_strided_scatter(
-    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+    input: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
     array = input._seen
