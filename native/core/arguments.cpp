@@ -282,6 +282,11 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", public_name(op).c_str(), n_missing, missing.c_str());
     return -1;
   }
+  // What is looked at and then read must not change in between, which a list can: hooks run, and other threads.
+  if (op->list_param >= 0 && PyList_Check(slots[op->list_param])) {
+    owned->tensors = Ref(PyList_AsTuple(slots[op->list_param]));
+    if (!(slots[op->list_param] = owned->tensors.get())) return -1;
+  }
   if (!op->takes.known && learn_takes(as_object(op), &op->takes) < 0) return -1;
   for (const Takes::Row& row : op->takes.rows) {
     if (slots[row.index] == op->params[row.index].fallback) continue;

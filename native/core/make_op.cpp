@@ -38,6 +38,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->writer);
   Py_XDECREF(op->compiler);
   Py_XDECREF(op->backward);
+  Py_XDECREF(op->unfold);
   Py_XDECREF(op->refusals);
   Py_XDECREF(op->zero_dim_text);
   Py_XDECREF(op->dict);
@@ -68,6 +69,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(op->writer);
   Py_VISIT(op->compiler);
   Py_VISIT(op->backward);
+  Py_VISIT(op->unfold);
   Py_VISIT(op->dict);
   Py_VISIT(op->base);
   for (Rule& r : op->rules) Py_VISIT(r.function);
@@ -235,6 +237,7 @@ int fill_op(Op* op, PyObject* spec) {
   op->portable = callable_of(spec, "portable");
   op->writer = callable_of(spec, "write");
   op->compiler = callable_of(spec, "compiler");
+  op->unfold = callable_of(spec, "unfold");
   op->result_type = callable_of(spec, "result_type");
   op->view = flag_of(spec, "view");
   op->lends = flag_of(spec, "lends");
@@ -462,19 +465,19 @@ PyObject* add_variant(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// set_program(op, program): the traced forward of a composed pointwise op.
+// set_program(op, program): the traced forward of a composed pointwise op; once, since another thread may be running it.
 PyObject* set_program(PyObject*, PyObject* args) {
   PyObject *o, *spec;
   if (!PyArg_ParseTuple(args, "OO", &o, &spec) || !check_op(o)) return nullptr;
-  Program* program = read_program(spec);
-  if (!program) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
-  delete op->program;
-  op->program = program;
+  if (op->program) Py_RETURN_NONE;
+  op->program = read_program(spec);
+  if (!op->program) return nullptr;
   Py_RETURN_NONE;
 }
 
-// set_rule_program(op, rule, identity, program or None, sources): a partial once traced.
+// set_rule_program(op, rule, identity, program or None, sources): a partial once traced. The program is set last, and once: what
+// another thread sees is whole.
 PyObject* set_rule_program(PyObject*, PyObject* args) {
   PyObject *o, *spec, *sources;
   int r, identity;
@@ -485,6 +488,7 @@ PyObject* set_rule_program(PyObject*, PyObject* args) {
     return nullptr;
   }
   Rule& rule = op->rules[r];
+  if (rule.program) Py_RETURN_NONE;
   rule.identity = identity != 0;
   if (spec != Py_None) {
     std::vector<Source> list;
@@ -504,9 +508,8 @@ PyObject* set_rule_program(PyObject*, PyObject* args) {
       PyErr_SetString(PyExc_ValueError, "a program has one source an input");
       return nullptr;
     }
-    delete rule.program;
-    rule.program = program;
     rule.program_sources = list;
+    rule.program = program;
   }
   Py_RETURN_NONE;
 }

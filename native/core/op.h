@@ -19,9 +19,10 @@ inline bool is_symbol(PyObject* o) {
 }
 
 // ---- arguments.cpp ----
-// What reading the arguments made: the tuple of variable arguments, and a list of what was taken in the place of an argument.
+// What reading the arguments made: the tuple of variable arguments, that of a list of tensors, and a list of what was taken in
+// the place of an argument.
 struct Bound {
-  Ref var_args, instead;
+  Ref var_args, tensors, instead;
 };
 // Fills `slots` from a call's arguments.
 int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Bound* owned);

@@ -11,17 +11,20 @@ namespace rushlight {
 
 int compile_rules(Op* op) {
   if (op->rules_compiled) return 0;
+  // Said to be done when it is: another thread that comes meanwhile traces as well, and what is set twice stays as it was.
+  if (op->compiler && !Ref(PyObject_CallOneArg(op->compiler, as_object(op)))) return -1;
   op->rules_compiled = true;
-  if (!op->compiler) return 0;
-  Ref done(PyObject_CallOneArg(op->compiler, as_object(op)));
-  if (!done) {
-    op->rules_compiled = false;
-    return -1;
-  }
   return 0;
 }
 
 namespace {
+
+// 0 where no gradient goes, else one more than the dimensions of what it goes to.
+long dimensions_of(const Edge& e) {
+  if (!e.node) return 0;
+  if (e.node->kind == Node::Accumulate) return e.node->variable ? PyArray_NDIM(e.node->variable->array) + 1 : 1;
+  return e.nr < static_cast<uint32_t>(e.node->n_outputs) ? e.node->metas[e.nr].ndim + 1 : 1;
+}
 
 // One argument of a rule: a new reference.
 PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool for_graph) {
@@ -36,7 +39,7 @@ PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool
     case Source::Needs: {
       PyObject* tuple = PyTuple_New(node->n_edges);
       if (!tuple) return nullptr;
-      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyBool_FromLong(node->edges[i].node != nullptr));
+      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLong(dimensions_of(node->edges[i])));
       return tuple;
     }
     default: break;
@@ -255,8 +258,7 @@ bool owned_alone(PyObject* o) {
 
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   Ref left(a), right(b);
-  Op* add = op_callback("add");
-  if (!add) return nullptr;
+  Op* add = registry.add;
   if (create_graph || !is_plain_value(a) || !is_plain_value(b)) return call_op(add, a, b);
   Tensor* x = as_tensor(a);
   Tensor* y = as_tensor(b);
