@@ -170,7 +170,25 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
   return type == kMisfit ? fit_class(o, kinds) : type;
 }
 
+constexpr int kMostLists = 64;  // in one another; NumPy's limit
+
+// Which kinds of Python's own numbers nested lists hold: 1 bool, 2 int, 4 float, 8 complex; 16 for anything else.
+int number_kinds(PyObject* data, int depth) {
+  if (PyFloat_CheckExact(data)) return 4;
+  if (PyLong_CheckExact(data)) return 2;
+  if (PyBool_Check(data)) return 1;
+  if (PyComplex_CheckExact(data)) return 8;
+  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return 16;
+  int kinds = 0;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < 16; ++i) {
+    kinds |= number_kinds(PySequence_Fast_GET_ITEM(data, i), depth + 1);
+  }
+  return kinds;
+}
+
 }  // namespace
+
+PyObject* number_kinds_function(PyObject*, PyObject* data) { return PyLong_FromLong(number_kinds(data, 0)); }
 
 void forget_takes(Takes* takes) {
   for (Takes::Row& row : takes->rows) Py_DECREF(row.name);

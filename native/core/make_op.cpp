@@ -532,6 +532,7 @@ void* slot(F f) {
 PyMethodDef kOpFunctions[] = {
     {"make_op", make_op, METH_O, "An Op from the fields of a table statement."},
     {"make_in_place", make_in_place, METH_VARARGS, "The form of an op that writes its first argument."},
+    {"number_kinds", number_kinds_function, METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
     {"make_public", make_public, METH_VARARGS, "A function of the table as programs see it."},
     {"add_variant", add_variant, METH_VARARGS, "Which op takes over for a kind of argument."},
     {"set_program", set_program, METH_VARARGS, "The traced forward of a composed pointwise op."},

@@ -3,6 +3,7 @@
 from .. import _core
 from . import (  # noqa: F401  importing a family enters its ops
     _arguments,
+    _outputs,
     activation,
     adaptive_pooling,
     attention,

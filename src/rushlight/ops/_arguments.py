@@ -216,11 +216,15 @@ def _of_op(op: Any) -> _Signature:
     marks = _op.marks(entry.signature)
     rows = []
     for i, row in enumerate(params):
-        kind = _MARKS.get(marks.get(row[0], ""), "") if row[1] == _op._PLAIN else _KINDS[row[1]]
         variable = row[1] == _op._VARARGS
         optional = len(row) > 2 and not variable
         none = optional and row[2] in (None, ())
-        kind = kind or _plain_type(name, row[0])
+        if row[1] != _op._PLAIN:
+            kind = _KINDS[row[1]]
+        elif marks[row[0]]:
+            kind = _MARKS.get(marks[row[0]], "")
+        else:
+            kind = _plain_type(name, row[0])
         rows.append(_Param(row[0], kind, optional, i >= positional, variable, none))
     return _Signature(tuple(rows))
 
@@ -438,8 +442,8 @@ def _misfit(
             if p.type and not args[i:] and p.name not in named and not missing:
                 missing.append(p.name)
             rest = args[i:]
-            listed = len(rest) == 1 and isinstance(rest[0], (tuple, list))
-            if listed:
+            in_list = len(rest) == 1 and isinstance(rest[0], (tuple, list))
+            if in_list:
                 rest = tuple(rest[0])
             elif rest and p.type == "I" and not method and i:
                 kind = _type_name(rest[0])
@@ -453,7 +457,7 @@ def _misfit(
                 kind = _type_name(rest[bad[0]])
                 if not bad[0] and len(args) == i + 1:
                     return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
-                if not bad[0] and not listed:
+                if not bad[0] and not in_list:
                     return f"{name}() takes 1 positional argument but {len(rest)} were given"
                 return (
                     f"{name}(): argument '{p.name}' failed to unpack the object at pos "

@@ -198,7 +198,7 @@ def _new_tensor(
     return _wrap_data(array_of(data, dtype or self.dtype), requires_grad)
 
 
-Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[method-assign]
+Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
 
 
 @composite(method=False)
