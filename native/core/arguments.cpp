@@ -351,6 +351,7 @@ PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssi
   if (!answer || answer.get() == Py_None) {
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+    reword_memory_error();
     return nullptr;
   }
   Py_XDECREF(type);

@@ -375,6 +375,7 @@ struct Op {
   bool one_type;                       // all tensors must have the type of the first
   bool numbers_fit;                    // a number must fit the common type: ops/_arrays.py looks where that is in doubt
   bool halves_round;                   // then a half takes any number, and is infinite where it is too large
+  bool numbers_round;                  // with halves a number is rounded to their type first
   bool integer_power;                  // the second argument is an exponent: none below 0 for integers
   bool own_type;                       // the common type is that of the first argument (masked_fill), which mask and value follow
   int8_t zero_dim_param;               // the tensor that must have no dimensions, or -1

@@ -257,6 +257,7 @@ int fill_op(Op* op, PyObject* spec) {
   op->one_type = flag_of(spec, "one_type");
   op->numbers_fit = flag_of(spec, "numbers_fit");
   op->halves_round = flag_of(spec, "halves_round");
+  op->numbers_round = flag_of(spec, "numbers_round");
   op->integer_power = flag_of(spec, "integer_power");
   op->own_type = flag_of(spec, "own_type");
   if (PyObject* zero_dim = field(spec, "zero_dim"); zero_dim && zero_dim != Py_None) {

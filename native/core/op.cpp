@@ -173,7 +173,9 @@ PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
       args[i] = o;
     }
   }
-  return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  PyObject* result = PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  if (!result) reword_memory_error();
+  return result;
 }
 
 // The result of anything but a pointwise op: an ndarray, or a tuple of them.

@@ -79,7 +79,10 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
     args[i] = owned[i].get();
   }
   Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
-  if (!result) return -1;
+  if (!result) {
+    reword_memory_error();
+    return -1;
+  }
   if (result.get() == Py_NotImplemented) return 0;
   PyObject* single[] = {result.get()};
   PyObject* const* items = single;

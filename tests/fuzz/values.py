@@ -6,9 +6,14 @@ tensor. Its elements follow from its shape, so that a program means the same eac
 
 from __future__ import annotations
 
+import copy
 import gc
 import math
+import pickle
 import random
+import sys
+import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -21,8 +26,9 @@ int16 int8 uint8 uint16 uint32 uint64 bool""".split()
 SHAPES = [
     (), (0,), (1,), (3,), (5,), (2, 3), (3, 2), (3, 3), (4, 4), (0, 3), (3, 0), (1, 1), (1, 4),
     (2, 3, 4), (2, 0, 3), (1, 1, 1), (2, 4, 4), (1, 2, 8, 8), (2, 3, 5, 5), (1, 1, 4, 4, 4),
-    (2, 1, 2, 1, 2, 1), (40,), (7, 9), (70_000,), (300, 300),
+    (2, 1, 2, 1, 2, 1), (40,), (7, 9),
 ]  # fmt: skip
+LARGE = [(70_000,), (300, 300), (40_000, 2), (1, 3, 150, 150)]  # computed without the GIL
 LAYOUTS = "plain plain plain turned strided spread shifted readonly leaf inference view".split()
 
 
@@ -157,7 +163,8 @@ def number(draw: random.Random) -> str:
 
 def tensor(draw: random.Random, shape: Any = None, dtype: str | None = None) -> str:
     """The text of a random tensor, of a shape or a dtype where they are given."""
-    shape = draw.choice(SHAPES) if shape is None else shape
+    if shape is None:
+        shape = draw.choice(LARGE if draw.random() < 0.03 else SHAPES)
     parts = [repr(tuple(shape)), repr(dtype or draw.choice(DTYPES))]
     if draw.random() < 0.5:
         parts.append(repr(draw.choice(LAYOUTS)))
@@ -214,8 +221,146 @@ def _use_tensor(x: torch.Tensor) -> None:
 
 def names() -> dict[str, Any]:
     """What programs see."""
-    return {
+    space: dict[str, Any] = {
         "torch": torch, "np": np, "gc": gc, "t": t, "use": use, "Index": Index, "Number": Number,
-        "Raises": Raises, "Array": Array, "Shrinks": Shrinks, "clearing": clearing,
-        "F": torch.nn.functional, "nn": torch.nn, "math": math,
+        "Raises": Raises, "Array": Array, "Shrinks": Shrinks, "clearing": clearing, "copy": copy,
+        "F": torch.nn.functional, "nn": torch.nn, "math": math, "pickle": pickle, "weakref": weakref,
+        "hook": hook, "function": function,
     }  # fmt: skip
+    space["together"] = lambda *texts, **options: together(space, *texts, **options)
+    return space
+
+
+# ---- graphs and threads: hooks and Functions that misbehave, in a word
+
+
+def hook(kind: str, act: Any = None) -> Any:
+    """A hook of a tensor or a node that does what hooks should not."""
+
+    def run(*gradients: Any) -> Any:
+        g = gradients[0][0] if isinstance(gradients[0], tuple) else gradients[0]
+        if act is not None:
+            act()
+        if kind == "raise":
+            raise ValueError("from a hook")
+        if kind == "inplace" and isinstance(g, torch.Tensor):
+            g.mul_(2)
+        answers = {
+            "shape": lambda: torch.ones(7),
+            "dtype": lambda: g.to(torch.float16),
+            "text": lambda: "gradient",
+            "tuple": lambda: (g, g, g),
+            "same": lambda: g,
+            "more": lambda: g * 2,
+            "graph": lambda: g.detach().requires_grad_() * 2,
+        }
+        return answers[kind]() if kind in answers else None
+
+    return run
+
+
+HOOKS = "none none raise inplace shape dtype text tuple same more graph".split()
+
+
+def function(kind: str, act: Any = None) -> Any:
+    """The `apply` of a custom Function with a backward that misbehaves."""
+
+    class Odd(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            ctx.n = len(inputs)
+            x = inputs[0]
+            if kind == "input":
+                return x
+            if kind == "view":
+                return x.view(-1)
+            if kind == "dirty":
+                ctx.mark_dirty(x)
+                return x.mul_(2)
+            if kind == "false dirty":
+                ctx.mark_dirty(x)
+                return x * 2
+            if kind == "several":
+                ctx.save_for_backward(x, x * 2)
+                return x * 2, x * 3, None
+            if kind == "constant":
+                y = x * 2
+                ctx.mark_non_differentiable(y)
+                return y
+            y = x * 2
+            ctx.save_for_backward(x, y)
+            if kind == "cycle":
+                ctx.y = y
+            return "text" if kind == "text" else y
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            if act is not None:
+                act()
+            g = gradients[0]
+            if kind == "raise":
+                raise ValueError("from a Function")
+            if kind == "inplace":
+                g.mul_(2)
+            if kind == "saved":
+                ctx.saved_tensors[0].mul_(2)
+            if kind == "twice":
+                torch.autograd.grad(
+                    (ctx.saved_tensors[1] * 1).sum(), ctx.saved_tensors[0], allow_unused=True
+                )
+            answers = {
+                "short": lambda: (),
+                "long": lambda: (g,) * (ctx.n + 1),
+                "shape": lambda: (torch.ones(7),) * ctx.n,
+                "none": lambda: (None,) * ctx.n,
+                "list": lambda: [g] * ctx.n,
+                "odd": lambda: ("gradient",) * ctx.n,
+                "integer": lambda: (torch.ones(g.shape, dtype=torch.int64),) * ctx.n,
+            }
+            return answers[kind]() if kind in answers else (g,) * ctx.n
+
+    return Odd.apply
+
+
+FUNCTIONS = """good raise inplace saved twice short long shape none list odd integer input view dirty several
+constant cycle text""".split()
+
+
+def together(namespace: dict[str, Any], *texts: str, times: int = 30) -> None:
+    """Run texts at the same time, each again and again, over the same names."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    gate = threading.Barrier(len(texts))
+    codes = [[compile(part, "<thread>", "exec") for part in text.split("; ")] for text in texts]
+
+    def loop(code: list[Any]) -> None:
+        gate.wait()
+        for _ in range(times):
+            for part in code:
+                try:
+                    exec(part, namespace)
+                except Exception as error:
+                    unexpected(error)
+
+    threads = [threading.Thread(target=loop, args=(code,), daemon=True) for code in codes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(before)
+
+
+def unexpected(error: BaseException) -> None:
+    """A SystemError is a defect of the library, whatever the program did."""
+    if isinstance(error, SystemError):
+        raise AssertionError(f"SystemError: {error}") from error
+
+
+def run(text: str) -> None:
+    """A program, a statement a line: exceptions are allowed, crashes are not."""
+    space = names()
+    for line in text.strip().splitlines():
+        try:
+            exec(line, space)
+        except Exception as error:
+            unexpected(error)

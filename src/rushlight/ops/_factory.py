@@ -12,7 +12,16 @@ import numpy as np
 from .. import _core, dtypes
 from ..device import resolve
 
-__all__ = ["allocate", "finished", "is_int", "numpy_of", "shape_of", "torch_dtype"]
+__all__ = [
+    "allocate",
+    "beyond_memory",
+    "finished",
+    "is_int",
+    "numpy_of",
+    "room_for",
+    "shape_of",
+    "torch_dtype",
+]
 
 Tensor = _core.Tensor
 _wrap = _core.wrap
@@ -75,22 +84,53 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
             return np.zeros(shape, numpy_dtype)
         return np.full(shape, fill, numpy_dtype)
     except (MemoryError, ValueError) as error:
-        if (
-            isinstance(error, ValueError)
-            and "dimension" not in str(error)
-            and "big" not in str(error)
-        ):
+        said = beyond_memory(error, shape)
+        if said is None:
             raise
-        count = math.prod(shape)
-        if count * np.dtype(numpy_dtype).itemsize >= 2**63:
+        raise said from None
+
+
+def room_for(count: int) -> None:
+    """torch's RuntimeError where there is no memory for so many tensors; without setting out to
+    make them."""
+    if count >> 20:
+        try:
+            np.empty((count, 256), np.uint8)
+        except (MemoryError, ValueError):
             raise RuntimeError(
-                f"Storage size calculation overflowed with sizes={list(shape)}"
+                f"std::bad_alloc. There is no room for {count} tensors in memory."
             ) from None
-        raise RuntimeError(
-            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
-            f"memory: you tried to allocate {count * np.dtype(numpy_dtype).itemsize} bytes (a "
-            f"tensor of shape {list(shape)})."
-        ) from None
+
+
+# How NumPy says that a size cannot be counted in 64 bits.
+_TOO_BIG = ("array is too big", "Maximum allowed")
+
+
+def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeError | None:
+    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None; with the
+    shape that was asked for, where it is known."""
+    if isinstance(error, ValueError):
+        if not str(error).startswith(_TOO_BIG):
+            return None
+        if shape is None:
+            return RuntimeError(
+                "Storage size calculation overflowed. The result would have more bytes than 64 "
+                f"bits can count. {error}"
+            )
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if not hasattr(error, "shape"):
+        return RuntimeError(
+            "std::bad_alloc. The results of this call are more than memory has room for."
+        )
+    shape = tuple(error.shape)
+    count = math.prod(shape) * error.dtype.itemsize
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+        f"you tried to allocate {count} bytes (a tensor of shape {list(shape)})."
+    )
+
+
+_core.register(callbacks={"beyond_memory": beyond_memory})
 
 
 def finished(

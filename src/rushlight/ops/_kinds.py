@@ -161,6 +161,7 @@ def pointwise(
     in_place: bool = True,
     refuses: dict[str, Any] | None = None,
     portable_for: str = "",
+    halves: Any = None,
     **more: Any,
 ) -> Any:
     """An op that maps elements to elements.
@@ -176,7 +177,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. portable_for:
     common types ("bool int") that go to `portable` even where there is a kernel; the result has the
-    type that `portable` gives it.
+    type that `portable` gives it. halves: the definition on arrays of half precision, where it is
+    another than `portable` in float32, rounded.
     """
     name, params, _ = _op.parse(signature, _op._POINTWISE)
     names = [p[0] for p in params]
@@ -192,14 +194,14 @@ def pointwise(
         signature,
         None,
         rules,
-        portable=_portable.widened(portable) if portable is not None else None,
+        portable=_portable.widened(portable, halves) if portable is not None else None,
         compiler=_compile,
         result=_RESULTS[dtype],
         kernel=kernel,
         arity=arity,
         in_place=in_place,
         **_refusals(refuses or {}, names),
-        portable_for=sum(1 << n for n in _numbers(portable_for)),
+        portable_for=sum(1 << n for n in _numbers(portable_for + " half" * (halves is not None))),
         **more,
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}

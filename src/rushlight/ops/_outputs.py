@@ -108,7 +108,7 @@ def _write(out: Any, result: Any) -> Any:
                 UserWarning,
                 stacklevel=4,
             )
-        out._array = np.empty(array.shape, out._array.dtype)
+        out.resize_(array.shape)
     np.copyto(out._array, array, casting="unsafe")
     out._bump_version()
     return out

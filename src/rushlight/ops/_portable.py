@@ -23,8 +23,11 @@ def _is_half_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and is_half(value)
 
 
-def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """`definition`, given halves as float32 arrays; its float32 result is rounded back."""
+def widened(
+    definition: Callable[..., Any], halves: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """`definition`, given halves as float32 arrays, its float32 result rounded back; or `halves` on
+    the halves themselves."""
 
     def portable(*args: Any) -> Any:
         half = None
@@ -35,6 +38,8 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"):
             if half is None:
                 return definition(*args)
+            if halves is not None:
+                return halves(*args)
             wide = [a.astype(np.float32) if _is_half_array(a) else a for a in args]
             result = definition(*wide)
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result

@@ -13,6 +13,7 @@ from ._kinds import Flag, Number, composite, general, pointwise, variant
 from ._op import OPS, namespace
 from ._portable import alias
 from ._samples import one
+from ._trace import Symbol, Untraceable
 from .arithmetic import mul
 from .elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
 from .selection import where
@@ -66,6 +67,7 @@ def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
     return pointwise(
         signature,
         forward=forward,
+        numbers_round=name == "_shrink_backward",
         partials={"grad": slope, names[1]: 0},
         node=node,
         method=False,
@@ -92,6 +94,14 @@ _shrink_backward = _backward_op(
     lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
     lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
 )
+
+
+def _shrunk(g: Any, input: Any, lambd: Any) -> Any:
+    if isinstance(g, Symbol):
+        raise Untraceable("lambd is rounded with halves")
+    return _shrink_backward(g, input, lambd)
+
+
 _leaky_relu_backward: Any = _backward_op(
     "_leaky_relu_backward(grad, input: Tensor, slope: Number)",
     lambda grad, input, slope: where(input > 0, grad, grad * slope),
@@ -414,7 +424,7 @@ _softshrink = pointwise(
     portable=lambda a, lambd: np.where(
         a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)
     ).astype(a.dtype),
-    partials={"input": lambda g, input, lambd: _shrink_backward(g, input, lambd)},
+    partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
     refuses={_NOT_FLOAT: "softshrink_check"},
     node="SoftshrinkBackward0",
     method=False,
@@ -438,7 +448,8 @@ hardshrink = _activation(
     method=True,
     forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
     portable=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
-    partials={"input": lambda g, input, lambd: _shrink_backward(g, input, lambd)},
+    numbers_round=True,
+    partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
     refuses={_NOT_FLOAT: "hardshrink_cpu"},
     doc="input outside of [-lambd, lambd], 0 inside.",
 )

@@ -435,6 +435,9 @@ def logspace(
     _check_steps("logspace", steps, numpy_dtype)
     first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
     work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+    if work.itemsize == 2:  # the ends are only as exact as the type
+        first, last = (float(np.array(v, work)) for v in (first, last))
+        work = np.dtype(np.float32)
     with np.errstate(all="ignore"):
         exponents = _evenly(first, last, steps, work)
         array = np.power(np.array(base, work), exponents).astype(numpy_dtype)
@@ -462,7 +465,7 @@ def eye(
     return finished(array, requires_grad, out, device, function="eye")
 
 
-def _triangle(name: str, find: Any, doc: str) -> None:
+def _triangle(name: str, lower: bool, doc: str) -> None:
     @composite(method=False, name=name, doc=doc)
     def indices(
         row: int,
@@ -481,18 +484,27 @@ def _triangle(name: str, find: Any, doc: str) -> None:
         wanted = numpy_of(dtype or dtypes.int64, name)
         if wanted not in (np.int64, np.int32):
             not_implemented_for(name, dtypes.from_numpy_dtype(wanted).scalar_name)
-        array = np.stack(find(row, offset, col)).astype(wanted)
-        return finished(array, requires_grad, device=device, function=name)
+        # Row by row, without the matrix: the columns from `first`, `counts` of them.
+        rows = np.arange(row, dtype=np.int64)
+        diagonal = rows + max(min(offset, col), -row)
+        first = np.zeros_like(rows) if lower else np.clip(diagonal, 0, col)
+        counts = np.clip(diagonal + 1, 0, col) if lower else col - first
+        about = counts.sum(dtype=np.float64)
+        total = int(about) if about > 2**53 else int(counts.sum())
+        result = allocate((2, total), wanted)
+        result[0] = np.repeat(rows, counts)
+        result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        return finished(result, requires_grad, device=device, function=name)
 
 
 _triangle(
     "tril_indices",
-    np.tril_indices,
+    True,
     "The row and column numbers of a matrix's lower triangle, as a 2 x n tensor.",
 )
 _triangle(
     "triu_indices",
-    np.triu_indices,
+    False,
     "The row and column numbers of a matrix's upper triangle, as a 2 x n tensor.",
 )
 

@@ -160,6 +160,7 @@ def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
     mask = _keep(a if wanted is None else np.empty(wanted, a.dtype), p)
     scale = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (mask - 1) * a.dtype.type(_ALPHA * scale) + a.dtype.type(_ALPHA * scale * p)
+    shift = np.asarray(shift)  # NumPy made numbers of 0-dim arrays
     mask *= a.dtype.type(scale)
     result = _apply(input, _wrap(mask), inplace)
     return result.add_(_wrap(shift)) if inplace else result + _wrap(shift)

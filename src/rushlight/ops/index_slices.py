@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import cell, dim_in, scalar_name
+from ._arrays import cell, dim_in, distinct, scalar_name
 from ._kinds import composite, general, linear
 from .indexing import _index, _index_backward, _index_zero
 from .scatter import (
@@ -35,6 +35,7 @@ _Tensor: Any = _core.Tensor
 
 
 def _in_range(index: Any, size: int, complain: Callable[[Any], Exception]) -> None:
+    index = distinct(index)
     if index.size and (index.min() < 0 or index.max() >= size):
         raise complain(index[(index < 0) | (index >= size)].flat[0])
 

@@ -188,10 +188,8 @@ def matrix_norm(
         return _vector_norm_op(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = namespace("linalg")["svdvals"](A.movedim((rows, columns), (-2, -1)))
-        if ord == "nuc":
-            result = values.sum(-1)
-        else:
-            result = values.amax(-1) if ord == 2 else values.amin(-1)
+        last = values.ndim - 1
+        result = values.sum(last) if ord == "nuc" else _extreme(values, ord, last, False)
         if not keepdim:
             return result
         for d in sorted((rows, columns)):
@@ -201,7 +199,21 @@ def matrix_norm(
     sums = _vector_norm_op(A, 1, summed, keepdim)
     if not keepdim and kept > summed:
         kept -= 1
-    return sums.amax(kept, keepdim) if ord > 0 else sums.amin(kept, keepdim)
+    return _extreme(sums, ord, kept, keepdim)
+
+
+def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest along dim for a positive ord, of none 0; else the smallest, of none an error."""
+    shape = list(values.shape)
+    if shape[dim]:
+        return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
+    if ord < 0:
+        raise IndexError(
+            f"amin(): Expected reduction dim {dim - len(shape)} to have non-zero size. "
+            f"A matrix of shape {listed(shape)} has no smallest norm."
+        )
+    shape[dim : dim + 1] = [1] if keepdim else []
+    return _core.wrap(np.zeros(shape, values._array.dtype))
 
 
 @composite(where="linalg", method=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import anywhere, check_tensor, dim_in, scalar_name
+from ._arrays import anywhere, check_tensor, dim_in, distinct, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward, diagonal, select
@@ -33,6 +33,7 @@ def _long(op: str, index: Any) -> None:
 
 
 def _in_row(index: Any, n: int) -> None:
+    index = distinct(index)
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].flat[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")

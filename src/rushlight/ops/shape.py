@@ -47,17 +47,26 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
                 f"self.dim() cannot be 0 to view {_name_of(a)} as {size[0].scalar_name} "
                 "(different element sizes)"
             )
-        if a.shape[-1] * old % new:
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {new // old} to view {_name_of(a)} as "
-                f"{size[0].scalar_name} (different element sizes), but got {a.shape[-1]}"
-            )
+        names = f"{_name_of(a)} as {size[0].scalar_name} (different element sizes)"
+        if new > old:
+            _divisible("size(-1)", a.shape[-1], new // old, names)
+            _divisible("storage_offset()", _kernels.storage_offset(a), new // old, names)
         if a.strides[-1] != old and a.shape[-1] > 1:
             raise RuntimeError(
-                f"self.stride(-1) must be 1 to view {_name_of(a)} as {size[0].scalar_name} "
-                f"(different element sizes), but got {a.strides[-1] // old}"
+                f"self.stride(-1) must be 1 to view {names}, but got {a.strides[-1] // old}"
             )
+        if new > old and a.size:
+            for i in range(a.ndim - 1):
+                if a.shape[i] > 1:
+                    _divisible(f"stride({i})", a.strides[i] // old, new // old, names)
     return a.view(to)
+
+
+def _divisible(what: str, value: int, by: int, names: str) -> None:
+    if value % by:
+        raise RuntimeError(
+            f"self.{what} must be divisible by {by} to view {names}, but got {value}"
+        )
 
 
 def _name_of(a: Array) -> str:

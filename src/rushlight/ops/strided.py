@@ -243,7 +243,8 @@ def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, whic
     if which == "view":
         return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(a, layout)
-    if layout is None and offset == 0 and (*size,) == real.shape:
+    whole = layout is None and offset == 0 and (*size,) == real.shape
+    if whole and (*stride,) == _contiguous_strides(size):
         return real
     return strided_view(real, size, stride, offset, layout)
 
