@@ -100,7 +100,7 @@ Fit fit_ints(PyObject* o, PyObject* function, PyObject* name, Ref* instead) {
     }
     plain = false;
   }
-  if (plain) return kFits;
+  if (plain && PyTuple_Check(o)) return kFits;
   Ref ints(PyTuple_New(n));
   if (!ints || PySequence_Fast_GET_SIZE(o) != n) return ints ? kMisfit : kRaised;
   for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(o); ++i) {

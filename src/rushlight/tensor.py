@@ -276,21 +276,44 @@ def _set(self: Any, source: Any) -> Any:
     return self
 
 
-def _apply(self: Any, function: Any) -> Any:
-    """Replace every element by function(element)."""
-    flat = [function(x) for x in self._array.ravel().tolist()]
-    self._array[...] = np.array(flat, self._array.dtype).reshape(self._array.shape)
-    self._bump_version()
-    return self
+def _replaced_by(name: str, parameters: str) -> Any:
+    """`apply_`, `map_`, `map2_`: every element replaced by what a function makes of it and the
+    elements of other tensors."""
 
+    def method(self: Any, *args: Any) -> Any:
+        if len(args) != len(parameters.split()):
+            raise TypeError(
+                f"{name}() takes {len(parameters.split())} arguments ({parameters}), but "
+                f"{len(args)} were given"
+            )
+        *others, function = args
+        for i, (parameter, other) in enumerate(zip(parameters.split(), others, strict=False), 1):
+            if not isinstance(other, Tensor):
+                raise TypeError(
+                    f"{name}(): argument '{parameter}' (position {i}) must be Tensor, not "
+                    f"{type(other).__name__}"
+                )
+        if any(t.requires_grad for t in (self, *others)):
+            raise RuntimeError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+                "instead."
+            )
+        for parameter, other in zip(parameters.split(), others, strict=False):
+            if other.dtype is not self.dtype:
+                raise TypeError(
+                    f"{name}: expected {self.type()} for '{parameter}' (got {other.type()})"
+                )
+        columns = [t.expand(self.shape)._array.ravel().tolist() for t in (self, *others)]
+        made = [function(*row) for row in zip(*columns, strict=True)]
+        for value in made:
+            if not isinstance(value, (int, float, complex, np.generic)):
+                raise TypeError(f"must be real number, not {type(value).__name__}")
+        self._array[...] = np.array(made, self._array.dtype).reshape(self._array.shape)
+        self._bump_version()
+        return self
 
-def _map(self: Any, other: Any, function: Any) -> Any:
-    """Replace every element by function(element, other's element)."""
-    right = np.broadcast_to(other._array, self._array.shape).ravel().tolist()
-    flat = [function(a, b) for a, b in zip(self._array.ravel().tolist(), right, strict=True)]
-    self._array[...] = np.array(flat, self._array.dtype).reshape(self._array.shape)
-    self._bump_version()
-    return self
+    method.__name__ = name
+    return method
 
 
 class _Storage:
@@ -349,8 +372,17 @@ _METHODS: dict[str, Any] = {
     "share_memory_": _share_memory,
     "pin_memory": _share_memory,
     "set_": _set,
-    "apply_": _apply,
-    "map_": _map,
+    "apply_": _method(
+        "Replace every element by function(element).", _replaced_by("apply_", "callable")
+    ),
+    "map_": _method(
+        "Replace every element by function(element, other's element).",
+        _replaced_by("map_", "other callable"),
+    ),
+    "map2_": _method(
+        "Replace every element by function(element, x's element, y's element).",
+        _replaced_by("map2_", "x y callable"),
+    ),
     "untyped_storage": _storage,
     "storage": _storage,
     "_typed_storage": _storage,

@@ -124,7 +124,11 @@ _NUMBERS_TOO = frozenset(
 # Several ints, never one alone (a method takes them one by one).
 _ALL_INTS = frozenset("size sizes shape dims repeats".split())
 # Functions whose Python signature is not the one that programs know.
-_SINGLE = {"reshape": "T input, I shape"}
+_SINGLE = {
+    "reshape": "T input, I shape",
+    "tile": "T input, I dims",
+    "broadcast_to": "T input, I size",
+}
 # Functions that name themselves otherwise in torch's messages.
 _SAID = {"nn.cross_entropy": "cross_entropy_loss", "nn.nll_loss": "nll_loss_nd"}
 _ALIASES = {
@@ -531,6 +535,8 @@ def explain(
         args = args[1:]
     if "failed to unpack" in error or "modified inplace" in error:
         return None
+    if name == "view" and not args[not method :] and set(kwargs) == {"dtype"}:
+        return (given[0], kwargs["dtype"]), {}
     if name.rstrip("_") in BEFORE:
         today = _today(function, name, method, args, kwargs)
         if today is not None:

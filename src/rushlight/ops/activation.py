@@ -152,6 +152,7 @@ threshold: Any = _activation(
     "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
+    overlap="self",
     portable=_threshold,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},

@@ -22,6 +22,7 @@ from ._arrays import (
 )
 from ._kinds import Ints, composite, general
 from ._op import namespace
+from .shape import common_shape
 
 _kernels = _core.kernels
 _INF = math.inf
@@ -371,9 +372,13 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
             "expected common dtype to be floating point, yet common dtype is "
             f"{from_numpy_dtype(dtype).scalar_name}"
         )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     if x1.shape != x2.shape:
-        shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+        shape = common_shape([x1.shape, x2.shape])
         x1, x2 = x1.expand(shape), x2.expand(shape)
+    common = from_numpy_dtype(dtype)
+    x1, x2 = (x.to(common) if x.dtype.category < 2 else x for x in (x1, x2))
     n1 = _vector_norm_op(x1, 2, dim, True)
     n2 = _vector_norm_op(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.

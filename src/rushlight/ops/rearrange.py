@@ -187,9 +187,10 @@ internal("repeat")
 
 
 @composite(samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))])
-def tile(input: Any, *dims: Any) -> Any:
+def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """`repeat` with missing leading counts taken as 1."""
-    counts = tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    given = sizes if dims is None else dims
+    counts = tuple(given[0]) if len(given) == 1 and not isinstance(given[0], int) else given
     return repeat(input, (*([1] * (input.ndim - len(counts))), *counts))
 
 

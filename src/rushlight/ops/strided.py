@@ -125,7 +125,7 @@ def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> A
 
 
 strided_view: Any = linear(
-    "strided_view(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    "strided_view(input, size: shape, stride: shape, storage_offset: int, layout: plain = None)",
     _kernels.strided,
     transpose={
         "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
