@@ -180,3 +180,24 @@ def test_trace_is_json_with_events(tmp_path):
     prof.export_chrome_trace(str(path))
     events = json.loads(path.read_text())["traceEvents"]
     assert "aten::sin" in [e["name"] for e in events]
+
+
+def test_the_error_itself_is_raised_where_warnings_are_errors(capfd):
+    x = torch.tensor([-1.0], requires_grad=True)
+
+    class Broken(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            raise KeyError("mine")
+
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="^Function 'SqrtBackward0' returned nan values"):
+            x.sqrt().sum().backward()
+        with pytest.raises(KeyError, match="mine"):
+            Broken.apply(x).sum().backward()
+    assert "Error detected in SqrtBackward0" in capfd.readouterr().err

@@ -219,6 +219,14 @@ def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> N
         )
 
 
+def _say(text: str) -> None:
+    """Warn. The error that is on its way says more: where warnings are errors, this is printed."""
+    try:
+        warnings.warn(text, UserWarning, stacklevel=3)
+    except UserWarning:
+        traceback.print_exc()
+
+
 def node_failed(node: Any) -> None:
     """Warn with the place where the node's call was made,
     and those of the backwards it came from."""
@@ -234,7 +242,7 @@ def node_failed(node: Any) -> None:
             f"Error detected in {name}. Traceback of forward call that caused the error:\n"
             + "".join(lines)
         )
-    warnings.warn(text, UserWarning, stacklevel=2)
+    _say(text)
     parent = metadata.get("parent_")
     while parent is not None:
         name, metadata = parent.name(), parent.metadata
@@ -249,7 +257,7 @@ def node_failed(node: Any) -> None:
                 f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that "
                 "induced the previous calculation:\n" + "".join(lines)
             )
-        warnings.warn(text, UserWarning, stacklevel=2)
+        _say(text)
         parent = metadata.get("parent_")
 
 
