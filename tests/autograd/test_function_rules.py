@@ -189,6 +189,20 @@ def test_non_differentiable_outputs_get_zeros():
     assert grads(y, x) == [1, 1, 1] and seen == [[0, 0, 0]]
 
 
+def test_zeros_for_non_differentiable_outputs_can_be_left_out():
+    seen = []
+
+    def forward(ctx, a):
+        ctx._materialize_non_diff_grads = False
+        b = a * 2
+        ctx.mark_non_differentiable(b)
+        return a * 1, b, a.long(), a * 3
+
+    y = make(forward, lambda ctx, *g: (seen.extend(g), g[0])[1]).apply(leaf())[0]
+    y.sum().backward()
+    assert [None if g is None else g.tolist() for g in seen] == [[1, 1, 1], None, None, [0, 0, 0]]
+
+
 def test_an_input_marked_non_differentiable_comes_back_detached():
     def forward(ctx, a):
         ctx.mark_non_differentiable(a)

@@ -151,12 +151,14 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
     dirty_tensors: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
     materialize_grads = True
+    _materialize_non_diff_grads = True  # also those of outputs that have no gradient
     needs_input_grad: tuple[bool, ...] = ()
     _is_tensor: tuple[bool, ...] = ()
     _input_shapes: tuple[Any, ...] = ()
     _accessed = False
     _in_jvp = False
     _no_tensors: frozenset[int] = frozenset()  # the outputs that are none
+    _no_gradients: frozenset[int] = frozenset()  # these, and the outputs not differentiable
 
     def apply(self, *grads: Any) -> Any:
         """Run backward once, as `node(*grads)` does."""
@@ -205,8 +207,9 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
             from ..ops import namespace
 
             zeros = namespace("torch")["zeros"]
+            left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
             grads = tuple(
-                zeros(shape, dtype=dtype) if g is None and i not in self._no_tensors else g
+                zeros(shape, dtype=dtype) if g is None and i not in left else g
                 for i, (g, (shape, dtype)) in enumerate(zip(grads, self._output_metas, strict=True))
             )
         cls = self._forward_cls
@@ -610,6 +613,7 @@ def _finish(
             ctx._no_tensors = frozenset(
                 i for i, o in enumerate(outputs) if not isinstance(o, _Tensor)
             )
+            ctx._no_gradients = frozenset(i for i, o in enumerate(attached) if o is None)
         if is_anomaly_enabled():
             note_place(ctx)
     ctx.to_save = () if recording else saved
