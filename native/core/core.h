@@ -108,7 +108,7 @@ struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
-  PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
+  PyObject* saved_hooks = nullptr;   // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
@@ -146,6 +146,25 @@ class GradMode {
 
  private:
   bool before_;
+};
+
+// The modes as they were when this was made, which code that a backward calls (a hook, a Function) may change and leave changed:
+// the engine puts them back after each node, as torch does.
+class Modes {
+ public:
+  Modes() : grad_(tls.grad_enabled), inference_(tls.inference), hooks_(Py_XNewRef(tls.saved_hooks)) {}
+  ~Modes() { Py_XDECREF(hooks_); }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+  void restore() {
+    tls.grad_enabled = grad_;
+    tls.inference = inference_;
+    if (tls.saved_hooks != hooks_) Py_XDECREF(std::exchange(tls.saved_hooks, Py_XNewRef(hooks_)));
+  }
+
+ private:
+  bool grad_, inference_;
+  PyObject* hooks_;
 };
 
 // ---- graph ----
@@ -434,6 +453,7 @@ int init_op(PyObject* module);
 extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];
+extern PyMethodDef kSavedMethods[];
 PyObject* tensor_subscript(PyObject* self, PyObject* key);              // subscript.cpp
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value);
 

@@ -102,6 +102,7 @@ class Backward {
       }
     }
     GradMode mode(create_graph_);
+    Modes modes;
     while (!ready_.empty()) {
       Node* n = ready_.top();
       ready_.pop();
@@ -109,6 +110,7 @@ class Backward {
       tls.current_node = as_object(n);
       const int done = step(n);
       tls.current_node = before;
+      modes.restore();
       if (done < 0) return -1;
       if ((++steps_ & 1023) == 0 && PyErr_CheckSignals() < 0) return -1;
     }

@@ -38,10 +38,10 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
   {
     GradMode off(false);
     // Hooks that save while they pack would pack again: they run without hooks.
-    PyObject* outer = tls.saved_hooks;
-    tls.saved_hooks = nullptr;
+    Modes modes;
+    Py_CLEAR(tls.saved_hooks);
     packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
-    tls.saved_hooks = outer;
+    modes.restore();
   }
   if (is_output) Py_CLEAR(detached->grad_fn);  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;
@@ -457,5 +457,43 @@ PyObject* node_release(PyObject* self, PyObject*) {
   release_after_backward(reinterpret_cast<Node*>(self), tls.backward);
   Py_RETURN_NONE;
 }
+
+// ---------------------------------------------------------------- the hooks in force on a thread
+
+namespace {
+
+// push_saved_hooks(pack, unpack): what values saved on this thread go through from now on.
+PyObject* push_saved_hooks(PyObject*, PyObject* args) {
+  PyObject *pack, *unpack;
+  if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
+  PyObject* inner = PyTuple_Pack(3, pack, unpack, tls.saved_hooks ? tls.saved_hooks : Py_None);
+  if (!inner) return nullptr;
+  Py_XDECREF(std::exchange(tls.saved_hooks, inner));
+  modes_used.store(true, std::memory_order_relaxed);
+  Py_RETURN_NONE;
+}
+
+PyObject* pop_saved_hooks(PyObject*, PyObject*) {
+  if (!tls.saved_hooks) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "no saved_tensors_hooks are in force on this thread. They were left before, or were entered by a hook or a "
+                    "custom Function during a backward, which puts back what was in force when it began.");
+    return nullptr;
+  }
+  PyObject* outer = PyTuple_GET_ITEM(tls.saved_hooks, 2);
+  Py_DECREF(std::exchange(tls.saved_hooks, outer == Py_None ? nullptr : Py_NewRef(outer)));
+  Py_RETURN_NONE;
+}
+
+PyObject* has_saved_hooks(PyObject*, PyObject*) { return PyBool_FromLong(tls.saved_hooks != nullptr); }
+
+}  // namespace
+
+PyMethodDef kSavedMethods[] = {
+    {"push_saved_hooks", push_saved_hooks, METH_VARARGS, "What values saved on this thread go through from now on."},
+    {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, "Back to the hooks that were in force before."},
+    {"has_saved_hooks", has_saved_hooks, METH_NOARGS, "Whether values saved on this thread go through hooks."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace rushlight

@@ -227,3 +227,38 @@ def test_inference_tensors_keep_their_shape_outside():
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
             change()
     assert t.shape == (2, 3)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_modes_that_a_hook_leaves_on_end_with_its_node(x, create_graph):
+    seen = []
+
+    def spoil(g):
+        torch.set_grad_enabled(not create_graph)
+        if not create_graph:
+            inference.__enter__()
+
+    inference = torch.inference_mode()
+    y = x * x
+    z = y.exp()
+    z.register_hook(spoil)
+    y.register_hook(
+        lambda g: seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+    )
+    (g,) = torch.autograd.grad(z.sum(), x, create_graph=create_graph)
+    assert seen == [(create_graph, False)]
+    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    assert g.requires_grad is create_graph and not g.is_inference()
+
+
+def test_modes_are_put_back_after_an_error_in_backward(x):
+    def spoil(g):
+        torch.set_grad_enabled(True)
+        raise ValueError("mine")
+
+    y = (x * x).sum()
+    y.register_hook(spoil)
+    with torch.no_grad():
+        with pytest.raises(ValueError, match="mine"):
+            y.backward()
+        assert not torch.is_grad_enabled()

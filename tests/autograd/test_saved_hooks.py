@@ -261,3 +261,40 @@ def test_a_pack_hook_may_look_at_the_node_that_is_being_made():
         y = (x * 1).sigmoid_() + torch.nn.functional.layer_norm(x * 1, (3,)) + (x * 2).exp()
     y.sum().backward()
     assert x.grad.tolist() == pytest.approx([0.1966119 + 2 * 7.389056] * 3, rel=1e-5)
+
+
+def test_hooks_entered_during_a_backward_end_with_their_node():
+    x = torch.ones(2, requires_grad=True)
+    entered, packed = [], []
+
+    def enter(g):
+        block = torch.autograd.graph.saved_tensors_hooks(
+            lambda t: (packed.append(t), t)[1], lambda t: t
+        )
+        block.__enter__()
+        entered.append(block)
+
+    y = x * x
+    y.register_hook(enter)
+    torch.autograd.grad(y.sin().sum(), x, create_graph=True)
+    assert len(entered) == 1
+    packed.clear()
+    z = x * x
+    assert not packed
+    with pytest.raises(RuntimeError):
+        entered[0].__exit__()
+    z.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_leaving_hooks_once_too_often():
+    block = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError):
+        block.__exit__(None, None, None)
+    with block:
+        pass
+    with pytest.raises(RuntimeError):
+        block.__exit__(None, None, None)
+    with pytest.raises(RuntimeError, match="^why$"), block:
+        with torch.autograd.graph.disable_saved_tensors_hooks("why"):
+            raise AssertionError("hooks are in force")

@@ -22,19 +22,13 @@ __all__ = [
 _Tensor = _core.Tensor
 
 
-class _Stack(threading.local):
-    """The hooks in force on a thread, innermost last, and why entering more is refused."""
+class _State(threading.local):
+    """Why entering hooks is refused on a thread. The hooks in force are the core's."""
 
-    def __init__(self) -> None:
-        self.hooks: list[tuple[Any, Any]] = []
-        self.refusal: str | None = None
+    refusal: str | None = None
 
 
-_stack = _Stack()
-
-
-def _apply() -> None:
-    _core.set_saved_hooks(_stack.hooks[-1] if _stack.hooks else None)
+_state = _State()
 
 
 class saved_tensors_hooks:
@@ -55,14 +49,12 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        if _stack.refusal is not None:
-            raise RuntimeError(_stack.refusal)
-        _stack.hooks.append((self.pack_hook, self.unpack_hook))
-        _apply()
+        if _state.refusal is not None:
+            raise RuntimeError(_state.refusal)
+        _core.push_saved_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exc: object) -> None:
-        _stack.hooks.pop()
-        _apply()
+        _core.pop_saved_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -91,14 +83,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         ...
     RuntimeError: no hooks in here...
     """
-    before = _stack.refusal
-    if _stack.hooks:
+    before = _state.refusal
+    if _core.has_saved_hooks():
         raise RuntimeError(error_message)
-    _stack.refusal = error_message
+    _state.refusal = error_message
     try:
         yield
     finally:
-        _stack.refusal = before
+        _state.refusal = before
 
 
 class SavedTensor:
