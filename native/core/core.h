@@ -12,6 +12,7 @@
 // pointers inside a running backward (the roots keep the graph alive: edges never change after a node is made).
 #pragma once
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -112,6 +113,7 @@ struct ThreadState {
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
+  int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread
 };
 extern constinit thread_local ThreadState tls;
 
@@ -153,7 +155,10 @@ class GradMode {
 class Modes {
  public:
   Modes() : grad_(tls.grad_enabled), inference_(tls.inference), hooks_(Py_XNewRef(tls.saved_hooks)) {}
-  ~Modes() { Py_XDECREF(hooks_); }
+  ~Modes() {
+    restore();
+    Py_XDECREF(hooks_);
+  }
   Modes(const Modes&) = delete;
   Modes& operator=(const Modes&) = delete;
   void restore() {
@@ -433,6 +438,10 @@ PyObject* scalar_object(PyObject* o);                       // NumPy scalars as 
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph);
 // Broadcast-reduced and cast to the given shape and dtype. Takes over `g`; new reference.
 PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph);
+
+// Runs what a backward does: here, or where many run in each other, on a thread of its own that has this one's state. -1 with an
+// exception; a RecursionError where they are too many.
+int run_nested(const std::function<int()>& work);
 
 // Objects that the Python side registers at import (see module.cpp).
 struct Registry {

@@ -86,8 +86,16 @@ class Backward {
     return 0;
   }
 
-  // `accumulate`: the inputs' nodes are run, which fills `.grad`; else their gradients are captured and they are not.
   int run(bool restricted, bool accumulate) {
+    return run_nested([=, this] {
+      running = this;  // of this thread, which may be another than the one that called
+      final_callbacks = &callbacks_;
+      return walk(restricted, accumulate);
+    });
+  }
+
+  // `accumulate`: the inputs' nodes are run, which fills `.grad`; else their gradients are captured and they are not.
+  int walk(bool restricted, bool accumulate) {
     restricted_ = restricted;
     accumulate_ = accumulate;
     visit();
@@ -439,7 +447,7 @@ class Backward {
     if (!requires_grad(v)) {
       Py_DECREF(g);  // it stopped to want one after the graph was made
     } else if (!v->grad) {
-      PyObject* fresh = fresh_gradient(v, g);
+      PyObject* fresh = fresh_gradient(v, g, n->hooks ? 2 : 1);
       if (!fresh) return -1;
       Py_XSETREF(v->grad, fresh);
     } else if (create_graph_ || (as_tensor(v->grad)->flags & kWatched)) {
@@ -470,8 +478,8 @@ class Backward {
   }
 
   // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
-  // Takes over `g`.
-  PyObject* fresh_gradient(Tensor* v, PyObject* g) {
+  // Takes over `g`, of which `ours` references are the caller's (hooks are shown the gradient's own memory).
+  PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
     Tensor* t = as_tensor(g);
     if (create_graph_ || (t->flags & kWatched)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
@@ -479,7 +487,7 @@ class Backward {
       PyObject* copy = callback("copy_gradient");
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
-    const bool alone = Py_REFCNT(g) == 1 && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
+    const bool alone = Py_REFCNT(g) == ours && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
                        Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
     if (alone && same_strides(t->array, v->array)) return g;
     Ref owned(g);

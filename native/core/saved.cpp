@@ -41,7 +41,6 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
     Modes modes;
     Py_CLEAR(tls.saved_hooks);
     packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
-    modes.restore();
   }
   if (is_output) Py_CLEAR(detached->grad_fn);  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;

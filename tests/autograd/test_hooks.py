@@ -193,3 +193,15 @@ def test_metadata_stays_with_the_node():
     y = leaf(1.0) * 2
     y.grad_fn.metadata["key"] = 5
     assert y.grad_fn.metadata == {"key": 5}
+
+
+def test_the_hook_after_accumulation_is_shown_the_gradients_own_memory():
+    x = leaf(1.0)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda t: (t.grad.neg_(), None)[1])
+    accumulate = x.view_as(x).grad_fn.next_functions[0][0]
+    accumulate.register_hook(lambda _, outputs: seen.append(outputs[0].item()))
+    (x * 2).sum().backward()
+    assert seen == [-2.0] and x.grad.item() == -2.0
+    (x * 3).sum().backward()  # added to what is there: the incoming gradient stays as it came
+    assert seen == [-2.0, 3.0] and x.grad.item() == -1.0

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
+from .running import carried
 
 __all__ = [
     "SavedTensor",
@@ -29,6 +30,7 @@ class _State(threading.local):
 
 
 _state = _State()
+carried.append(_state)
 
 
 class saved_tensors_hooks:

@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import _core, autograd, random
 from .._missing import missing_name
+from ..autograd.running import carried
 from ..autograd.saved import saved_tensors_hooks
 from ._selective import (
     CheckpointPolicy,
@@ -213,6 +214,7 @@ class GraphExecGroup:
     """
 
     _local = threading.local()
+    carried.append(_local)
 
     def __enter__(self) -> GraphExecGroup:
         current = self._get_current_group()
