@@ -263,6 +263,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   }
   Py_INCREF(v->array);
   PyArrayObject* old = t->array;
+  if (t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
   t->array = v->array;
   t->dtype = v->dtype;
   Py_XDECREF(old);
@@ -453,6 +454,12 @@ PyObject* method_cut(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// What is recorded from now on leads to an AccumulateGrad of its own.
+PyObject* method_forget_accumulator(PyObject* self, PyObject*) {
+  as_tensor(self)->accumulator = nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* method_set_flag(PyObject* self, PyObject* args) {
   unsigned flag;
   int on;
@@ -484,6 +491,7 @@ PyMethodDef kMethods[] = {
     {"__array__", keywords(method_array), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
     {"_bump_version", method_bump, METH_NOARGS, "Counts one in-place write."},
     {"_cut", method_cut, METH_NOARGS, "Drops the history, in place."},
+    {"_forget_accumulator", method_forget_accumulator, METH_NOARGS, "Parts a leaf from what was recorded of it."},
     {"_set_flag", method_set_flag, METH_VARARGS, "Sets or clears a bit of the core's flags."},
     {"_flags", method_get_flags, METH_NOARGS, "The core's flags."},
     {nullptr, nullptr, 0, nullptr},

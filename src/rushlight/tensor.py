@@ -270,12 +270,6 @@ def _share_memory(self: Any) -> Any:
     return self
 
 
-def _set(self: Any, source: Any) -> Any:
-    """Take over another tensor's storage."""
-    self._array = source._array
-    return self
-
-
 def _apply(self: Any, function: Any) -> Any:
     """Replace every element by function(element)."""
     flat = [function(x) for x in self._array.ravel().tolist()]
@@ -348,7 +342,6 @@ _METHODS: dict[str, Any] = {
     "detach_": _detach_,
     "share_memory_": _share_memory,
     "pin_memory": _share_memory,
-    "set_": _set,
     "apply_": _apply,
     "map_": _map,
     "untyped_storage": _storage,

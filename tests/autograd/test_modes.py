@@ -262,3 +262,17 @@ def test_modes_are_put_back_after_an_error_in_backward(x):
         with pytest.raises(ValueError, match="mine"):
             y.backward()
         assert not torch.is_grad_enabled()
+
+
+def test_what_comes_of_inference_tensors_alone_is_not_recorded():
+    with torch.inference_mode():
+        x = torch.ones(2, 2, requires_grad=True)
+    for view in (x.view(4), x[0], x[:, 1], x.t(), x.T, x.expand(3, 2, 2), x.unbind()[0]):
+        assert view.is_inference() and not view.requires_grad and view.is_leaf
+    for result in (x.sin(), x * x, -x, x.sum(), x @ x, torch.cat([x, x]), x.softmax(0)):
+        assert not result.is_inference() and not result.requires_grad
+    # A number and an ordinary tensor are recorded with, and a copy is the way out of the mode.
+    for result in (x * 2, x + 1, x + torch.ones(2), x.clone()):
+        assert not result.is_inference() and result.requires_grad
+    (x + 1).sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
