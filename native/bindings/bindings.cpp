@@ -136,15 +136,6 @@ PyObject* fail(PyObject* type, const std::string& message) {
   return nullptr;
 }
 
-std::string sizes_text(const npy_intp* values, int n) {
-  std::string s = "[";
-  for (int i = 0; i < n; ++i) {
-    if (i) s += ", ";
-    s += std::to_string(values[i]);
-  }
-  return s + "]";
-}
-
 PyObject* make_kernels_module() {
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT,

@@ -106,8 +106,6 @@ inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, P
 inline PyObject* no_array() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
 // Sets the exception; nullptr.
 PyObject* fail(PyObject* type, const std::string& message);
-// "[2, 3]"
-std::string sizes_text(const npy_intp* values, int n);
 
 inline PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 inline PyObject* none() { return Py_NewRef(Py_None); }

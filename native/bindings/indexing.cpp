@@ -17,12 +17,6 @@ const char* scalar_name(DType dtype);  // core
 
 namespace {
 
-std::string sizes_text(int ndim, const npy_intp* shape) {
-  std::string text = "[";
-  for (int i = 0; i < ndim; i++) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 PyObject* out_of_bounds(long long index, npy_intp dim, npy_intp size) {
   PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index,
                static_cast<Py_ssize_t>(dim), static_cast<Py_ssize_t>(size));
@@ -223,7 +217,7 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
   if (!fits) {
     PyErr_Format(PyExc_RuntimeError,
         "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
-                 sizes_text(values.ndim, values.shape).c_str(), sizes_text(in.ndim, in.shape).c_str());
+                 sizes_text(values.shape, values.ndim).c_str(), sizes_text(in.shape, in.ndim).c_str());
     return Ref();
   }
   Ref owner = contiguous(values.array);
@@ -329,7 +323,7 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
     if (arrays[i].ndim > ndim) ndim = arrays[i].ndim;
     for (int64_t c = 0; c < counts[i]; c++) {
-      shapes += (shapes.empty() ? "" : ", ") + sizes_text(arrays[i].ndim, arrays[i].shape);
+      shapes += (shapes.empty() ? "" : ", ") + sizes_text(arrays[i].shape, arrays[i].ndim);
     }
   }
   npy_intp shape[NPY_MAXDIMS];
@@ -441,7 +435,8 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape);
   if (!out) return nullptr;
   const Array to = view_of(array_of(out));
-  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides,
+  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
+                    s.x.shape[s.dim], s.x.strides,
       to.strides};
   ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
   gather(s.x.dtype, s.x.data, picks, to.data);
@@ -460,7 +455,8 @@ PyObject* land(PyObject* const* args, Land how) {
     s.src = view_of(array_of(src_owner));
   }
   const npy_intp still[NPY_MAXDIMS] = {};  // a number without dimensions lands everywhere
-  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data), s.x.strides,
+  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
+                    s.x.shape[s.dim], s.x.strides,
                     s.src.ndim ? s.src.strides : still};
   bool done;
   {

@@ -53,7 +53,9 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
     if (!p.weight_owner) return false;
     p.weight = PyArray_DATA(array_of(p.weight_owner));
   }
-  p.target_owner = contiguous(target.array);
+  // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
+  const bool released = p.scores.size() * item_size(p.scores.dtype) > kReleaseGilBytes;
+  p.target_owner = released ? Ref(PyArray_NewCopy(target.array, NPY_CORDER)) : contiguous(target.array);
   if (!p.target_owner) return false;
   p.target = static_cast<const int64_t*>(PyArray_DATA(array_of(p.target_owner)));
   for (npy_intp i = 0; i < p.batch; i++)

@@ -72,7 +72,7 @@ int check_width(PyObject* o) {
   return -1;
 }
 
-int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Ref* owned) {
+int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Bound* owned) {
   for (int i = 0; i < op->n_params; ++i) slots[i] = nullptr;
   if (op->has_var_args) {
     const int at = op->n_positional - 1;
@@ -81,10 +81,10 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
       if (n == at + 1 && (PyTuple_Check(first) || PyList_Check(first))) {
         slots[at] = first;
       } else {
-        *owned = Ref(PyTuple_New(n - at));
-        if (!*owned) return -1;
-        for (Py_ssize_t i = at; i < n; ++i) PyTuple_SET_ITEM(owned->get(), i - at, Py_NewRef(args[i]));
-        slots[at] = owned->get();
+        owned->var_args = Ref(PyTuple_New(n - at));
+        if (!owned->var_args) return -1;
+        for (Py_ssize_t i = at; i < n; ++i) PyTuple_SET_ITEM(owned->var_args.get(), i - at, Py_NewRef(args[i]));
+        slots[at] = owned->var_args.get();
       }
     }
     for (Py_ssize_t i = 0; i < n && i < at; ++i) slots[i] = args[i];
@@ -131,6 +131,11 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
   if (n_missing) {
     PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", public_name(op).c_str(), n_missing, missing.c_str());
     return -1;
+  }
+  // What is looked at and then read must not change in between, which a list can: hooks run, and other threads.
+  if (op->list_param >= 0 && PyList_Check(slots[op->list_param])) {
+    owned->tensors = Ref(PyList_AsTuple(slots[op->list_param]));
+    if (!(slots[op->list_param] = owned->tensors.get())) return -1;
   }
   for (const auto& [i, check] : op->checks) {
     PyObject* o = slots[i];

@@ -55,8 +55,8 @@ enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, Fro
 struct Tensor {
   PyObject_HEAD
   PyArrayObject* array;
-  Node* grad_fn;
-  PyObject* grad;  // Tensor, or nullptr
+  Field<Node> grad_fn;
+  Field<Tensor> grad;
   uint32_t output_nr;
   uint32_t flags;
   DType dtype;
@@ -64,9 +64,9 @@ struct Tensor {
   VersionCounter* version;   // nullptr: never written in place and not shared
   Node* accumulator;         // weak; of a leaf
   Tensor* base;              // of a differentiable view: the root whose storage it shows
-  PyObject* hooks;           // of a leaf: its hooks object; of a non-leaf they live on grad_fn
-  PyObject* grad_dtype;      // nullptr, or what Tensor.grad_dtype was set to
-  PyObject* watched;         // the tangent, transform level, ... of a tensor with a kWatched bit
+  Field<> hooks;             // of a leaf: its hooks object; of a non-leaf they live on grad_fn
+  Field<> grad_dtype;        // nullptr, or what Tensor.grad_dtype was set to
+  Field<> watched;           // the tangent, transform level, ... of a tensor with a kWatched bit
   Site cut;                  // of a tensor with kCut
   PyObject* dict;
   PyObject* weakrefs;
@@ -96,7 +96,8 @@ VersionCounter* shared_version(Tensor* t);  // makes the counter if there is non
 void hold(VersionCounter* v);
 void drop(VersionCounter* v);
 int bump_version(Tensor* t);  // -1 with an exception
-PyObject* shape_tuple(int ndim, const npy_intp* dims);  // a torch.Size
+PyObject* shape_tuple(int ndim, const npy_intp* dims);  // a torch.Size; the numbers are copied before anything else runs
+PyObject* shape_of(const Tensor* t);                    // the same of a tensor
 PyObject* dtype_object(DType dtype);                    // borrowed
 const char* scalar_name(DType dtype);                   // "Float", "Long", ... as torch's messages have it
 const char* c_name(DType dtype);                        // "float", "long int", ...
@@ -178,17 +179,19 @@ struct Edge {
   uint32_t nr;
 };
 
-// A value kept for the backward rule.
+// A value kept for the backward rule. Copied as it is, field by field, by those who move it.
 struct Saved {
-  enum Kind : uint8_t { Nothing, Object, Input, Output, Packed, Inner };
-  PyObject* value;          // Object: itself; Input: the Tensor; Output: its ndarray (no node, no cycle); Packed: hooks' result;
+  enum Kind : uint32_t { Nothing, Object, Input, Output, Packed, Inner };
+  Field<> value;            // Object: itself; Input: the Tensor; Output: its ndarray (no node, no cycle); Packed: hooks' result;
                             // Inner: the node that a CopySlices runs
   VersionCounter* version;  // Output: the counter shared with the result tensor
   uint32_t expected;        // version at the time of saving
-  Kind kind;
-  uint8_t output_nr;
-  bool had_node;  // Input: was no leaf then, so it must not be one now
+  uint32_t output_nr : 28;
+  uint32_t kind : 3;      // a Kind
+  uint32_t had_node : 1;  // Input: was no leaf then, so it must not be one now
 };
+// How many edges, saved values or outputs a node can have.
+constexpr Py_ssize_t kMaxCount = (1 << 28) - 1;
 
 // Shape and dtype of one output of a node: what its incoming gradient is fitted to.
 struct OutputMeta {
@@ -218,7 +221,7 @@ struct Node {
   uint64_t seq;       // order of creation; UINT64_MAX for AccumulateGrad
   Kind kind;
   bool released;      // saved values were freed by a backward
-  uint16_t n_edges, n_saved, n_outputs;
+  int n_edges, n_saved, n_outputs;
   Edge* edges;
   Saved* saved;
   OutputMeta* metas;
@@ -226,10 +229,10 @@ struct Node {
   Saved saved_inline[3];
   OutputMeta meta_inline[1];
   Tensor* variable;   // Accumulate: the leaf, strong
-  PyObject* hooks;    // hooks object, or nullptr
+  Field<> hooks;      // hooks object, or nullptr
   Site made;          // where the recorded call is
   Site freed;         // where the backward was called that freed the saved values
-  PyObject* metadata; // dict made on first access
+  Field<> metadata;   // dict made on first access
   PyObject* dict;     // Function: ctx attributes
   PyObject* weakrefs; // Function nodes only
   BackwardState state;  // of the backward that claimed the graph
@@ -239,7 +242,9 @@ extern PyTypeObject* NodeType;
 extern PyTypeObject* AccumulateGradType;
 inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), NodeType); }
 
-Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, int n_outputs);
+// nullptr with an exception; refuses more than kMaxCount of each.
+Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize_t n_saved, Py_ssize_t n_outputs);
+int check_count_of_node(Py_ssize_t count);  // -1 with an exception
 int set_output_meta(Node* node, int nr, const Tensor* t);
 // The edge a gradient of `t` flows along (a new reference in `edge->node`, nullptr where t wants none). -1 with an exception.
 int gradient_edge(Tensor* t, Edge* edge);
@@ -247,7 +252,7 @@ int gradient_edge(Tensor* t, Edge* edge);
 int refresh_grad_fn(Tensor* t, Node** grad_fn);
 inline int current_grad_fn(Tensor* t, Node** grad_fn) {
   if (t->base) return refresh_grad_fn(t, grad_fn);
-  *grad_fn = t->grad_fn;
+  *grad_fn = t->grad_fn.peek();
   return 0;
 }
 int save_input(Saved* slot, PyObject* value);
@@ -391,9 +396,9 @@ Op* choose_variant(Op* op, PyObject* const* slots);
 PyObject* call_op(Op* op, PyObject* const* slots);  // slots: one per param, borrowed
 PyObject* call_op(Op* op, PyObject* a, PyObject* b = nullptr);
 // Makes the node of a call. `slots` as bound; outputs already wrapped. -1 with an exception.
-int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs);
+int record(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs);
 // `type`: the node's class where it is not the op's own.
-Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type = nullptr);
+Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
 int check_place(Tensor* self, bool recording);  // of those checks: whether it may be written, whatever its memory
@@ -421,6 +426,7 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
 int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 
 // ---- pointwise ----
+constexpr npy_intp kReleaseSize = 1 << 15;  // results of more elements are computed without the GIL
 // The result array of a pointwise op; into `out` when given. nullptr with an exception.
 PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* out);
 PyArrayObject* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, PyArrayObject* out);
@@ -428,6 +434,7 @@ DType promote(DType a, DType b);
 DType result_type_of(PyObject* const* operands, int n);
 DType common_type_of(Op* op, PyObject* const* operands, int n);  // of an op's operands
 int broadcast_shape(PyObject* const* operands, int n, int* ndim, npy_intp* dims);
+int check_out_shape(PyArrayObject* out, int ndim, const npy_intp* dims);  // -1 with torch's exception where it has another
 bool can_cast(DType from, DType to);
 bool is_python_scalar(PyObject* o);
 PyArrayObject* cast_array(PyArrayObject* array, DType to);  // new reference; the same array when nothing changes

@@ -9,11 +9,17 @@
 // lookup. One backward at a time may use them; one that starts while another runs (from a hook, or another thread) keeps its
 // state in a table of its own instead.
 #include <algorithm>
+#include <mutex>
+#include <new>
 #include <queue>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 #include "core/core.h"
 
@@ -32,6 +38,40 @@ struct Capture {
 struct ByNumber {
   bool operator()(const Node* a, const Node* b) const { return a->seq < b->seq; }
 };
+
+// A thread's turn to add to a gradient in place. The GIL alone keeps turns apart where the addition never drops it, which is
+// where it is small and has a kernel. Recursive, since what the definition of an addition on NumPy calls may collect garbage.
+std::recursive_mutex adding;
+
+class AddingInPlace {
+ public:
+  explicit AddingInPlace(const Tensor* gradient) : locked_(drops_gil(gradient)) {
+    if (!locked_ || adding.try_lock()) return;
+    PyThreadState* state = PyEval_SaveThread();
+    adding.lock();
+    PyEval_RestoreThread(state);
+  }
+  ~AddingInPlace() {
+    if (locked_) adding.unlock();
+  }
+  AddingInPlace(const AddingInPlace&) = delete;
+  AddingInPlace& operator=(const AddingInPlace&) = delete;
+
+ private:
+  static bool drops_gil(const Tensor* t) {
+#ifdef Py_GIL_DISABLED
+    return true;
+#else
+    return PyArray_SIZE(t->array) > kReleaseSize || is_complex(t->dtype) || !PyArray_ISALIGNED(t->array);
+#endif
+  }
+  bool locked_;
+};
+
+#if !defined(_WIN32)
+// A child that was forked while another thread had its turn would wait for that for ever.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { new (&adding) std::recursive_mutex; });
+#endif
 
 thread_local std::vector<Ref>* final_callbacks = nullptr;
 class Backward;
@@ -246,9 +286,10 @@ class Backward {
   }
 
   int run_node(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs) {
-    PyObject* leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks : nullptr;
+    // Hooks may remove hooks, and themselves.
+    const Ref leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks.own() : Ref();
     if (leaf_hooks) {
-      Ref changed(PyObject_CallMethod(leaf_hooks, "leaf_before", "OO", as_object(n->variable), grads[0] ? grads[0] : Py_None));
+      Ref changed(PyObject_CallMethod(leaf_hooks.get(), "leaf_before", "OO", as_object(n->variable), grads[0] ? grads[0] : Py_None));
       if (!changed) return -1;
       PyObject* old = grads[0];
       grads[0] = changed.get() == Py_None ? nullptr : changed.release();
@@ -264,7 +305,7 @@ class Backward {
     if (n->hooks && replace(grads, n_outputs, n, "node_before") < 0) return -1;
     if (n->kind == Node::Accumulate) {
       const int64_t start = observed() ? clock_ns() : 0;
-      const int done = accumulate(n, leaf_hooks, grads);
+      const int done = accumulate(n, leaf_hooks.get(), grads);
       return start ? report_ran(n, nullptr, done, start) : done;
     }
 
@@ -336,15 +377,15 @@ class Backward {
     if (e.node->kind == Node::Accumulate) {
       Tensor* v = e.node->variable;
       if (!v || !requires_grad(v)) return g;  // one that stopped to want a gradient may have another shape now
+      dtype = v->dtype;
+      if (const Ref own_dtype = v->grad_dtype.own()) {
+        if (own_dtype.get() == Py_None) dtype = as_tensor(g)->dtype;
+        else dtype = code_of(own_dtype.get(), dtype);
+      }
       ndim = PyArray_NDIM(v->array);
       dims = PyArray_DIMS(v->array);
-      dtype = v->dtype;
-      if (v->grad_dtype) {
-        if (v->grad_dtype == Py_None) dtype = as_tensor(g)->dtype;
-        else dtype = code_of(v->grad_dtype, dtype);
-      }
     } else {
-      if (e.nr >= e.node->n_outputs) return g;
+      if (e.nr >= static_cast<uint32_t>(e.node->n_outputs)) return g;
       const OutputMeta& m = e.node->metas[e.nr];
       ndim = m.ndim;
       dims = m.dims();
@@ -355,7 +396,7 @@ class Backward {
     bool fits = shift >= 0;
     for (int d = 0; fits && d < ndim; ++d) fits = dims[d] == PyArray_DIM(a, d + shift) || dims[d] == 1;
     if (!fits) {
-      const std::string got = sizes(PyArray_NDIM(a), PyArray_DIMS(a)), want = sizes(ndim, dims);
+      const std::string got = sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)), want = sizes_text(dims, ndim);
       PyErr_Format(PyExc_RuntimeError, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
                    short_type_name(n).c_str(), i, got.c_str(), want.c_str());
       Py_DECREF(g);
@@ -379,21 +420,13 @@ class Backward {
     return dot == std::string::npos ? name : name.substr(dot + 1);
   }
 
-  static std::string sizes(int ndim, const npy_intp* dims) {
-    std::string text = "[";
-    for (int i = 0; i < ndim; ++i) {
-      if (i) text += ", ";
-      text += std::to_string(dims[i]);
-    }
-    return text + "]";
-  }
-
   // Lets the node's hooks change the incoming gradients.
   int replace(PyObject** grads, int n_outputs, Node* n, const char* method) {
     Ref list(PyList_New(n_outputs));
     if (!list) return -1;
     for (int i = 0; i < n_outputs; ++i) PyList_SET_ITEM(list.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
-    Ref result(PyObject_CallMethod(n->hooks, method, "OO", as_object(n), list.get()));
+    const Ref hooks = n->hooks.own();
+    Ref result(PyObject_CallMethod(hooks.get(), method, "OO", as_object(n), list.get()));
     if (!result) return -1;
     if (!PyList_Check(result.get()) || PyList_GET_SIZE(result.get()) != n_outputs) {
       PyErr_SetString(PyExc_SystemError, "rushlight: hooks gave a wrong number of gradients");
@@ -413,7 +446,9 @@ class Backward {
     if (!in || !out) return -1;
     for (int i = 0; i < n->n_edges; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(outgoing[i] ? outgoing[i] : Py_None));
     for (int i = 0; i < n_outputs; ++i) PyTuple_SET_ITEM(out.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
-    Ref result(PyObject_CallMethod(n->hooks, "node_after", "OOO", as_object(n), in.get(), out.get()));
+    const Ref hooks = n->hooks.own();
+    if (!hooks) return 0;
+    Ref result(PyObject_CallMethod(hooks.get(), "node_after", "OOO", as_object(n), in.get(), out.get()));
     if (!result) return -1;
     if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != n->n_edges) {
       PyErr_SetString(PyExc_SystemError, "rushlight: hooks gave a wrong number of gradients");
@@ -441,29 +476,13 @@ class Backward {
       return -1;
     }
     grads[0] = nullptr;
-    Ref held(as_object(Py_NewRef(as_object(v))));
+    Owned<Tensor> held = Owned<Tensor>::borrow(v);
     Ref incoming;
     if (n->hooks) incoming = Ref::borrow(g);
     if (!requires_grad(v)) {
       Py_DECREF(g);  // it stopped to want one after the graph was made
-    } else if (!v->grad) {
-      PyObject* fresh = fresh_gradient(v, g, n->hooks ? 2 : 1);
-      if (!fresh) return -1;
-      Py_XSETREF(v->grad, fresh);
-    } else if (create_graph_ || (as_tensor(v->grad)->flags & kWatched)) {
-      PyObject* sum = add_gradients(Py_NewRef(v->grad), g, create_graph_);
-      if (!sum) return -1;
-      Py_SETREF(v->grad, sum);
-    } else {
-      Ref owned(g);
-      Op* add = op_callback("add");
-      if (!add) return -1;
-      Tensor* have = as_tensor(v->grad);
-      if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
-      PyObject* slots[kMaxParams] = {v->grad, g};
-      for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
-      Ref done(as_object(pointwise_forward(add, slots, have->array)));
-      if (!done || bump_version(have) < 0) return -1;
+    } else if (add_to_leaf(v, g, n->hooks ? 2 : 1) < 0) {
+      return -1;
     }
     if (leaf_hooks) {
       Ref done(PyObject_CallMethod(leaf_hooks, "leaf_after", "O", as_object(v)));
@@ -477,8 +496,44 @@ class Backward {
     return 0;
   }
 
+  // Note [Gradients of one leaf]: any number of threads may add to a leaf, and its .grad may be read, set or removed at any time.
+  // Only one adds in place at a time (AddingInPlace). What takes the place of .grad is made first and put there if .grad is still
+  // what it was made from; else the turn starts anew.
+  //
+  // Takes over `g`, of which `ours` references are the engine's (hooks are shown the gradient's own memory).
+  int add_to_leaf(Tensor* v, PyObject* g, int ours) {
+    Ref more(g);
+    for (;;) {
+      const Owned<Tensor> have = v->grad.own();
+      if (have && !create_graph_ && !(have->flags & kWatched)) {
+        AddingInPlace turn(have.get());
+        if (v->grad.peek() != have.get()) continue;
+        return add_in_place(have.get(), more.get());
+      }
+      Ref next(have ? add_gradients(Py_NewRef(as_object(have.get())), Py_NewRef(more.get()), create_graph_)
+                    : fresh_gradient(v, more.release(), ours));
+      if (!next) return -1;
+      if (v->grad.peek() == have.get()) {
+        v->grad.set(as_tensor(next.release()));
+        return 0;
+      }
+      if (!have) more = std::move(next);
+    }
+  }
+
+  static int add_in_place(Tensor* have, PyObject* g) {
+    Op* add = op_callback("add");
+    if (!add) return -1;
+    if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
+    PyObject* slots[kMaxParams] = {as_object(have), g};
+    for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
+    const Ref target = Ref::borrow(as_object(have->array));
+    const Ref done(as_object(pointwise_forward(add, slots, as_array(target.get()))));
+    return done ? bump_version(have) : -1;
+  }
+
   // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
-  // Takes over `g`, of which `ours` references are the caller's (hooks are shown the gradient's own memory).
+  // Takes over `g`.
   PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
     Tensor* t = as_tensor(g);
     if (create_graph_ || (t->flags & kWatched)) {
@@ -604,7 +659,7 @@ PyObject* reaches_others(PyObject*, PyObject* args) {
     PyObject* o = PyTuple_GET_ITEM(inputs, i);
     if (!is_tensor(o)) continue;
     Tensor* t = as_tensor(o);
-    Node* node = t->grad_fn ? t->grad_fn : t->accumulator;
+    Node* node = t->grad_fn ? t->grad_fn.peek() : t->accumulator;
     if (node) seen.insert(node);
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
@@ -630,9 +685,7 @@ PyObject* reaches_others(PyObject*, PyObject* args) {
   Py_RETURN_FALSE;
 }
 
-// run_backward(roots, gradients, retain, create_graph, inputs or None, accumulate=False) -> None, or a tuple of the inputs'
-// gradients. With `accumulate` only what the inputs are reached by is walked, and `.grad` filled, as `backward` does.
-PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
   if (n_args < 5 || n_args > 6 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
     PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs, accumulate=False)");
     return nullptr;
@@ -685,6 +738,16 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   if (task.run(restricted, accumulate) < 0) return nullptr;
   if (!restricted || accumulate) Py_RETURN_NONE;
   return task.take_captured();
+}
+
+// run_backward(roots, gradients, retain, create_graph, inputs or None, accumulate=False) -> None, or a tuple of the inputs'
+// gradients. With `accumulate` only what the inputs are reached by is walked, and `.grad` filled, as `backward` does.
+PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+  try {
+    return walk(args, n_args);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
 }
 
 PyObject* queue_callback(PyObject*, PyObject* f) {

@@ -21,7 +21,8 @@ struct Geometry {
 };
 
 int geometry_of(Tensor* view, Geometry* g) {
-  PyArrayObject *a = view->array, *root = view->base->array;
+  const Ref held[] = {Ref::borrow(as_object(view->array)), Ref::borrow(as_object(view->base->array))};
+  PyArrayObject *a = as_array(held[0].get()), *root = as_array(held[1].get());
   const bool complex_view = is_complex(view->dtype), complex_root = is_complex(view->base->dtype);
   g->mixed = complex_view == complex_root ? nullptr : complex_view ? "view" : "root";
   npy_intp item = PyArray_ITEMSIZE(a);
@@ -79,8 +80,7 @@ int remake_grad_fn(Tensor* view) {
     GradMode on(true);
     Ref seen(place_op("strided_view", g.mixed, as_object(view->base), nullptr, place));
     if (!seen) return -1;
-    node = as_tensor(seen.get())->grad_fn;
-    Py_XINCREF(node);
+    node = as_tensor(seen.get())->grad_fn.own().release();
   } else {
     Op* op = op_callback("strided_view");
     if (!op) return -1;
@@ -108,11 +108,12 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   if (!n) return nullptr;
   Ref owner(as_object(n));
   n->op = nullptr;
-  n->saved[0].value = Py_NewRef(as_object(inner));
+  n->saved[0].value.init(Py_NewRef(as_object(inner)));
   n->saved[0].kind = Saved::Inner;
   n->saved[0].expected = static_cast<uint32_t>(more ? 0 : edge);
   n->saved[1].kind = Saved::Object;
-  n->saved[1].value = Py_BuildValue("(OOOOzi)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more);
+  n->saved[1].value.init(
+      Py_BuildValue("(OOOOzi)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more));
   if (!n->saved[1].value || set_output_meta(n, 0, view->base) < 0) return nullptr;
   for (int i = 0; i < inner->n_edges; ++i) {
     if (i == edge) continue;
@@ -124,7 +125,7 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   return reinterpret_cast<Node*>(owner.release());
 }
 
-std::string made_by(Tensor* t) { return t->grad_fn ? short_name(t->grad_fn) : "View"; }
+std::string made_by(Tensor* t) { return t->grad_fn ? short_name(t->grad_fn.peek()) : "View"; }
 
 // Why a view that was not made in the ordinary way cannot get a new history: it is being written itself, or (indirect) its base
 // or another view of that was.
@@ -235,15 +236,6 @@ bool same_data(PyObject* o, Tensor* self) {
          PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), PyArray_NDIM(a));
 }
 
-std::string sizes(int ndim, const npy_intp* dims) {
-  std::string text = "[";
-  for (int i = 0; i < ndim; ++i) {
-    if (i) text += ", ";
-    text += std::to_string(dims[i]);
-  }
-  return text + "]";
-}
-
 // `written`: the parameter that is `out` itself in an in-place form, or -1.
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   if (op->overlap & kArgumentsMay) return false;
@@ -271,15 +263,12 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   for (uint8_t i = 0; i < op->program_arity; ++i) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n++] = slots[i];
   }
-  PyArrayObject* a = self->array;
+  Ref held = Ref::borrow(as_object(self->array));
+  PyArrayObject* a = as_array(held.get());
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return -1;
-  if (ndim != PyArray_NDIM(a) || !PyArray_CompareLists(dims, PyArray_DIMS(a), ndim)) {
-    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                 sizes(PyArray_NDIM(a), PyArray_DIMS(a)).c_str(), sizes(ndim, dims).c_str());
-    return -1;
-  }
+  if (check_out_shape(a, ndim, dims) < 0) return -1;
   DType result = common_type_of(op, operands, n);
   if (op->result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
   if (op->result == ResultType::Bool) result = DType::Bool;
@@ -315,33 +304,29 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   if (!value) return -1;
   Ref array(PyArray_FROM_O(value.get()));
   if (!array) return -1;
-  PyArrayObject* from = as_array(array.get());
-  if (!PyArray_SAMESHAPE(from, self->array)) {
-    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                 sizes(PyArray_NDIM(self->array), PyArray_DIMS(self->array)).c_str(),
-                 sizes(PyArray_NDIM(from), PyArray_DIMS(from)).c_str());
-    return -1;
-  }
+  Ref held = Ref::borrow(as_object(self->array));
+  PyArrayObject *from = as_array(array.get()), *to = as_array(held.get());
+  if (check_out_shape(to, PyArray_NDIM(from), PyArray_DIMS(from)) < 0) return -1;
   const DType result = dtype_of(from);
   if (result != DType::Count && !can_cast(result, self->dtype)) {
     PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
                  scalar_name(self->dtype));
     return -1;
   }
-  return PyArray_CopyInto(self->array, from);
+  return PyArray_CopyInto(to, from);
 }
 
 // `self` as it was: a copy of the values with the history they had, for rules that need the overwritten argument.
 Tensor* keep_original(Tensor* self) {
-  Tensor* t = wrap_array(as_array(PyArray_NewCopy(self->array, NPY_KEEPORDER)));
+  Ref held = Ref::borrow(as_object(self->array));
+  Tensor* t = wrap_array(as_array(PyArray_NewCopy(as_array(held.get()), NPY_KEEPORDER)));
   if (!t) return nullptr;
   Node* fn;
   if (current_grad_fn(self, &fn) < 0) {
     Py_DECREF(t);
     return nullptr;
   }
-  Py_XINCREF(fn);
-  t->grad_fn = fn;
+  t->grad_fn.set(Owned<Node>::borrow(fn).release());
   t->output_nr = self->output_nr;
   return t;
 }
@@ -367,13 +352,13 @@ int check_history(Tensor* self) {
 }  // namespace
 
 int set_history(Tensor* t, Node* node, uint32_t nr) {
-  Ref old(as_object(t->grad_fn));
+  Owned<Node> old = t->grad_fn.own();
   const uint32_t old_nr = t->output_nr;
-  t->grad_fn = node;
+  t->grad_fn.set(node);
   t->output_nr = nr;
   t->flags &= ~kRequiresGrad;
-  Py_CLEAR(t->hooks);  // those of the leaf that it was
-  return move_retained(t, old.get(), old_nr);
+  t->hooks.clear();  // those of the leaf that it was
+  return move_retained(t, as_object(old.get()), old_nr);
 }
 
 int refresh_grad_fn(Tensor* t, Node** grad_fn) {
@@ -391,7 +376,7 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
       return -1;
     }
   }
-  *grad_fn = t->grad_fn;
+  *grad_fn = t->grad_fn.peek();
   return 0;
 }
 
@@ -466,7 +451,8 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
   PyObject* place[4];
   const char* mixed;
   int more;
-  if (!PyArg_ParseTuple(n->saved[1].value, "OOOOzi", &place[0], &place[1], &place[2], &place[3], &mixed, &more)) return -1;
+  Ref where = n->saved[1].value.own();
+  if (!PyArg_ParseTuple(where.get(), "OOOOzi", &place[0], &place[1], &place[2], &place[3], &mixed, &more)) return -1;
   const int edge = more ? -1 : static_cast<int>(n->saved[0].expected);
   Ref part(place_op("strided_gather", mixed, grads[0], nullptr, place));
   if (!part) return -1;

@@ -42,15 +42,6 @@ int change_requires_grad(Tensor* t, bool on, bool by_method) {
   return 0;
 }
 
-std::string dims_text(PyArrayObject* a) {
-  std::string text = "[";
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (i) text += ", ";
-    text += std::to_string(PyArray_DIM(a, i));
-  }
-  return text + "]";
-}
-
 // A leaf that saved-tensor hooks gave back refers to the AccumulateGrad of the leaf that was saved: it is a leaf to a program.
 int visible_grad_fn(Tensor* t, Node** node) {
   if (current_grad_fn(t, node) < 0) return -1;
@@ -104,7 +95,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
 
 PyObject* get_grad(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (!t->grad && t->grad_fn && t->grad_fn->kind != Node::Accumulate && !(t->flags & kRetainsGrad)) {
+  if (!t->grad && t->grad_fn && t->grad_fn.peek()->kind != Node::Accumulate && !(t->flags & kRetainsGrad)) {
     if (PyErr_WarnEx(PyExc_UserWarning,
                      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -114,13 +105,13 @@ PyObject* get_grad(PyObject* self, void*) {
       return nullptr;
     }
   }
-  return Py_NewRef(t->grad ? t->grad : Py_None);
+  return Py_NewRef(t->grad ? as_object(t->grad.peek()) : Py_None);
 }
 
 int set_grad(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   if (!value || value == Py_None) {
-    Py_CLEAR(t->grad);
+    t->grad.clear();
     return 0;
   }
   if (!is_tensor(value)) {
@@ -134,12 +125,13 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   }
   Tensor* g = as_tensor(value);
   DType wanted = t->dtype;
-  if (t->grad_dtype && t->grad_dtype != Py_None) {
-    Ref code(PyObject_GetAttrString(t->grad_dtype, "code"));
+  Ref own_dtype = t->grad_dtype.own();
+  if (own_dtype && own_dtype.get() != Py_None) {
+    Ref code(PyObject_GetAttrString(own_dtype.get(), "code"));
     if (!code) return -1;
     wanted = static_cast<DType>(PyLong_AsLong(code.get()));
   }
-  if (g->dtype != wanted && t->grad_dtype != Py_None) {
+  if (g->dtype != wanted && own_dtype.get() != Py_None) {
     PyErr_Format(PyExc_RuntimeError,
                  "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
                  "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
@@ -154,11 +146,10 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     PyErr_Format(PyExc_RuntimeError,
                  "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
                  "tensor are the same size",
-                 dims_text(g->array).c_str(), dims_text(t->array).c_str());
+                 sizes_text(PyArray_DIMS(g->array), PyArray_NDIM(g->array)).c_str(), sizes_text(PyArray_DIMS(t->array), ndim).c_str());
     return -1;
   }
-  Py_INCREF(value);
-  Py_XSETREF(t->grad, value);
+  t->grad.set(as_tensor(Py_NewRef(value)));
   return 0;
 }
 
@@ -170,7 +161,7 @@ PyObject* get_grad_dtype(PyObject* self, void*) {
     return nullptr;
   }
   Tensor* t = as_tensor(self);
-  if (t->grad_dtype) return Py_NewRef(t->grad_dtype);
+  if (t->grad_dtype) return t->grad_dtype.own().release();
   return Py_XNewRef(dtype_object(t->dtype));
 }
 
@@ -185,7 +176,7 @@ int set_grad_dtype(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   if (value && value != Py_None && t->grad) {
-    DType have = as_tensor(t->grad)->dtype;
+    const DType have = t->grad.peek()->dtype;
     if (dtype_object(have) != value) {
       Ref code(PyObject_GetAttrString(value, "code"));
       if (!code) return -1;
@@ -197,8 +188,7 @@ int set_grad_dtype(PyObject* self, PyObject* value, void*) {
       return -1;
     }
   }
-  Py_XINCREF(value);
-  Py_XSETREF(t->grad_dtype, value);
+  t->grad_dtype.set(Py_XNewRef(value));
   return 0;
 }
 

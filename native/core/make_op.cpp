@@ -465,19 +465,19 @@ PyObject* add_variant(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// set_program(op, program): the traced forward of a composed pointwise op.
+// set_program(op, program): the traced forward of a composed pointwise op; once, since another thread may be running it.
 PyObject* set_program(PyObject*, PyObject* args) {
   PyObject *o, *spec;
   if (!PyArg_ParseTuple(args, "OO", &o, &spec) || !check_op(o)) return nullptr;
-  Program* program = read_program(spec);
-  if (!program) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
-  delete op->program;
-  op->program = program;
+  if (op->program) Py_RETURN_NONE;
+  op->program = read_program(spec);
+  if (!op->program) return nullptr;
   Py_RETURN_NONE;
 }
 
-// set_rule_program(op, rule, identity, program or None, sources): a partial once traced.
+// set_rule_program(op, rule, identity, program or None, sources): a partial once traced. The program is set last, and once: what
+// another thread sees is whole.
 PyObject* set_rule_program(PyObject*, PyObject* args) {
   PyObject *o, *spec, *sources;
   int r, identity;
@@ -488,6 +488,7 @@ PyObject* set_rule_program(PyObject*, PyObject* args) {
     return nullptr;
   }
   Rule& rule = op->rules[r];
+  if (rule.program) Py_RETURN_NONE;
   rule.identity = identity != 0;
   if (spec != Py_None) {
     std::vector<Source> list;
@@ -507,9 +508,8 @@ PyObject* set_rule_program(PyObject*, PyObject* args) {
       PyErr_SetString(PyExc_ValueError, "a program has one source an input");
       return nullptr;
     }
-    delete rule.program;
-    rule.program = program;
     rule.program_sources = list;
+    rule.program = program;
   }
   Py_RETURN_NONE;
 }

@@ -63,7 +63,7 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!t) return nullptr;
   t->flags |= static_cast<uint32_t>(flag) & (kTangent | kTransformed);
   if (requires_grad(value)) t->flags |= kRequiresGrad;
-  t->watched = Py_NewRef(args[2]);
+  t->watched.set(Py_NewRef(args[2]));
   return as_object(t);
 }
 

@@ -7,6 +7,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -23,7 +24,15 @@ std::atomic<uint64_t> sequence{0};
 
 }  // namespace
 
-Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, int n_outputs) {
+int check_count_of_node(Py_ssize_t count) {
+  if (count <= kMaxCount) return 0;
+  PyErr_Format(PyExc_RuntimeError, "a recorded operation has at most %zd inputs, outputs and saved values, got %zd", kMaxCount,
+               count);
+  return -1;
+}
+
+Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize_t n_saved, Py_ssize_t n_outputs) {
+  if (check_count_of_node(std::max({n_edges, n_saved, n_outputs})) < 0) return nullptr;
   Node* n;
   if (kind == Node::Function) {
     n = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
@@ -42,7 +51,9 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
     n->variable = nullptr;
     set_site(&n->made, nullptr, 0);
     set_site(&n->freed, nullptr, 0);
-    n->hooks = n->metadata = n->dict = n->weakrefs = nullptr;
+    n->hooks.init();
+    n->metadata.init();
+    n->dict = n->weakrefs = nullptr;
     n->state = BackwardState{};
   }
   n->kind = kind;
@@ -50,9 +61,9 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, int n_edges, int n_saved, in
   n->edges = n->edges_inline;
   n->saved = n->saved_inline;
   n->metas = &n->meta_inline[0];
-  n->n_edges = static_cast<uint16_t>(n_edges);
-  n->n_saved = static_cast<uint16_t>(n_saved);
-  n->n_outputs = static_cast<uint16_t>(n_outputs);
+  n->n_edges = static_cast<int>(n_edges);
+  n->n_saved = static_cast<int>(n_saved);
+  n->n_outputs = static_cast<int>(n_outputs);
   bool ok = true;
   if (n_edges > 2) {
     n->edges = static_cast<Edge*>(PyMem_Calloc(n_edges, sizeof(Edge)));
@@ -107,10 +118,10 @@ int node_traverse(PyObject* self, visitproc visit, void* arg) {
   Node* n = reinterpret_cast<Node*>(self);
   Py_VISIT(Py_TYPE(self));
   for (int i = 0; i < n->n_edges; ++i) Py_VISIT(n->edges[i].node);
-  for (int i = 0; i < n->n_saved; ++i) Py_VISIT(n->saved[i].value);
+  for (int i = 0; i < n->n_saved; ++i) Py_VISIT(n->saved[i].value.peek());
   Py_VISIT(n->variable);
-  Py_VISIT(n->hooks);
-  Py_VISIT(n->metadata);
+  Py_VISIT(n->hooks.peek());
+  Py_VISIT(n->metadata.peek());
   Py_VISIT(n->dict);
   return 0;
 }
@@ -126,10 +137,10 @@ int node_clear(PyObject* self) {
   Node* n = reinterpret_cast<Node*>(self);
   for (int i = 0; i < n->n_edges; ++i) Py_CLEAR(n->edges[i].node);
   release_saved(n);
-  for (int i = 0; i < n->n_saved; ++i) Py_CLEAR(n->saved[i].value);
+  for (int i = 0; i < n->n_saved; ++i) n->saved[i].value.clear();
   forget_variable(n);
-  Py_CLEAR(n->hooks);
-  Py_CLEAR(n->metadata);
+  n->hooks.clear();
+  n->metadata.clear();
   Py_CLEAR(n->dict);
   return 0;
 }
@@ -196,20 +207,22 @@ int refuse_assignment(PyObject* self, PyObject*, void* name) {
 
 PyObject* get_metadata(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
-  if (!n->metadata && !(n->metadata = PyDict_New())) return nullptr;
-  return Py_NewRef(n->metadata);
+  if (!n->metadata) {
+    PyObject* made = PyDict_New();
+    if (!made) return nullptr;
+    n->metadata.set(made);
+  }
+  return n->metadata.own().release();
 }
 
 PyObject* get_hooks(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
-  return Py_NewRef(n->hooks ? n->hooks : Py_None);
+  return Py_NewRef(n->hooks ? n->hooks.peek() : Py_None);
 }
 
 int set_hooks(PyObject* self, PyObject* value, void*) {
   Node* n = reinterpret_cast<Node*>(self);
-  if (value == Py_None) value = nullptr;
-  Py_XINCREF(value);
-  Py_XSETREF(n->hooks, value);
+  n->hooks.set(value == Py_None ? nullptr : Py_XNewRef(value));
   return 0;
 }
 
@@ -218,8 +231,7 @@ PyObject* get_output_metas(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
   if (n->kind == Node::Accumulate) {
     if (!n->variable) return PyTuple_New(0);
-    PyArrayObject* a = n->variable->array;
-    Ref shape(shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)));
+    Ref shape(shape_of(n->variable));
     return shape ? Py_BuildValue("((OO))", shape.get(), dtype_object(n->variable->dtype)) : nullptr;
   }
   Ref result(PyTuple_New(n->n_outputs));
@@ -305,10 +317,12 @@ PyObject* node_call(PyObject* self, PyObject* args, PyObject* kwargs) {
 // set_edges(tensors): the edges of a Function node, one per input (None where it is no tensor).
 PyObject* node_set_edges(PyObject* self, PyObject* tensors) {
   Node* n = reinterpret_cast<Node*>(self);
-  Ref items(PySequence_Fast(tensors, "set_edges(sequence)"));
+  // A tuple, since bringing a history up to date may run code that changes a list.
+  Ref items(PySequence_Tuple(tensors));
   if (!items) return nullptr;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
-  if (n->n_edges || n->edges != n->edges_inline || count > UINT16_MAX) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(items.get());
+  if (check_count_of_node(count) < 0) return nullptr;
+  if (n->n_edges || n->edges != n->edges_inline) {
     PyErr_SetString(PyExc_RuntimeError, "the edges of a node are set once");
     return nullptr;
   }
@@ -316,9 +330,9 @@ PyObject* node_set_edges(PyObject* self, PyObject* tensors) {
     n->edges = n->edges_inline;
     return PyErr_NoMemory();
   }
-  n->n_edges = static_cast<uint16_t>(count);
+  n->n_edges = static_cast<int>(count);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+    PyObject* o = PyTuple_GET_ITEM(items.get(), i);
     if (is_tensor(o) && gradient_edge(as_tensor(o), &n->edges[i]) < 0) return nullptr;
   }
   Py_RETURN_NONE;
@@ -330,10 +344,11 @@ PyObject* node_attach(PyObject* self, PyObject* args) {
   Node* n = reinterpret_cast<Node*>(self);
   PyObject *tensors, *outputs;
   if (!PyArg_ParseTuple(args, "OO", &tensors, &outputs)) return nullptr;
-  Ref items(PySequence_Fast(tensors, "attach(sequence, sequence)")), all(PySequence_Fast(outputs, "attach(sequence, sequence)"));
+  Ref items(PySequence_Tuple(tensors)), all(PySequence_Tuple(outputs));
   if (!items || !all) return nullptr;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
-  if (n->metas != &n->meta_inline[0] || count > UINT16_MAX || PySequence_Fast_GET_SIZE(all.get()) != count) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(items.get());
+  if (check_count_of_node(count) < 0) return nullptr;
+  if (n->metas != &n->meta_inline[0] || PyTuple_GET_SIZE(all.get()) != count) {
     PyErr_SetString(PyExc_RuntimeError, "the outputs of a node are set once");
     return nullptr;
   }
@@ -344,20 +359,17 @@ PyObject* node_attach(PyObject* self, PyObject* args) {
       return PyErr_NoMemory();
     }
   }
-  n->n_outputs = static_cast<uint16_t>(count);
+  n->n_outputs = static_cast<int>(count);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* output = PySequence_Fast_GET_ITEM(all.get(), i);
+    PyObject* output = PyTuple_GET_ITEM(all.get(), i);
     if (is_tensor(output) && set_output_meta(n, static_cast<int>(i), as_tensor(output)) < 0) return nullptr;
-    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+    PyObject* o = PyTuple_GET_ITEM(items.get(), i);
     if (!is_tensor(o) || !is_differentiable(as_tensor(o)->dtype)) continue;
     Tensor* t = as_tensor(o);
-    Py_INCREF(n);
-    Node* old = t->grad_fn;
-    t->grad_fn = n;
-    Py_XDECREF(old);
     t->output_nr = static_cast<uint32_t>(i);
     t->flags &= ~kRequiresGrad;
     if (t->base) t->history_version = version_of(t);
+    t->grad_fn.set(Owned<Node>::borrow(n).release());
   }
   Py_RETURN_NONE;
 }

@@ -156,13 +156,13 @@ Op* op_callback(const char* name) {
 PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
-  Ref lists[2];
-  int n_lists = 0;
+  Ref held[kMaxParams];  // a tensor may get another array while the function runs
   for (int i = 0; i < op->n_params; ++i) {
     PyObject* o = slots[i];
     if (is_tensor(o)) {
       args[i] = as_object(as_tensor(o)->array);
-    } else if (op->params[i].kind == Param::TensorList && n_lists < 2) {
+      held[i] = Ref::borrow(args[i]);
+    } else if (op->params[i].kind == Param::TensorList) {
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
       Ref list(PyList_New(n));
       if (!list) return nullptr;
@@ -170,7 +170,7 @@ PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
         PyList_SET_ITEM(list.get(), k, Py_NewRef(as_object(as_tensor(PySequence_Fast_GET_ITEM(o, k))->array)));
       }
       args[i] = list.get();
-      lists[n_lists++] = std::move(list);
+      held[i] = std::move(list);
     } else {
       args[i] = o;
     }
@@ -243,7 +243,7 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* results, const Se
     PyTuple_SET_ITEM(tuple.get(), i, as_object(t));
   }
   if (recording && any && n > 0) {
-    if (record(op, slots, reinterpret_cast<Tensor**>(&PyTuple_GET_ITEM(tuple.get(), 0)), static_cast<int>(n)) < 0) return nullptr;
+    if (record(op, slots, reinterpret_cast<Tensor**>(&PyTuple_GET_ITEM(tuple.get(), 0)), n) < 0) return nullptr;
   }
   if (seen.wants_grad || (seen.flags & kCut)) {
     for (Py_ssize_t i = 0; i < n; ++i) {
@@ -389,14 +389,7 @@ int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
   int ndim;
   npy_intp dims[NPY_MAXDIMS];
   if (!given || broadcast_shape(operands, n, &ndim, dims) < 0) return given ? -1 : 0;
-  PyArrayObject* a = as_tensor(out)->array;
-  if (ndim == PyArray_NDIM(a) && PyArray_CompareLists(dims, PyArray_DIMS(a), ndim)) return 0;
-  Ref have(shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a))), want(shape_tuple(ndim, dims));
-  Ref have_list(have ? PySequence_List(have.get()) : nullptr), want_list(want ? PySequence_List(want.get()) : nullptr);
-  if (have_list && want_list) {
-    PyErr_Format(PyExc_RuntimeError, "output with shape %R doesn't match the broadcast shape %R", have_list.get(), want_list.get());
-  }
-  return -1;
+  return check_out_shape(as_tensor(out)->array, ndim, dims);
 }
 
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
@@ -449,7 +442,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   PyObject* slots[kMaxParams];
   PyObject* out = nullptr;
-  Ref owned;
+  Bound owned;
   if (bind(op, args, n, kwnames, slots, &out, &owned) < 0) return nullptr;
   if (op->in_place) return run_in_place(op, slots);
   if (out) return call_with_out(op, slots, out);
@@ -483,11 +476,9 @@ PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // ---------------------------------------------------------------- recording
 
-Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs, PyTypeObject* type) {
-  int n_edges = 0;
-  for (uint8_t p : op->edge_params) {
-    n_edges += p == op->list_param ? static_cast<int>(PySequence_Fast_GET_SIZE(slots[p])) : 1;
-  }
+Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type) {
+  Py_ssize_t n_edges = 0;
+  for (uint8_t p : op->edge_params) n_edges += p == op->list_param ? PySequence_Fast_GET_SIZE(slots[p]) : 1;
   if (!type) type = op->node_type;
   for (const Op::NodeName& n : op->node_types) {
     if (PyArray_NDIM(as_tensor(slots[0])->array) == n.ndim_a && PyArray_NDIM(as_tensor(slots[1])->array) == n.ndim_b) type = n.type;
@@ -531,14 +522,13 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
         const bool shape = save.source.kind == Source::ArgShape;
         PyObject* value = nullptr;
         if (is_tensor(o)) {
-          PyArrayObject* a = as_tensor(o)->array;
-          value = shape ? shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)) : Py_XNewRef(dtype_object(as_tensor(o)->dtype));
+          value = shape ? shape_of(as_tensor(o)) : Py_XNewRef(dtype_object(as_tensor(o)->dtype));
         } else if (PyList_Check(o) || PyTuple_Check(o)) {
           const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
           value = PyTuple_New(n);
           for (Py_ssize_t k = 0; value && k < n; ++k) {
             Tensor* t = as_tensor(PySequence_Fast_GET_ITEM(o, k));
-            PyObject* item = shape ? shape_tuple(PyArray_NDIM(t->array), PyArray_DIMS(t->array)) : Py_XNewRef(dtype_object(t->dtype));
+            PyObject* item = shape ? shape_of(t) : Py_XNewRef(dtype_object(t->dtype));
             if (!item) Py_CLEAR(value);
             else PyTuple_SET_ITEM(value, k, item);
           }
@@ -546,7 +536,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
           value = Py_NewRef(Py_None);
         }
         if (!value) return nullptr;
-        slot->value = value;
+        slot->value.init(value);
         slot->kind = Saved::Object;
         break;
       }
@@ -560,7 +550,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, int n_outpu
   return reinterpret_cast<Node*>(owner.release());
 }
 
-int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs) {
+int record(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs) {
   Node* node = make_op_node(op, slots, outputs, n_outputs);
   if (!node) return -1;
   Ref owner(as_object(node));
@@ -569,8 +559,7 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, int n_outputs) {
     if (as_object(t) == Py_None) continue;
     if (set_output_meta(node, i, t) < 0) return -1;
     if (!is_differentiable(t->dtype) || (i && op->first_only)) continue;
-    Py_INCREF(node);
-    t->grad_fn = node;
+    t->grad_fn.set(Owned<Node>::borrow(node).release());
     t->output_nr = static_cast<uint32_t>(i);
   }
   return 0;

@@ -18,8 +18,12 @@ inline bool is_symbol(PyObject* o) {
 }
 
 // ---- arguments.cpp ----
-// Fills `slots` from a call's arguments. Lists made on the way (variable arguments) are put in `owned`.
-int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Ref* owned);
+// What binding made: the tuple of variable arguments, and that of a list of tensors.
+struct Bound {
+  Ref var_args, tensors;
+};
+// Fills `slots` from a call's arguments.
+int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Bound* owned);
 // -1 with torch's exception for an integer that 64 bits do not hold.
 int check_width(PyObject* o);
 // After a failed call: where an argument has a type that the function does not take, the error says so in torch's words, with

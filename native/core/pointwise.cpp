@@ -3,7 +3,7 @@
 //
 // Note [Promotion], torch's rule: tensors with dimensions decide; 0-dim tensors only lift the result to a higher category
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
-#include "core/core.h"
+#include "core/tensor.h"
 
 #include <cmath>
 #include <cstring>
@@ -143,6 +143,13 @@ int broadcast_shape(PyObject* const* operands, int n, int* ndim_out, npy_intp* d
   return 0;
 }
 
+int check_out_shape(PyArrayObject* out, int ndim, const npy_intp* dims) {
+  if (ndim == PyArray_NDIM(out) && PyArray_CompareLists(dims, PyArray_DIMS(out), ndim)) return 0;
+  PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+               sizes_text(PyArray_DIMS(out), PyArray_NDIM(out)).c_str(), sizes_text(dims, ndim).c_str());
+  return -1;
+}
+
 namespace {
 
 // A Python number as the element that a kernel reads with stride 0.
@@ -226,6 +233,8 @@ PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const np
   return new_array(dtype, ndim, dims);
 }
 
+// Runs the program into `out`, which the caller holds. Numbers are read first: that may run Python code, after which a tensor
+// may have another array. From then on nothing but the machine runs, and what it reads is held.
 int run_machine(const Program& program, DType compute, PyObject* const* operands, int n, PyArrayObject* out) {
   const int ndim = PyArray_NDIM(out);
   Strided inputs[kMaxParams];
@@ -234,28 +243,37 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
   npy_intp zero[NPY_MAXDIMS];
   bool zeroed = false;
   for (int i = 0; i < n; ++i) {
-    PyObject* o = operands[i];
-    if (!is_tensor(o)) {
-      if (!zeroed) {
-        for (int d = 0; d < ndim; ++d) zero[d] = 0;
-        zeroed = true;
-      }
-      if (read_constant(o, compute, &constants[i]) < 0) return -1;
-      inputs[i] = Strided{reinterpret_cast<char*>(&constants[i]), compute, reinterpret_cast<ptrdiff_t*>(zero)};
-      continue;
+    if (is_tensor(operands[i])) continue;
+    if (!zeroed) {
+      for (int d = 0; d < ndim; ++d) zero[d] = 0;
+      zeroed = true;
     }
-    PyArrayObject* a = as_tensor(o)->array;
+    if (read_constant(operands[i], compute, &constants[i]) < 0) return -1;
+    inputs[i] = Strided{reinterpret_cast<char*>(&constants[i]), compute, reinterpret_cast<ptrdiff_t*>(zero)};
+  }
+  const bool released = PyArray_SIZE(out) > kReleaseSize;
+  Ref held[kMaxParams];
+  for (int i = 0; i < n; ++i) {
+    if (!is_tensor(operands[i])) continue;
+    PyArrayObject* a = as_tensor(operands[i])->array;
     const int shift = ndim - PyArray_NDIM(a);
     const ptrdiff_t* s = PyArray_STRIDES(a);
     if (shift != 0 || !same_layout(a, out)) {
+      bool fits = shift >= 0;
       for (int d = 0; d < shift; ++d) strides[i][d] = 0;
-      for (int d = 0; d < PyArray_NDIM(a); ++d) strides[i][d + shift] = PyArray_DIM(a, d) == 1 ? 0 : PyArray_STRIDE(a, d);
+      for (int d = 0; fits && d < PyArray_NDIM(a); ++d) {
+        strides[i][d + shift] = PyArray_DIM(a, d) == 1 ? 0 : PyArray_STRIDE(a, d);
+        fits = PyArray_DIM(a, d) == 1 || PyArray_DIM(a, d) == PyArray_DIM(out, d + shift);
+      }
+      // So it is where `out` was given and is smaller, or where code that ran in between has changed the operand.
+      if (!fits) return check_out_shape(out, PyArray_NDIM(a), PyArray_DIMS(a));
       s = strides[i];
     }
-    inputs[i] = Strided{PyArray_BYTES(a), as_tensor(o)->dtype, s};
+    inputs[i] = Strided{PyArray_BYTES(a), as_tensor(operands[i])->dtype, s};
+    if (released) held[i] = Ref::borrow(as_object(a));
   }
   const Strided result{PyArray_BYTES(out), dtype_of(out), PyArray_STRIDES(out)};
-  ReleaseGil release(PyArray_SIZE(out) > (1 << 15));
+  ReleaseGil release(released);
   kernels().run_program(program, compute, inputs, result, ndim, PyArray_DIMS(out));
   return 0;
 }
@@ -422,7 +440,7 @@ int check_integer_power(PyObject* exponent, DType common) {
   return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, as_object(descr), nullptr)) ? 0 : -1;
 }
 
-const npy_intp kSmall = 4096;
+constexpr npy_intp kSmall = 4096;
 
 // The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
 PyArrayObject* try_direct(Op* op, PyObject* const* slots, int n) {
@@ -488,17 +506,30 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   }
   // Plain parameters among the first n are numbers the program reads; they take no part in promotion.
   PyObject* operands[kMaxParams];
+  PyObject* as_numbers[kMaxParams];
+  Ref numbers[kMaxParams];
   int n_operands = 0;
   bool has_complex = false;
   for (int i = 0; i < n; ++i) {
-    if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n_operands++] = slots[i];
-    else has_complex |= PyComplex_Check(slots[i]);
-    // A number that the program reads takes no part in broadcasting, so a tensor in its place must be a single element.
-    if (op->params[i].kind == Param::Number && is_tensor(slots[i]) && PyArray_NDIM(as_tensor(slots[i])->array) != 0) {
-      PyErr_Format(PyExc_TypeError, "%U(): argument '%U' (position %d) must be Number, not Tensor", op->name, op->params[i].name,
-                   i + 1);
-      return nullptr;
+    if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) {
+      operands[n_operands++] = slots[i];
+      continue;
     }
+    if (op->params[i].kind == Param::Number && is_tensor(slots[i])) {
+      if (PyArray_NDIM(as_tensor(slots[i])->array) != 0) {
+        PyErr_Format(PyExc_TypeError, "%U(): argument '%U' (position %d) must be Number, not Tensor", op->name, op->params[i].name,
+                     i + 1);
+        return nullptr;
+      }
+      numbers[i] = Ref(method_item(slots[i], nullptr));
+      if (!numbers[i]) return nullptr;
+      if (slots != as_numbers) {
+        for (int k = 0; k < op->n_params; ++k) as_numbers[k] = slots[k];
+        slots = as_numbers;
+      }
+      as_numbers[i] = numbers[i].get();
+    }
+    has_complex |= PyComplex_Check(slots[i]);
   }
   DType common = common_type_of(op, operands, n_operands);
   DType result = common;
@@ -514,7 +545,14 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   npy_intp dims[NPY_MAXDIMS];
   if (op->own_type) std::swap(operands[0], operands[1]);  // torch names the mask's size first
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
+  if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
+  if (has_complex && !is_complex(common)) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "value cannot be converted to type %s without overflow: %U() was given a complex number for a tensor of %s",
+                 common == DType::F64 ? "double" : "float", op->name, scalar_name(common));
+    return nullptr;
+  }
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
   DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
   if (op->integer_power && check_integer_power(slots[1], common) < 0) return nullptr;

@@ -10,40 +10,72 @@
 #include <numpy/arrayobject.h>
 
 #include <atomic>
+#include <string>
 
 #include "kernels/kernels.h"
 
 namespace rushlight {
 
+// Note [Ownership across calls]: whenever Python code may run or the GIL may be dropped, another thread, a hook or a destructor
+// may replace what a field of a Tensor or Node refers to. A pointer read from such a field is therefore good until the next such
+// place only, and what is needed beyond it is held by an `Owned`. Arguments of a call are owned by its caller throughout.
+// docs/design/0008 has the whole rule.
+
 // A strong reference with scope: dropped at the end of it.
-class Ref {
+template <class T>
+class Owned {
  public:
-  Ref() = default;
-  explicit Ref(PyObject* owned) : p_(owned) {}
-  Ref(Ref&& o) noexcept : p_(o.release()) {}
-  Ref& operator=(Ref&& o) noexcept {
-    PyObject* old = p_;
+  Owned() = default;
+  explicit Owned(T* owned) : p_(owned) {}
+  Owned(Owned&& o) noexcept : p_(o.release()) {}
+  Owned& operator=(Owned&& o) noexcept {
+    T* old = p_;
     p_ = o.release();
-    Py_XDECREF(old);
+    Py_XDECREF(reinterpret_cast<PyObject*>(old));
     return *this;
   }
-  Ref(const Ref&) = delete;
-  Ref& operator=(const Ref&) = delete;
-  ~Ref() { Py_XDECREF(p_); }
-  static Ref borrow(PyObject* p) {
-    Py_XINCREF(p);
-    return Ref(p);
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { Py_XDECREF(reinterpret_cast<PyObject*>(p_)); }
+  static Owned borrow(T* p) {
+    Py_XINCREF(reinterpret_cast<PyObject*>(p));
+    return Owned(p);
   }
-  PyObject* get() const { return p_; }
-  PyObject* release() {
-    PyObject* p = p_;
+  T* get() const { return p_; }
+  T* operator->() const { return p_; }
+  T* release() {
+    T* p = p_;
     p_ = nullptr;
     return p;
   }
   explicit operator bool() const { return p_ != nullptr; }
 
  private:
-  PyObject* p_ = nullptr;
+  T* p_ = nullptr;
+};
+using Ref = Owned<PyObject>;
+
+// A reference that an object holds and that others may replace (see the note): own() to use it, peek() to look at it before
+// anything else runs. Part of structs that Python allocates, so there is no constructor: init() sets it first, clear() drops it.
+template <class T = PyObject>
+class Field {
+ public:
+  void init(T* owned = nullptr) { p_ = owned; }
+  Owned<T> own() const { return Owned<T>::borrow(p_); }
+  T* peek() const { return p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+  // Takes over `owned`. What was there is dropped last: that may run Python code.
+  void set(T* owned) {
+    T* old = p_;
+    p_ = owned;
+    Py_XDECREF(reinterpret_cast<PyObject*>(old));
+  }
+  void clear() {
+    if (p_) set(nullptr);
+  }
+
+ private:
+  T* p_;
 };
 
 // Adds to a counter that is touched with the GIL held only; gives what it was. A locked instruction costs as much as a tenth of a
@@ -59,7 +91,8 @@ T count(std::atomic<T>& counter, T more) {
 #endif
 }
 
-// Lets other Python threads run while a long kernel does.
+// Lets other Python threads run while a long kernel does. Whatever the kernel reads and writes must be held from before: by the
+// caller, as arguments are, or by an Owned that is older than this.
 class ReleaseGil {
  public:
   explicit ReleaseGil(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
@@ -77,6 +110,7 @@ class ReleaseGil {
 DType dtype_of(PyArrayObject* array);
 // The NumPy descriptor of an element type: a borrowed reference, or nullptr with an exception set.
 PyArray_Descr* descr_of(DType dtype);
+std::string sizes_text(const npy_intp* values, int n);  // "[2, 3]"
 // A new C-contiguous, uninitialised array; nullptr with an exception set on failure.
 PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape);
 

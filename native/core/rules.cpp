@@ -11,13 +11,9 @@ namespace rushlight {
 
 int compile_rules(Op* op) {
   if (op->rules_compiled) return 0;
+  // Said to be done when it is: another thread that comes meanwhile traces as well, and what is set twice stays as it was.
+  if (op->compiler && !Ref(PyObject_CallOneArg(op->compiler, as_object(op)))) return -1;
   op->rules_compiled = true;
-  if (!op->compiler) return 0;
-  Ref done(PyObject_CallOneArg(op->compiler, as_object(op)));
-  if (!done) {
-    op->rules_compiled = false;
-    return -1;
-  }
   return 0;
 }
 

@@ -14,6 +14,7 @@ namespace {
 // for a result of the node that saves, which must not refer to itself. An unpacked leaf has the AccumulateGrad for its grad_fn,
 // which keeps that alive and is shown to nobody (see get_grad_fn): gradients flow to the leaf itself.
 int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
+  const Ref held = Ref::borrow(hooks);  // a pack hook may leave the context that they belong to
   Edge e{nullptr, 0};
   if (!is_output && gradient_edge(t, &e) < 0) return -1;
   Ref node(as_object(e.node));
@@ -29,8 +30,7 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
   if (e.node && e.node->kind == Node::Accumulate) {
     detached->flags |= kRequiresGrad;
   } else if (Node* maker = is_output ? saver : e.node) {
-    Py_INCREF(maker);
-    detached->grad_fn = maker;
+    detached->grad_fn.set(Owned<Node>::borrow(maker).release());
     detached->output_nr = is_output ? slot->output_nr : e.nr;
   }
   const uint32_t before = v->value;
@@ -42,7 +42,7 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
     Py_CLEAR(tls.saved_hooks);
     packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
   }
-  if (is_output) Py_CLEAR(detached->grad_fn);  // a packed result that refers to the node keeping it would be a cycle
+  if (is_output) detached->grad_fn.clear();  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;
   if (v->value != before) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -51,17 +51,19 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
                     "need to perform in-place operations on the input to a pack hook.");
     return -1;
   }
-  slot->value = Py_BuildValue("(OOOII)", packed.get(), PyTuple_GET_ITEM(hooks, 1), e.node ? as_object(e.node) : Py_None,
-                              is_output ? slot->output_nr : e.nr, is_output ? 1u : 0u);
-  if (!slot->value) return -1;
+  PyObject* kept = Py_BuildValue("(OOOII)", packed.get(), PyTuple_GET_ITEM(hooks, 1), e.node ? as_object(e.node) : Py_None,
+                                 is_output ? static_cast<unsigned>(slot->output_nr) : e.nr, is_output ? 1u : 0u);
+  if (!kept) return -1;
   slot->kind = Saved::Packed;
+  slot->value.set(kept);
   return 0;
 }
 
 PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
   PyObject *packed, *hook, *maker;
   unsigned nr, is_output;
-  if (!PyArg_ParseTuple(slot->value, "OOOII", &packed, &hook, &maker, &nr, &is_output)) return nullptr;
+  const Ref kept = slot->value.own();  // the hook may free what this node saved
+  if (!PyArg_ParseTuple(kept.get(), "OOOII", &packed, &hook, &maker, &nr, &is_output)) return nullptr;
   Ref value;
   {
     GradMode off(false);
@@ -89,8 +91,7 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
     Py_DECREF(t);
     return value.release();
   }
-  Py_XINCREF(origin);
-  t->grad_fn = origin;
+  t->grad_fn.set(Owned<Node>::borrow(origin).release());
   t->output_nr = nr;
   return as_object(t);
 }
@@ -110,49 +111,44 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
   Saved fresh{};
   fresh.output_nr = slot->output_nr;
   if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
-  Py_XDECREF(slot->value);
-  drop(slot->version);
+  VersionCounter* version = slot->version;
+  const Ref old = slot->value.own();
+  slot->value.clear();
   *slot = fresh;
+  drop(version);
   return 0;
 }
 
 int save_input(Saved* slot, PyObject* value) {
-  Py_INCREF(value);
-  slot->value = value;
   if (is_tensor(value)) {
     Tensor* t = as_tensor(value);
     if ((t->flags & kInference) && grad_enabled() && !tls.inference) {
-      slot->kind = Saved::Object;
       PyErr_SetString(PyExc_RuntimeError,
                       "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
                       "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
                       "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
       return -1;
     }
-    if (PyObject* hooks = saved_hooks()) {
-      slot->value = nullptr;
-      Py_DECREF(value);
-      return pack(nullptr, slot, t, hooks, false);
-    }
+    if (PyObject* hooks = saved_hooks()) return pack(nullptr, slot, t, hooks, false);
     slot->kind = Saved::Input;
     slot->expected = version_of(t);
-    slot->had_node = t->grad_fn != nullptr;
+    slot->had_node = static_cast<bool>(t->grad_fn);
   } else {
     slot->kind = Saved::Object;
   }
+  slot->value.init(Py_NewRef(value));
   return 0;
 }
 
 int save_output(Node* node, Saved* slot, Tensor* out, int nr) {
-  slot->output_nr = static_cast<uint8_t>(nr);
+  slot->output_nr = static_cast<uint32_t>(nr) & kMaxCount;
   if (PyObject* hooks = saved_hooks()) return pack(node, slot, out, hooks, true);
   VersionCounter* v = shared_version(out);
   if (!v) return -1;
   hold(v);
   slot->version = v;
   slot->expected = v->value;
-  Py_INCREF(out->array);
-  slot->value = as_object(out->array);
+  slot->value.init(Py_NewRef(as_object(out->array)));
   slot->kind = Saved::Output;
   return 0;
 }
@@ -165,12 +161,7 @@ const char* kFreed =
     "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.";
 
 std::string type_text(PyArrayObject* a, DType dtype) {
-  std::string text = std::string("[torch.") + scalar_name(dtype) + "Tensor [";
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (i) text += ", ";
-    text += std::to_string(PyArray_DIM(a, i));
-  }
-  return text + "]]";
+  return std::string("[torch.") + scalar_name(dtype) + "Tensor " + sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)) + "]";
 }
 
 std::string class_name(const Node* n) {
@@ -209,9 +200,10 @@ std::string lines_of_change(const Node* node, const VersionCounter* version, uin
          "optimizer's step, call backward() before it.";
 }
 
-void raise_modified(const Node* node, const VersionCounter* version, PyArrayObject* array, DType dtype, uint32_t expected,
+void raise_modified(const Node* node, VersionCounter* version, PyArrayObject* array, DType dtype, uint32_t expected,
                     const Node* made_by, uint32_t nr) {
   const uint32_t now = version->value;
+  hold(version);
   std::string text = "one of the variables needed for gradient computation has been modified by an inplace operation: " +
                      type_text(array, dtype);
   if (made_by) text += ", which is output " + std::to_string(nr) + " of " + short_name(made_by) + ",";
@@ -222,6 +214,7 @@ void raise_modified(const Node* node, const VersionCounter* version, PyArrayObje
                : " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
                  "torch.autograd.set_detect_anomaly(True, check_nan=False).");
   text += lines_of_change(node, version, expected);
+  drop(version);
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 
@@ -245,7 +238,7 @@ void raise_freed(const Node* node) {
 }  // namespace
 
 PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
-  if (slot->kind == Saved::Object && slot->value) return Py_NewRef(slot->value);
+  if (slot->kind == Saved::Object && slot->value) return slot->value.own().release();
   if (node->released) {
     raise_freed(node);
     return nullptr;
@@ -255,7 +248,10 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
     case Saved::Object: return Py_NewRef(Py_None);
     case Saved::Input: {
       // In torch's order: a view's stale history, then a cut history, then a changed value.
-      Tensor* t = as_tensor(slot->value);
+      // Bringing a view's history up to date may run code that frees what this node saved.
+      Ref value = slot->value.own();
+      const uint32_t expected = slot->expected;
+      Tensor* t = as_tensor(value.get());
       Node* made_by;
       if (current_grad_fn(t, &made_by) < 0) return nullptr;
       if (slot->had_node && !made_by && node->kind != Node::Function) {
@@ -264,34 +260,36 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
                         "This is not supported, please use out-of-place `.detach()` instead");
         return nullptr;
       }
-      const uint32_t now = version_of(t);
-      if (now != slot->expected) {
-        raise_modified(node, t->version, t->array, t->dtype, slot->expected, made_by, t->output_nr);
+      if (version_of(t) != expected) {
+        raise_modified(node, t->version, t->array, t->dtype, expected, made_by, t->output_nr);
         return nullptr;
       }
-      return Py_NewRef(slot->value);
+      return value.release();
     }
     case Saved::Output: {
       const uint32_t now = slot->version->value;
+      PyArrayObject* array = as_array(slot->value.peek());
       if (now != slot->expected) {
-        raise_modified(node, slot->version, as_array(slot->value), dtype_of(as_array(slot->value)), slot->expected, node,
-                       slot->output_nr);
+        raise_modified(node, slot->version, array, dtype_of(array), slot->expected, node, slot->output_nr);
         return nullptr;
       }
-      Py_INCREF(slot->value);
-      Tensor* t = wrap_array(as_array(slot->value));
-      if (!t) return nullptr;
-      hold(slot->version);
-      t->version = slot->version;
+      VersionCounter* version = slot->version;
+      const uint32_t nr = slot->output_nr;
+      hold(version);
+      Tensor* t = wrap_array(as_array(Py_NewRef(as_object(array))));  // may collect garbage, and that may free the slot
+      if (!t) {
+        drop(version);
+        return nullptr;
+      }
+      t->version = version;
       if (for_graph) {
-        Py_INCREF(node);
-        t->grad_fn = node;
-        t->output_nr = slot->output_nr;
+        t->grad_fn.set(Owned<Node>::borrow(node).release());
+        t->output_nr = nr;
       }
       return as_object(t);
     }
     case Saved::Packed: return unpack_packed(node, slot, for_graph);
-    case Saved::Inner: return Py_NewRef(slot->value);
+    case Saved::Inner: return slot->value.own().release();
   }
   return nullptr;
 }
@@ -309,9 +307,10 @@ void release_saved(Node* node) {
     if (s.kind == Saved::Nothing || s.kind == Saved::Object) continue;
     node->released = true;
     s.kind = Saved::Nothing;
-    Py_CLEAR(s.value);
-    drop(s.version);
+    VersionCounter* version = s.version;
     s.version = nullptr;
+    drop(version);
+    s.value.clear();
   }
 }
 
@@ -372,7 +371,7 @@ PyObject* saved_value(Node* n, int at) {
 
 int saved_index(const Node* n, const char* name) {
   if (!n->op) return -1;
-  for (size_t i = 0; i < n->op->saves.size() && i < n->n_saved; ++i) {
+  for (size_t i = 0; i < n->op->saves.size() && i < static_cast<size_t>(n->n_saved); ++i) {
     if (saved_name(n->op, n->op->saves[i]) == name) return static_cast<int>(i);
   }
   return -1;
@@ -383,7 +382,8 @@ PyObject* node_save(PyObject* self, PyObject* args) {
   PyObject *tensors, *numbers;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &tensors, &PyTuple_Type, &numbers)) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(tensors);
-  if (n->n_saved || n->saved != n->saved_inline || count > UINT16_MAX || PyTuple_GET_SIZE(numbers) != count) {
+  if (check_count_of_node(count) < 0) return nullptr;
+  if (n->n_saved || n->saved != n->saved_inline || PyTuple_GET_SIZE(numbers) != count) {
     PyErr_SetString(PyExc_RuntimeError, "the saved values of a node are set once");
     return nullptr;
   }
@@ -391,7 +391,7 @@ PyObject* node_save(PyObject* self, PyObject* args) {
     n->saved = n->saved_inline;
     return PyErr_NoMemory();
   }
-  n->n_saved = static_cast<uint16_t>(count);
+  n->n_saved = static_cast<int>(count);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* o = PyTuple_GET_ITEM(tensors, i);
     if (o == Py_None) continue;
@@ -420,7 +420,8 @@ PyObject* node_packed(PyObject* self, PyObject* index) {
   Saved* slot;
   if ((i == -1 && PyErr_Occurred()) || !saved_slot(reinterpret_cast<Node*>(self), i, &slot)) return nullptr;
   if (slot->kind != Saved::Packed) Py_RETURN_NONE;
-  return PyTuple_GetSlice(slot->value, 0, 2);
+  const Ref kept = slot->value.own();
+  return PyTuple_GetSlice(kept.get(), 0, 2);
 }
 
 PyObject* node_unpack_one(PyObject* self, PyObject* index) {

@@ -79,6 +79,7 @@ bool same_line(Site a, Site b) { return a.code && a.code == b.code && line_of(a)
 
 std::string site_text(Site site) {
   if (!site.code) return "";
+  const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(site.code));  // what is called here may run code that forgets the site
   // An error that is being handled stays as it is; what goes wrong here leaves the text shorter.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

@@ -40,7 +40,8 @@ struct Place {
 // The view so far. While nothing is recorded, only shape and place change; the tensor is made at the end.
 class Walk {
  public:
-  Walk(Tensor* source, bool recording) : source_(source), recording_(recording) {
+  // The array is held: an index's __index__ may give the tensor another one.
+  Walk(Tensor* source, bool recording) : source_(source), held_(Ref::borrow(as_object(source->array))), recording_(recording) {
     PyArrayObject* a = source->array;
     ndim_ = PyArray_NDIM(a);
     data_ = PyArray_BYTES(a);
@@ -99,7 +100,7 @@ class Walk {
   Outcome unsqueeze(int dim) {
     if (dim > ndim_) return dimension_error(dim);
     if (ndim_ == NPY_MAXDIMS) return Outcome::Rare;
-    const npy_intp stride = dim < ndim_ ? dims_[dim] * strides_[dim] : PyArray_ITEMSIZE(source_->array);
+    const npy_intp stride = dim < ndim_ ? dims_[dim] * strides_[dim] : PyArray_ITEMSIZE(as_array(held_.get()));
     for (int i = ndim_; i > dim; --i) {
       dims_[i] = dims_[i - 1];
       strides_[i] = strides_[i - 1];
@@ -142,7 +143,7 @@ class Walk {
   }
 
   PyArrayObject* array() {
-    PyArrayObject* a = source_->array;
+    PyArrayObject* a = as_array(held_.get());
     PyArray_Descr* descr = PyArray_DESCR(a);
     Py_INCREF(descr);
     PyArrayObject* view = as_array(PyArray_NewFromDescr(&PyArray_Type, descr, ndim_, dims_, strides_, data_,
@@ -175,6 +176,7 @@ class Walk {
   }
 
   Tensor* source_;
+  Ref held_;
   bool recording_;
   bool changed_ = false;
   int ndim_;
@@ -300,7 +302,7 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
 
 Outcome Walk::fill(PyObject* number, DType dtype) {
   if (source_->flags & (kInference | kInferenceView)) return Outcome::Rare;
-  if (!PyArray_ISBEHAVED(source_->array)) return Outcome::Rare;
+  if (!PyArray_ISBEHAVED(as_array(held_.get()))) return Outcome::Rare;
   for (int i = 0; i < ndim_; ++i) {
     if (dims_[i] > 1 && strides_[i] == 0) return Outcome::Rare;
   }

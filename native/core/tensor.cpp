@@ -17,8 +17,8 @@ namespace {
 
 void clear_fields(Tensor* t) {
   t->array = nullptr;
-  t->grad_fn = nullptr;
-  t->grad = nullptr;
+  t->grad_fn.init();
+  t->grad.init();
   t->output_nr = 0;
   t->flags = 0;
   t->dtype = DType::Count;
@@ -26,9 +26,9 @@ void clear_fields(Tensor* t) {
   t->version = nullptr;
   t->accumulator = nullptr;
   t->base = nullptr;
-  t->hooks = nullptr;
-  t->grad_dtype = nullptr;
-  t->watched = nullptr;
+  t->hooks.init();
+  t->grad_dtype.init();
+  t->watched.init();
   t->dict = nullptr;
   t->weakrefs = nullptr;
 }
@@ -51,24 +51,45 @@ Tensor* allocate(PyTypeObject* type) {
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Tensor* t = as_tensor(self);
   Py_VISIT(Py_TYPE(self));
-  Py_VISIT(t->grad_fn);
-  Py_VISIT(t->grad);
+  Py_VISIT(t->grad_fn.peek());
+  Py_VISIT(t->grad.peek());
   Py_VISIT(t->base);
-  Py_VISIT(t->hooks);
-  Py_VISIT(t->watched);
+  Py_VISIT(t->hooks.peek());
+  Py_VISIT(t->watched.peek());
   Py_VISIT(t->dict);
   return 0;
 }
 
 int tensor_clear(PyObject* self) {
   Tensor* t = as_tensor(self);
-  Py_CLEAR(t->grad_fn);
-  Py_CLEAR(t->grad);
+  t->grad_fn.clear();
+  t->grad.clear();
   Py_CLEAR(t->base);
-  Py_CLEAR(t->hooks);
-  Py_CLEAR(t->watched);
+  t->hooks.clear();
+  t->watched.clear();
   Py_CLEAR(t->dict);
   return 0;
+}
+
+// Gradients whose tensor is being taken apart. A gradient may have a gradient of its own, and that another, a million deep: they
+// wait here while the first is dropped, and are dropped in a loop.
+thread_local std::vector<Ref>* dropping = nullptr;
+
+void drop_gradient(Tensor* grad) {
+  Ref owned(as_object(grad));
+  if (dropping) {
+    dropping->push_back(std::move(owned));
+    return;
+  }
+  std::vector<Ref> waiting;
+  dropping = &waiting;
+  owned = Ref();
+  while (!waiting.empty()) {
+    owned = std::move(waiting.back());
+    waiting.pop_back();
+    owned = Ref();
+  }
+  dropping = nullptr;
 }
 
 void tensor_dealloc(PyObject* self) {
@@ -81,12 +102,16 @@ void tensor_dealloc(PyObject* self) {
     t->accumulator->variable = nullptr;
     t->accumulator = nullptr;
   }
-  Py_CLEAR(t->grad_fn);
-  if (t->grad) Py_CLEAR(t->grad);
+  t->grad_fn.clear();
+  if (t->grad) {
+    Tensor* grad = t->grad.peek();
+    t->grad.init();
+    drop_gradient(grad);
+  }
   if (t->base) Py_CLEAR(t->base);
-  if (t->hooks) Py_CLEAR(t->hooks);
-  if (t->watched) Py_CLEAR(t->watched);
-  if (t->grad_dtype) Py_CLEAR(t->grad_dtype);
+  t->hooks.clear();
+  t->watched.clear();
+  t->grad_dtype.clear();
   if (t->dict) Py_CLEAR(t->dict);
   Py_CLEAR(t->array);
   drop(t->version);
@@ -203,8 +228,7 @@ int set_array(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_shape(PyObject* self, void*) {
-  PyArrayObject* a = as_tensor(self)->array;
-  return shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a));
+  return shape_of(as_tensor(self));
 }
 
 PyObject* get_dtype(PyObject* self, void*) { return Py_XNewRef(dtype_object(as_tensor(self)->dtype)); }
@@ -290,22 +314,18 @@ PyObject* get_base(PyObject* self, void*) {
 }
 
 PyObject* get_hooks(PyObject* self, void*) {
-  Tensor* t = as_tensor(self);
-  PyObject* hooks = t->hooks;
+  PyObject* hooks = as_tensor(self)->hooks.peek();
   return Py_NewRef(hooks ? hooks : Py_None);
 }
 
 int set_hooks(PyObject* self, PyObject* value, void*) {
-  Tensor* t = as_tensor(self);
-  if (value == Py_None) value = nullptr;
-  Py_XINCREF(value);
-  Py_XSETREF(t->hooks, value);
+  as_tensor(self)->hooks.set(value == Py_None ? nullptr : Py_XNewRef(value));
   return 0;
 }
 
 PyObject* get_watched(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  return Py_NewRef(t->watched ? t->watched : Py_None);
+  return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
 }
 
 // What a transform or forward-mode attached, as (flag, object); (0, None) removes it.
@@ -315,9 +335,7 @@ int set_watched(PyObject* self, PyObject* value, void*) {
   PyObject* object;
   if (!value || !PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
   t->flags = (t->flags & ~(kTangent | kTransformed)) | (flag & (kTangent | kTransformed));
-  if (object == Py_None) object = nullptr;
-  Py_XINCREF(object);
-  Py_XSETREF(t->watched, object);
+  t->watched.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
 }
 
@@ -398,7 +416,8 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
 }
 
 PyObject* method_size(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyArrayObject* a = as_tensor(self)->array;
+  Ref held = Ref::borrow(as_object(as_tensor(self)->array));  // reading `dim` may run code that gives the tensor another one
+  PyArrayObject* a = as_array(held.get());
   return one_or_all(args, kwargs, "|O:size", PyArray_NDIM(a), PyArray_DIMS(a), true);
 }
 
@@ -448,9 +467,9 @@ PyObject* method_bump(PyObject* self, PyObject*) {
 PyObject* method_cut(PyObject* self, PyObject*) {
   Tensor* t = as_tensor(self);
   if (requires_grad(t)) cut_here(t, Cut::Detached);
-  Py_CLEAR(t->grad_fn);
   t->output_nr = 0;
   t->flags &= ~(kRequiresGrad | kRetainsGrad);
+  t->grad_fn.clear();
   Py_RETURN_NONE;
 }
 
@@ -582,10 +601,13 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
     PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
     return nullptr;
   }
-  VersionCounter* v = shared_version(from);
-  if (!v) return nullptr;
   Tensor* t = allocate(reinterpret_cast<PyTypeObject*>(cls));
   if (!t) return nullptr;
+  VersionCounter* v = shared_version(from);
+  if (!v) {
+    Py_DECREF(t);
+    return nullptr;
+  }
   Py_INCREF(from->array);
   t->array = from->array;
   t->dtype = from->dtype;
@@ -593,7 +615,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   t->version = v;
   // A subclass's instance of a watched tensor is watched as well.
   t->flags = (from->flags & (kInference | kTangent | kTransformed)) | (wants ? kRequiresGrad : 0u);
-  t->watched = Py_XNewRef(from->watched);
+  t->watched.init(from->watched.own().release());
   return as_object(t);
 }
 

@@ -8,6 +8,7 @@ namespace rushlight {
 namespace {
 
 PyObject* scalar_of(Tensor* t) {
+  const Ref held = Ref::borrow(as_object(t->array));
   PyArrayObject* a = t->array;
   const npy_intp n = PyArray_SIZE(a);
   if (n != 1) {
@@ -33,6 +34,22 @@ PyObject* scalar_of(Tensor* t) {
     return PyFloat_FromDouble(value);
   }
   return PyObject_CallMethod(as_object(a), "item", nullptr);
+}
+
+// An array over the same memory that programs may do with as they like: what they set of it (its shape, its flags) is not set of
+// the tensor's own. `base` is a capsule that keeps the tensor's array, which would otherwise be found there.
+PyObject* exported(PyArrayObject* a) {
+  static constexpr const char* kName = "rushlight memory";
+  PyObject* capsule = PyCapsule_New(a, kName, [](PyObject* c) { Py_DECREF(as_object(PyCapsule_GetPointer(c, kName))); });
+  if (!capsule) return nullptr;
+  Py_INCREF(a);
+  Ref owner(capsule);
+  PyArray_Descr* descr = PyArray_DESCR(a);
+  Py_INCREF(descr);
+  Ref view(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a), PyArray_DATA(a),
+                                PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr));
+  if (!view || PyArray_SetBaseObject(as_array(view.get()), owner.release()) < 0) return nullptr;
+  return view.release();
 }
 
 PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
@@ -83,7 +100,7 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, "Got unsupported ScalarType BFloat16");
     return nullptr;
   }
-  return Py_NewRef(as_object(t->array));
+  return exported(t->array);
 }
 
 PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs) {

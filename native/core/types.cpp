@@ -113,10 +113,12 @@ PyObject* callback(const char* name) {
 
 PyObject* shape_tuple(int ndim, const npy_intp* dims) {
   PyTypeObject* type = registry.size_type ? reinterpret_cast<PyTypeObject*>(registry.size_type) : &PyTuple_Type;
-  PyObject* tuple = type->tp_alloc(type, ndim);
+  npy_intp kept[NPY_MAXDIMS];
+  for (int i = 0; i < ndim; ++i) kept[i] = dims[i];
+  PyObject* tuple = type->tp_alloc(type, ndim);  // may collect garbage, and so run code that changes what dims belong to
   if (!tuple) return nullptr;
   for (int i = 0; i < ndim; ++i) {
-    PyObject* n = PyLong_FromSsize_t(dims[i]);
+    PyObject* n = PyLong_FromSsize_t(kept[i]);
     if (!n) {
       Py_DECREF(tuple);
       return nullptr;
@@ -125,6 +127,17 @@ PyObject* shape_tuple(int ndim, const npy_intp* dims) {
   }
   return tuple;
 }
+
+std::string sizes_text(const npy_intp* values, int n) {
+  std::string text = "[";
+  for (int i = 0; i < n; ++i) {
+    if (i) text += ", ";
+    text += std::to_string(values[i]);
+  }
+  return text + "]";
+}
+
+PyObject* shape_of(const Tensor* t) { return shape_tuple(PyArray_NDIM(t->array), PyArray_DIMS(t->array)); }
 
 // ---------------------------------------------------------------- versions
 

@@ -306,16 +306,20 @@ void each_pick(const Picks& p, const F& f) {
   Counter in_x{last, p.shape, steps};
   Counter in_values{last, p.shape, p.value_strides};
   const ptrdiff_t length = p.shape[last], x_step = steps[last], value_step = p.value_strides[last];
-  const int64_t* index = p.index;
+  const volatile int64_t* index = p.index;  // each is read once
+  const uint64_t size = static_cast<uint64_t>(p.size);
   bool more = true;
   while (more) {
     if (x_step == 0 && along == kItem && value_step == kItem) {
       for (ptrdiff_t i = 0; i < length; ++i) {
-        f(in_x.offset + static_cast<ptrdiff_t>(index[i]) * kItem, in_values.offset + i * kItem);
+        const int64_t k = index[i];
+        if (static_cast<uint64_t>(k) < size) f(in_x.offset + static_cast<ptrdiff_t>(k) * kItem, in_values.offset + i * kItem);
       }
     } else {
       for (ptrdiff_t i = 0; i < length; ++i) {
-        f(in_x.offset + i * x_step + static_cast<ptrdiff_t>(index[i]) * along, in_values.offset + i * value_step);
+        const int64_t k = index[i];
+        if (static_cast<uint64_t>(k) >= size) continue;
+        f(in_x.offset + i * x_step + static_cast<ptrdiff_t>(k) * along, in_values.offset + i * value_step);
       }
     }
     index += length;

@@ -30,7 +30,9 @@ bool land_places(DType dtype, Land land, char* x, const Places& places, const ch
 struct Picks {
   int ndim = 0, dim = 0;
   const ptrdiff_t* shape = nullptr;          // of the index
-  const int64_t* index = nullptr;            // contiguous, all >= 0
+  const int64_t* index = nullptr;            // contiguous
+  ptrdiff_t size = 0;                        // x's along `dim`; an index outside of it is passed over, which happens only where
+                                             // another thread writes the index after the caller has checked it
   const ptrdiff_t* x_strides = nullptr;
   const ptrdiff_t* value_strides = nullptr;  // of the values (gather: of the result)
 };

@@ -6,33 +6,21 @@ forwards, backwards or in destruction, is a crash that the test sees.
 
 import contextlib
 import gc
-import os
-import subprocess
-import sys
 import textwrap
 import threading
 import weakref
 
 import pytest
 
+import _alone
 from _subject import NAME, torch
 
 resource = pytest.importorskip("resource")
 
 
-def run_alone(program: str, timeout: int = 120) -> str:
-    """Run a program in a fresh interpreter with an 1 MB stack; its output."""
-    source = f"import {NAME} as torch, gc, resource, sys\n" + textwrap.dedent(program)
-
-    def small_stack():
-        resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
-
-    done = subprocess.run(
-        [sys.executable, "-c", source],
-        capture_output=True, text=True, timeout=timeout, preexec_fn=small_stack, env=os.environ,
-    )  # fmt: skip
-    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
-    return done.stdout
+def run_alone(program: str) -> str:
+    """Run a program in a fresh interpreter with a 1 MB stack; its output."""
+    return _alone.run_alone("import resource\n" + textwrap.dedent(program), stack=1 << 20)
 
 
 def test_a_million_nodes_backward():

@@ -107,7 +107,10 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
             if array.dtype.kind == "c" and wanted.kind != "c":
                 array = array.real
             return array.astype(wanted)
-    return np.array(array, copy=True, order="C") if copy else array
+    if copy:
+        return np.array(array, copy=True, order="C")
+    # An array of its own: what the program sets of `data`, its shape for one, is not the tensor's.
+    return array.view(np.ndarray)
 
 
 def _as_type(array: Any, wanted: Any) -> Any:
@@ -280,7 +283,7 @@ def from_numpy(ndarray: Any) -> Any:
             "strides are not currently supported. (You can probably work around this by making a "
             "copy of your array with array.copy().) "
         )
-    array_of(ndarray, copy=False)
+    array = array_of(ndarray, copy=False)
     if not ndarray.flags.writeable:
         import warnings
 
@@ -292,7 +295,7 @@ def from_numpy(ndarray: Any) -> Any:
             UserWarning,
             stacklevel=2,
         )
-    return _wrap_data(ndarray.view(np.ndarray))
+    return _wrap_data(array)
 
 
 @composite(method=False)

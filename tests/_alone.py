@@ -1,0 +1,36 @@
+"""Programs that run in an interpreter of their own, since a defect would take the tests with it."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+from _subject import NAME
+
+
+def run_alone(program: str, timeout: int = 120, stack: int | None = None, debug: bool = False) -> str:
+    """Run a program in a fresh interpreter and give its output; anything but exit code 0 fails.
+
+    `stack` bounds the C stack in bytes. `debug` fills freed Python memory with a pattern, so that
+    its use after that is a crash.
+    """
+    source = f"import {NAME} as torch, gc, sys, threading\n" + textwrap.dedent(program)
+
+    def bounded():
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+
+    environment = dict(os.environ)
+    if debug and environment.get("PYTHONMALLOC") != "malloc":  # as under the sanitizers
+        environment["PYTHONMALLOC"] = "debug"
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        preexec_fn=bounded if stack else None,
+        env=environment,
+    )
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
+    return done.stdout
