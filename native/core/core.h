@@ -111,6 +111,7 @@ struct ThreadState {
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
   PyObject* saved_hooks = nullptr;   // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
+  PyObject* packing = nullptr;       // borrowed: of these the pack hook is running, which must not pack what it saves itself
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
@@ -137,7 +138,9 @@ int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);
 // value would ask its thread costs more than to ask here first.
 extern std::atomic<bool> modes_used;
 inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) && tls.inference; }
-inline PyObject* saved_hooks() { return modes_used.load(std::memory_order_relaxed) ? tls.saved_hooks : nullptr; }
+inline PyObject* saved_hooks() {
+  return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
+}
 inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {

@@ -37,10 +37,9 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
   Ref packed;
   {
     GradMode off(false);
-    // Hooks that save while they pack would pack again: they run without hooks.
-    Modes modes;
-    Py_CLEAR(tls.saved_hooks);
+    PyObject* outer = std::exchange(tls.packing, hooks);
     packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
+    tls.packing = outer;
   }
   if (is_output) detached->grad_fn.clear();  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;
