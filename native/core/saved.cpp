@@ -13,35 +13,36 @@ namespace {
 // what unpack needs to give the tensor its place in the graph back. `node` is the maker, or a leaf's AccumulateGrad; it is None
 // for a result of the node that saves, which must not refer to itself. An unpacked leaf has the AccumulateGrad for its grad_fn,
 // which keeps that alive and is shown to nobody (see get_grad_fn): gradients flow to the leaf itself.
-int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
+// `later`: the hooks come after the value was saved, and are shown it without its place in the graph, as torch's are.
+int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output, bool later = false) {
   const Ref held = Ref::borrow(hooks);  // a pack hook may leave the context that they belong to
   Edge e{nullptr, 0};
   if (!is_output && gradient_edge(t, &e) < 0) return -1;
   Ref node(as_object(e.node));
-  Py_INCREF(t->array);
-  Tensor* detached = wrap_array(t->array, t->dtype);
-  if (!detached) return -1;
-  Ref argument(as_object(detached));
   VersionCounter* v = shared_version(t);
   if (!v) return -1;
-  hold(v);
-  detached->version = v;
-  // The hook sees the tensor with its place in the graph.
-  if (e.node && e.node->kind == Node::Accumulate) {
-    detached->flags |= kRequiresGrad;
-  } else if (Node* maker = is_output ? saver : e.node) {
-    detached->grad_fn.set(Owned<Node>::borrow(maker).release());
-    detached->output_nr = is_output ? slot->output_nr : e.nr;
+  // An argument is shown to the hook itself; a result is not finished yet: in its place a tensor that has its place in the graph.
+  Owned<Tensor> shown = Owned<Tensor>::borrow(t);
+  if (is_output || later) {
+    Py_INCREF(t->array);
+    shown = Owned<Tensor>(wrap_array(t->array, t->dtype));
+    if (!shown) return -1;
+    hold(v);
+    shown->version = v;
+  }
+  if (is_output && !later) {
+    shown->grad_fn.set(Owned<Node>::borrow(saver).release());
+    shown->output_nr = slot->output_nr;
   }
   const uint32_t before = v->value;
   Ref packed;
   {
     GradMode off(false);
     PyObject* outer = std::exchange(tls.packing, hooks);
-    packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
+    packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), as_object(shown.get())));
     tls.packing = outer;
   }
-  if (is_output) detached->grad_fn.clear();  // a packed result that refers to the node keeping it would be a cycle
+  if (is_output && !later) shown->grad_fn.clear();  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;
   if (v->value != before) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -75,6 +76,9 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
     return nullptr;
   }
   Tensor* source = as_tensor(value.get());
+  Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
+  if (!is_output && !origin && !requires_grad(source)) return value.release();
+  if (origin && origin->kind == Node::Accumulate && origin->variable == source) return value.release();
   Py_INCREF(source->array);
   Tensor* t = wrap_array(source->array, source->dtype);
   if (!t) return nullptr;
@@ -85,11 +89,6 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
   }
   hold(v);
   t->version = v;
-  Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
-  if (origin && origin->kind == Node::Accumulate && origin->variable == source) {
-    Py_DECREF(t);
-    return value.release();
-  }
   t->grad_fn.set(Owned<Node>::borrow(origin).release());
   t->output_nr = nr;
   return as_object(t);
@@ -109,7 +108,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
   if (!value) return -1;
   Saved fresh{};
   fresh.output_nr = slot->output_nr;
-  if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
+  if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output, true) < 0) return -1;
   VersionCounter* version = slot->version;
   const Ref old = slot->value.own();
   slot->value.clear();
@@ -465,6 +464,12 @@ namespace {
 PyObject* push_saved_hooks(PyObject*, PyObject* args) {
   PyObject *pack, *unpack;
   if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
+  if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
+    PyErr_Format(PyExc_TypeError,
+                 "_push_saved_tensors_default_hooks(): incompatible function arguments. Both hooks must be callable; got %s and %s.",
+                 Py_TYPE(pack)->tp_name, Py_TYPE(unpack)->tp_name);
+    return nullptr;
+  }
   PyObject* inner = PyTuple_Pack(3, pack, unpack, tls.saved_hooks ? tls.saved_hooks : Py_None);
   if (!inner) return nullptr;
   Py_XDECREF(std::exchange(tls.saved_hooks, inner));

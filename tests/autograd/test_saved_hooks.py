@@ -298,3 +298,50 @@ def test_leaving_hooks_once_too_often():
     with pytest.raises(RuntimeError, match="^why$"), block:
         with torch.autograd.graph.disable_saved_tensors_hooks("why"):
             raise AssertionError("hooks are in force")
+
+
+def test_pack_is_shown_the_saved_argument_itself():
+    x, c = torch.ones(2, requires_grad=True), torch.full((2,), 3.0)
+    seen = []
+    with graph.saved_tensors_hooks(lambda t: (seen.append(t), t)[1], lambda t: t):
+        y = x * c
+        y.sin()
+    assert [t is a for t, a in zip(seen, (c, y), strict=True)] == [True, True]
+    # Given back as it is, what has no history is itself again.
+    assert y.grad_fn._saved_other is c or y.grad_fn._saved_self is c
+
+
+def test_hooks_of_one_value_are_shown_it_without_its_history():
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sin()
+    z = x.exp()
+    seen = []
+    for saved in (y.grad_fn._raw_saved_self, z.grad_fn._raw_saved_result):
+        saved.register_hooks(lambda t: (seen.append(t.requires_grad), t)[1], lambda t: t)
+    assert seen == [False, False]
+    (y + z).sum().backward()
+    assert x.grad.tolist() == pytest.approx([2 * -0.4161468 + 2.7182818] * 2)
+
+
+def test_hooks_are_functions():
+    for pair in ((1, 2), (lambda t: t, 2), (None, None)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            graph.saved_tensors_hooks(*pair).__enter__()
+
+
+def test_a_pack_hook_may_use_hooks_of_its_own():
+    x = torch.ones(2, requires_grad=True)
+    inner = []
+
+    def pack(t):
+        with graph.saved_tensors_hooks(lambda u: (inner.append(u.shape), u)[1], lambda u: u):
+            with torch.enable_grad():
+                torch.ones(3, requires_grad=True).sin()
+        return t
+
+    with graph.saved_tensors_hooks(pack, lambda t: t):
+        y = x.sin()
+        z = y.exp()
+    assert inner == [(3,), (3,)]
+    z.sum().backward()
+    assert x.grad is not None

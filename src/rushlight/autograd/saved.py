@@ -170,7 +170,8 @@ class _Handle:
     __slots__ = ("__weakref__", "context", "copy", "lost", "tensor", "version")
 
     def __init__(self, context: _Mutation, tensor: Any) -> None:
-        self.context, self.tensor, self.version = context, tensor, tensor._version
+        # An alias: the program may give its own tensor another shape or memory.
+        self.context, self.tensor, self.version = context, tensor.detach(), tensor._version
         self.copy: Any = None
         self.lost = False  # the copy was there and was given up
 
