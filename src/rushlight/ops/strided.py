@@ -411,16 +411,10 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
     return _reseat(self, as_strided, size, stride, storage_offset)
 
 
-def _check_resize(self: Any) -> None:
-    if self.is_inference():
-        _core.check_place(self, False)
-    elif self.requires_grad and not _core.is_inference():
-        raise RuntimeError("cannot resize variables that require grad")
-
-
 def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
-    _check_resize(self)
+    if self.requires_grad and not self.is_inference() and not _core.is_inference():
+        raise RuntimeError("cannot resize variables that require grad")
     if not sizes:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
     given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
@@ -437,6 +431,7 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     array = self._array
     if array.shape == size:
         return self
+    _core.check_place(self, False)
     wanted = math.prod(size)
     held = array
     while isinstance(held.base, np.ndarray):
