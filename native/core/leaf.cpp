@@ -69,11 +69,7 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 }
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
-  if (!value) {
-    PyErr_SetString(PyExc_AttributeError, "attribute 'requires_grad' cannot be deleted");
-    return -1;
-  }
-  if (!PyBool_Check(value)) {
+  if (!value || !PyBool_Check(value)) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }

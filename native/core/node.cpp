@@ -501,7 +501,7 @@ int init_node(PyObject* module) {
       {Py_tp_methods, kMethods},
       {0, nullptr},
   };
-  static PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(Node), 0,
+  static PyType_Spec spec = {"torch._C.Node", sizeof(Node), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              slots};
   NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

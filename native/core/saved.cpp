@@ -329,7 +329,7 @@ bool saved_slot(Node* n, long i, Saved** slot) {
 
 std::string full_name(const Node* n) {
   const std::string name = class_name(n);
-  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards";
+  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "Error";
   return by_class ? "torch::autograd::" + name : name;
 }
 
@@ -466,8 +466,9 @@ PyObject* push_saved_hooks(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
   if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
     PyErr_Format(PyExc_TypeError,
-                 "_push_saved_tensors_default_hooks(): incompatible function arguments. Both hooks must be callable; got %s and %s.",
-                 Py_TYPE(pack)->tp_name, Py_TYPE(unpack)->tp_name);
+                 "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                 "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: %R, %R",
+                 pack, unpack);
     return nullptr;
   }
   PyObject* inner = PyTuple_Pack(3, pack, unpack, tls.saved_hooks ? tls.saved_hooks : Py_None);

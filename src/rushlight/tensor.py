@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import warnings
 from typing import Any
 
 import numpy as np
@@ -316,6 +317,14 @@ def _storage(self: Any) -> _Storage:
     return _Storage(self)
 
 
+def _set_volatile(self: Any, value: Any) -> None:
+    warnings.warn(
+        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 def _getattr(self: Any, name: str) -> Any:
     raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
 
@@ -379,13 +388,17 @@ _METHODS: dict[str, Any] = {
     "nbytes": property(lambda self: self._array.nbytes, doc="Bytes of all elements."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
     "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
-    "volatile": property(lambda self: False, doc="False: an older name of what no_grad does."),
-    "_backward_hooks": property(lambda self: None),
+    "volatile": property(
+        lambda self: False,
+        _set_volatile,
+        lambda self: None,
+        doc="False: an older name of what no_grad does.",
+    ),
     "__getattr__": _getattr,
 }
 
 for _name, _value in _METHODS.items():
-    if isinstance(_value, property) and not _name.startswith("_") and _value.fget is not None:
+    if isinstance(_value, property) and _value.fget is not None and _value.fset is None:
         _value = read_only(_name, _value.fget, _value.__doc__)
     setattr(Tensor, _name, _value)
 

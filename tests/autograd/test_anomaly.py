@@ -196,7 +196,7 @@ def test_the_error_itself_is_raised_where_warnings_are_errors(capfd):
 
     with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
         warnings.simplefilter("error")
-        with pytest.raises(RuntimeError, match="^Function 'SqrtBackward0' returned nan values"):
+        with pytest.raises(RuntimeError, match=r"^Function 'SqrtBackward0' returned nan values"):
             x.sqrt().sum().backward()
         with pytest.raises(KeyError, match="mine"):
             Broken.apply(x).sum().backward()

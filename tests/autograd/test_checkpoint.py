@@ -276,7 +276,9 @@ def test_contexts_are_for_regions_that_are_recorded():
             torch.sin, leaf(), use_reentrant=False, context_fn=lambda: (Block(), Block())
         )
     assert not y.requires_grad
-    with pytest.raises(ValueError, match="^debug=True is incompatible with non-default context_fn"):
+    with pytest.raises(
+        ValueError, match=r"^debug=True is incompatible with non-default context_fn"
+    ):
         lib.checkpoint(torch.sin, leaf(), use_reentrant=False, context_fn=refuse, debug=True)
 
 

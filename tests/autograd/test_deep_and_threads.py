@@ -373,9 +373,7 @@ def test_what_a_thread_has_to_itself_is_there_in_deep_backwards():
             _ = torch.ones(1, requires_grad=True).sin()
         return 2.0
 
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda t: (packed.append(t), t)[1], lambda t: t
-    ):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (packed.append(t), t)[1], lambda t: t):
         assert nest(200, look) == 2.0
     context = 0 if NAME == "torch" else 7
     assert seen == [(False, False, context)] and len(packed) == 1

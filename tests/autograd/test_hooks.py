@@ -205,3 +205,57 @@ def test_the_hook_after_accumulation_is_shown_the_gradients_own_memory():
     assert seen == [-2.0] and x.grad.item() == -2.0
     (x * 3).sum().backward()  # added to what is there: the incoming gradient stays as it came
     assert seen == [-2.0, 3.0] and x.grad.item() == -1.0
+
+
+def test_the_table_of_a_tensors_hooks():
+    from collections import OrderedDict
+
+    x = leaf(1.0)
+    assert x._backward_hooks is None and x._post_accumulate_grad_hooks is None
+    handle = x.register_hook(lambda g: g * 2)
+    assert type(x._backward_hooks) is OrderedDict and len(x._backward_hooks) == 1
+    handle.remove()
+    assert x._backward_hooks == OrderedDict()
+    x._backward_hooks = OrderedDict({0: lambda g: g * 5})
+    x.sum().backward()
+    assert x.grad.item() == 5.0
+    x._backward_hooks = None
+    assert x._backward_hooks is None
+    x.sum().backward()
+    assert x.grad.item() == 6.0
+    for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+        with pytest.raises(RuntimeError, match=r"^Deletion of _"):
+            delattr(x, name)
+
+
+def test_hooks_set_before_the_tensor_wants_a_gradient():
+    x = torch.ones(1)
+    x._backward_hooks = {0: lambda g: g * 2}
+    x.requires_grad_().sum().backward()
+    assert x.grad.item() == 2.0
+
+
+def test_the_table_of_a_result_goes_with_its_value():
+    x = leaf(1.0)
+    y = x * 2
+    assert y._backward_hooks is None
+    y.register_hook(lambda g: seen.append(("before", g.item())))
+    assert len(y._backward_hooks) == 1
+    seen = []
+    y.mul_(3)
+    assert y._backward_hooks is None
+    y.register_hook(lambda g: seen.append(("after", g.item())))
+    assert len(y._backward_hooks) == 1
+    y.sum().backward()
+    assert seen == [("after", 1.0), ("before", 3.0)]
+
+
+def test_the_table_of_hooks_after_accumulation():
+    x = leaf(1.0)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(1))
+    assert len(x._post_accumulate_grad_hooks) == 1
+    x.sum().backward()
+    x._post_accumulate_grad_hooks = {0: lambda t: seen.append(2)}
+    x.sum().backward()
+    assert seen == [1, 2]

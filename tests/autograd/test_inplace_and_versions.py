@@ -898,13 +898,13 @@ def test_data_of_another_type_parts_a_leaf_from_what_was_recorded_of_it():
 
 def test_set_under_a_graph():
     x = torch.ones(3, requires_grad=True)
-    with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad"):
+    with pytest.raises(RuntimeError, match=r"^a leaf Variable that requires grad"):
         x.set_(torch.zeros(3))
     y = x * 2
     z = torch.ones(3).set_(x)
     for t in (y.set_(torch.zeros(2)), z):
         assert t.requires_grad and t._version == 1
-        with pytest.raises(RuntimeError, match="^derivative for set_ is not implemented"):
+        with pytest.raises(RuntimeError, match=r"^derivative for set_ is not implemented"):
             t.sum().backward()
     assert x.grad is None and x.tolist() == [1.0] * 3
 
@@ -920,10 +920,10 @@ def test_what_set_takes():
     t[0] = 9.0
     assert base[0] == 9.0
     assert t.set_().shape == (0,) and t._version == 4
-    with pytest.raises(RuntimeError, match="^Could not set tensor of type double to a tensor of"):
+    with pytest.raises(RuntimeError, match=r"^Could not set tensor of type double to a tensor of"):
         t.set_(torch.ones(1, dtype=torch.float64))
     for wrong in ((3,), (base, 1), (base, 1, 2)):
-        with pytest.raises(TypeError, match="^set_\\(\\) received an invalid combination"):
+        with pytest.raises(TypeError, match=r"^set_\(\) received an invalid combination"):
             t.set_(*wrong)
 
 
@@ -942,13 +942,13 @@ def test_resize_counts_as_a_write_where_the_size_changes():
 def test_resize_in_inference_mode():
     x = torch.ones(3, requires_grad=True)
     for resize in (lambda t: t.resize_(2), lambda t: t.resize_as_(torch.ones(2))):
-        with pytest.raises(RuntimeError, match="^cannot resize variables that require grad"):
+        with pytest.raises(RuntimeError, match=r"^cannot resize variables that require grad"):
             resize(x)
     with torch.inference_mode():
         made = torch.ones(3, requires_grad=True)
         assert made.resize_(2).shape == made.resize_as_(torch.ones(2)).shape == (2,)
         assert x.resize_(2).shape == (2,) and x._version == 1
-    with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside"):
+    with pytest.raises(RuntimeError, match=r"^Inplace update to inference tensor outside"):
         made.resize_(3)
 
 
@@ -958,5 +958,5 @@ def test_what_resize_takes():
         text = f"resize_(): argument 'size' (position 1) must be tuple of ints, not {text}"
         with pytest.raises(TypeError, match="^" + re.escape(text)):
             x.resize_(*given)
-    with pytest.raises(TypeError, match="^resize_\\(\\) missing 1 required positional arg"):
+    with pytest.raises(TypeError, match=r"^resize_\(\) missing 1 required positional arg"):
         x.resize_()

@@ -295,9 +295,9 @@ def test_leaving_hooks_once_too_often():
         pass
     with pytest.raises(RuntimeError):
         block.__exit__(None, None, None)
-    with pytest.raises(RuntimeError, match="^why$"), block:
-        with torch.autograd.graph.disable_saved_tensors_hooks("why"):
-            raise AssertionError("hooks are in force")
+    refuse = torch.autograd.graph.disable_saved_tensors_hooks("why")
+    with pytest.raises(RuntimeError, match=r"^why$"), block, refuse:
+        raise AssertionError("hooks are in force")
 
 
 def test_pack_is_shown_the_saved_argument_itself():
@@ -334,9 +334,9 @@ def test_a_pack_hook_may_use_hooks_of_its_own():
     inner = []
 
     def pack(t):
-        with graph.saved_tensors_hooks(lambda u: (inner.append(u.shape), u)[1], lambda u: u):
-            with torch.enable_grad():
-                torch.ones(3, requires_grad=True).sin()
+        own = graph.saved_tensors_hooks(lambda u: (inner.append(u.shape), u)[1], lambda u: u)
+        with own, torch.enable_grad():
+            torch.ones(3, requires_grad=True).sin()
         return t
 
     with graph.saved_tensors_hooks(pack, lambda t: t):

@@ -130,7 +130,7 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
 
-class BackwardFunction(_core.FunctionNode, FunctionCtx):
+class BackwardCFunction(_core.FunctionNode, FunctionCtx):
     """The node of one call; each Function class gets a subclass named `<Function>Backward`.
 
     >>> class Twice(torch.autograd.Function):
@@ -264,9 +264,6 @@ def _spreads(small: Any, large: Any) -> bool:
     return shift >= 0 and all(n in (1, m) for n, m in zip(small, large[shift:], strict=True))
 
 
-BackwardCFunction = BackwardFunction
-
-
 class FunctionMeta(type):
     """Gives each Function class the class of its nodes.
 
@@ -279,7 +276,7 @@ class FunctionMeta(type):
         cls._signature: Any = None
         cls._backward_cls = type(
             name + "Backward",
-            (BackwardFunction,),
+            (BackwardCFunction,),
             {"_forward_cls": cls, "__module__": "torch.autograd.function"},
         )
 
@@ -653,21 +650,48 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         wanted = any(isinstance(a, _Tensor) and a.requires_grad for a in args)
         if not grad_enabled or not wanted:
             return result
-        values = result if isinstance(result, tuple) else (result,)
-        error = Error(
+        refuse = DelayedError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
-        sources = [a for a in args if isinstance(a, _Tensor)]
-        error._set_edges(sources)
-        guarded = [v.detach() if isinstance(v, _Tensor) else v for v in values]
-        error._attach(guarded, guarded)
-        return tuple(guarded) if isinstance(result, tuple) else guarded[0]
+        # Leaves of its own: nothing that the program has is reached from here.
+        return refuse(
+            *[
+                v if v is None else v.detach().requires_grad_()
+                for v in (result if isinstance(result, tuple) else (result,))
+            ]
+        )
 
     return wrapper
 
 
+class DelayedError:
+    """Passes tensors on; a backward through the results raises. `torch._C._functions.DelayedError`.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> y = torch.autograd.function.DelayedError("no derivative here")(x)
+    >>> y.backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no derivative here
+    """
+
+    def __init__(self, message: str | bytes, num_outputs: int = 1) -> None:
+        self.message = message.decode() if isinstance(message, bytes) else message
+
+    def __call__(self, *inputs: Any) -> Any:
+        results = [v.detach() if isinstance(v, _Tensor) else v for v in inputs]
+        wanted = any(isinstance(v, _Tensor) and v.requires_grad for v in inputs)
+        if wanted and _core.is_grad_enabled():
+            node = Error(self.message)
+            node._set_edges(inputs)
+            node._attach(results, results)
+        return tuple(results) if len(results) != 1 else results[0]
+
+
 class Error(_core.FunctionNode):
     """A node that raises when a gradient reaches it."""
+
+    __module__ = "builtins"  # as torch's prints
 
     def __init__(self, message: str) -> None:
         self.message = message

@@ -112,16 +112,17 @@ class SavedTensor:
         self._node, self._index = node, index
         return self
 
-    def register_hooks(
-        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
-    ) -> None:
-        """Run the value through `pack_hook` now, and through `unpack_hook` when it is used."""
-        if not callable(pack_hook) or not callable(unpack_hook):
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """Given (pack_hook, unpack_hook): run the value through the first now, and through the
+        second when it is used."""
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. Both must be callable; got "
-                f"{type(pack_hook).__name__} and {type(unpack_hook).__name__}."
+                "register_hooks(): incompatible function arguments. The following argument types "
+                "are supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: "
+                "collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                "Invoked with: " + ", ".join(map(repr, (self, *hooks)))
             )
-        self._node._pack_one(self._index, (pack_hook, unpack_hook))
+        self._node._pack_one(self._index, hooks)
 
     def unpack(self) -> Any:
         """The value, as the rule would see it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ._arrays import scalar_name
 from ._kinds import composite, general, linear, pointwise
 from ._op import OPS
@@ -87,7 +89,12 @@ def imag(input: Any) -> Any:
 
 def _set_part(part: Any) -> Any:
     def put(self: Any, value: Any) -> None:
-        part(self).copy_(value)
+        if isinstance(value, _core.Tensor):
+            part(self).copy_(value)
+        elif isinstance(value, numbers.Number):
+            part(self).fill_(value)
+        else:
+            raise TypeError(f"can't assign a {type(value).__name__} to a {part(self).type()}")
 
     return put
 

@@ -455,8 +455,8 @@ def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> An
 
 def _no_derivative_of_set(g: Any) -> Any:
     raise RuntimeError(
-        "derivative for set_ is not implemented. The tensor was given other memory; compute it anew "
-        "in place of that, or call set_ under torch.no_grad()."
+        "derivative for set_ is not implemented. The tensor was given other memory; compute it "
+        "anew in place of that, or call set_ under torch.no_grad()."
     )
 
 
