@@ -668,7 +668,7 @@ class DelayedError:
     """Passes tensors on; a backward through the results raises. `torch._C._functions.DelayedError`.
 
     >>> x = torch.ones(1, requires_grad=True)
-    >>> y = torch.autograd.function.DelayedError("no derivative here")(x)
+    >>> y = torch._C._functions.DelayedError(b"no derivative here", 1)(x)
     >>> y.backward()
     Traceback (most recent call last):
         ...
