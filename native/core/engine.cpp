@@ -463,26 +463,25 @@ class Backward {
     return 0;
   }
 
+  // Without a gradient too the hooks that come after are called, as torch's are.
   int accumulate(Node* n, PyObject* leaf_hooks, PyObject** grads) {
     Tensor* v = n->variable;
-    PyObject* g = grads[0];
-    if (!v || !g) return 0;
-    Node* made_by;
-    if (current_grad_fn(v, &made_by) < 0) return -1;
-    if (made_by) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "leaf variable has been moved into the graph interior. It was used as a leaf here, and written in place "
-                      "by a recorded operation afterwards: use a clone of it in one of the two places.");
-      return -1;
-    }
-    grads[0] = nullptr;
+    if (!v) return 0;
     Owned<Tensor> held = Owned<Tensor>::borrow(v);
     Ref incoming;
-    if (n->hooks) incoming = Ref::borrow(g);
-    if (!requires_grad(v)) {
-      Py_DECREF(g);  // it stopped to want one after the graph was made
-    } else if (add_to_leaf(v, g, n->hooks ? 2 : 1) < 0) {
-      return -1;
+    if (PyObject* g = std::exchange(grads[0], nullptr)) {
+      Ref owned(g);
+      Node* made_by;
+      if (current_grad_fn(v, &made_by) < 0) return -1;
+      if (made_by) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "leaf variable has been moved into the graph interior. It was used as a leaf here, and written in place "
+                        "by a recorded operation afterwards: use a clone of it in one of the two places.");
+        return -1;
+      }
+      if (n->hooks) incoming = Ref::borrow(g);
+      // One that stopped to want a gradient after the graph was made gets none.
+      if (requires_grad(v) && add_to_leaf(v, owned.release(), incoming ? 2 : 1) < 0) return -1;
     }
     if (leaf_hooks) {
       Ref done(PyObject_CallMethod(leaf_hooks, "leaf_after", "O", as_object(v)));

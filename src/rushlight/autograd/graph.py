@@ -127,7 +127,12 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 def _get_grad_fn_or_grad_acc(t: Any) -> Any:
     """The node that a tensor's gradient, or an edge's, goes to."""
-    return t.node if isinstance(t, GradientEdge) else get_gradient_edge(t).node
+    edge = t if isinstance(t, GradientEdge) else _core.gradient_edge(t)
+    if edge is None:
+        raise AssertionError(
+            "Expected gradient function to be set. This tensor does not require grad."
+        )
+    return edge[0]
 
 
 def increment_version(tensor: Any) -> None:
@@ -157,7 +162,10 @@ def _check_replacement(hook: Any, old: Any, new: Any) -> None:
     if not isinstance(new, _Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if old is None:
-        return
+        raise RuntimeError(
+            "can't replace a None gradient with a non-None value. No gradient came here, and hook "
+            f"'{_name(hook)}' returned one of shape {tuple(new.shape)}."
+        )
     if new.dtype is not old.dtype:
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value "
@@ -189,7 +197,7 @@ class NodeHooks:
         return grad
 
     def tensors_before(self, node: Any, grads: list[Any]) -> list[Any]:
-        for nr in sorted(self.on_tensor):
+        for nr in list(self.on_tensor):
             if nr < len(grads):
                 grads[nr] = self._tensor_hooks(nr, grads[nr])
         for nr, reference in list(self.retained.items()):
@@ -228,7 +236,8 @@ class NodeHooks:
             result = hook(tensor)
             if result is None or result is tensor:
                 continue
-            _check_replacement(hook, None, result)
+            if not isinstance(result, _Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
@@ -458,9 +467,9 @@ def register_multi_grad_hook(
                 done[task] = True
             fn(grad)
 
-        return _MultiHandle([t.register_hook(first) for t in tensors])
+        return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
 
-    edges = [_core.gradient_edge(t) for t in tensors]
+    nodes = [_get_grad_fn_or_grad_acc(t) for t in tensors]
     seen: dict[int, list[Any]] = {}
     expected: dict[int, int] = {}
 
@@ -470,7 +479,7 @@ def register_multi_grad_hook(
             with lock:
                 if task not in seen:
                     seen[task] = [None] * len(tensors)
-                    expected[task] = sum(_core.will_run(node) for node, _ in edges)
+                    expected[task] = sum(map(_core.will_run, nodes))
                 seen[task][index] = grad
                 expected[task] -= 1
                 ready = expected[task] == 0
