@@ -265,6 +265,20 @@ def test_mark_dirty_of_a_view_rewrites_its_base():
     assert z.tolist() == [2, 3, 3] and grads(z, x) == [2, 2, 1]
 
 
+def test_a_written_input_without_gradient_comes_back_detached():
+    def forward(ctx, a):
+        ctx.mark_dirty(a)
+        ctx.mark_non_differentiable(a)
+        return a.mul_(2)
+
+    for a in (leaf() * 1, leaf(), (leaf() * 1)[:1]):
+        history = a.grad_fn and a.grad_fn.name()
+        y = make(forward, lambda ctx, g: g).apply(a)
+        assert y is not a and y.data_ptr() == a.data_ptr() and y._version == 2
+        assert not y.requires_grad and y.is_leaf and a.requires_grad
+        assert (a.grad_fn is None) is (history is None)
+
+
 def test_mark_dirty_where_the_changed_tensor_wanted_no_gradient():
     x, z = leaf(), torch.ones(3)
     y = add_one(lambda ctx, g: (g, g * 3)).apply(z, x)

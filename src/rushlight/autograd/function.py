@@ -578,9 +578,11 @@ def _finish(
                     "your Function cannot return more than one Tensor. Give the changed view "
                     "alone, or clone it before it is changed."
                 )
+    # Written in place, and the same tensors afterwards.
+    same = [t for t in dirty if not t.requires_grad or (recording and not _among(t, cut))]
     results = [
         _as_output(o, _among(o, inputs), recording and not _among(o, cut))
-        if isinstance(o, _Tensor) and not (_among(o, dirty) and (recording or not o.requires_grad))
+        if isinstance(o, _Tensor) and not _among(o, same)
         else o
         for o in outputs
     ]
