@@ -11,6 +11,7 @@ import numpy as np
 from . import _core, dtypes, printing
 from ._missing import missing_attribute
 from .device import cpu, resolve, strided
+from .handles import warn_if_has_hooks
 from .ops._op import namespace
 from .ops._portable import read_only
 
@@ -112,6 +113,8 @@ def _rebuild(cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any) 
 
 
 def _reduce_ex(self: Any, protocol: int) -> Any:
+    if self._hooks is not None:
+        warn_if_has_hooks(self)
     array = self._array
     if self.dtype.name == "bfloat16":
         array = array.view(np.uint16)

@@ -1,11 +1,12 @@
 """Leaf rules and the `.grad` attribute: what may be set, how gradients accumulate, retain_grad."""
 
 import re
+import warnings
 
 import pytest
 
 from _alone import run_alone
-from _subject import NAME, torch
+from _subject import NAME, submodule, torch
 
 
 def starts(text: str) -> str:
@@ -357,3 +358,20 @@ def test_parts_are_assigned_numbers_and_tensors():
         x.real = "a"
     with pytest.raises(RuntimeError, match=r"^a leaf Variable that requires grad"):
         torch.ones(1, requires_grad=True).real = 1
+
+
+def test_saving_a_tensor_with_hooks_warns():
+    import pickle
+
+    hooks = submodule("utils.hooks")
+    x = torch.ones(1, requires_grad=True)
+    handle = x.register_hook(hooks.unserializable_hook(lambda g: g))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.dumps(x)
+        handle.remove()
+        pickle.dumps(x)
+    x.register_hook(lambda g: g)
+    with pytest.warns(UserWarning, match="on tensor will not be serialized"):
+        copy = pickle.loads(pickle.dumps(x))
+    assert copy.requires_grad and not copy._backward_hooks

@@ -170,6 +170,13 @@ def test_input_metadata():
     assert meta.is_nested_tensor is False
 
 
+def test_calling_the_node_of_a_leaf():
+    x = leaf(1.0)
+    node = graph.get_gradient_edge(x).node
+    assert node(torch.full((1,), 2.0)) == node(None) == ()
+    assert x.grad.tolist() == [2.0]
+
+
 def test_node_is_a_virtual_base():
     x = leaf(1.0)
     y = x.exp()

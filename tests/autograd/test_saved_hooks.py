@@ -3,7 +3,7 @@ gradient edges."""
 
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 graph = torch.autograd.graph
 
@@ -345,3 +345,61 @@ def test_a_pack_hook_may_use_hooks_of_its_own():
     assert inner == [(3,), (3,)]
     z.sum().backward()
     assert x.grad is not None
+
+
+def test_what_a_block_of_mutation_keeps_goes_with_the_graph():
+    with graph.allow_mutation_on_saved_tensors() as context:
+
+        def cloned():
+            return len(list(context.cloned.items()))
+
+        a = torch.ones(2, requires_grad=True).clone()
+        b, c = a**2, a**2  # one version, saved twice
+        assert cloned() == 0 and len(list(context.tid_to_weakhandle.items())) == 1
+        a.sin_()
+        assert cloned() == 1
+        d = a**2
+        a.sin_()
+        assert cloned() == 2
+        del b, c
+        assert cloned() == 1
+        d.sum().backward()
+        assert cloned() == 0
+        a.sin_()
+        assert cloned() == 0
+
+
+def test_strided_parts_of_written_memory_are_cloned():
+    if NAME == "torch":
+        pytest.skip("PyTorch sees writes of the very same memory only")
+    with graph.allow_mutation_on_saved_tensors():
+        x = torch.arange(6.0).requires_grad_()
+        a = x * 1
+        y = a[::5].sin()
+        a[5:6].mul_(2)
+        y.sum().backward()
+    assert x.grad.tolist() == pytest.approx([1, 0, 0, 0, 0, 0.2836622])
+
+
+def test_a_block_of_mutation_that_is_over():
+    text = "^Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+    with graph.allow_mutation_on_saved_tensors() as context:
+        x = torch.ones(2, requires_grad=True)
+        y, z = x.sin(), x.cos()
+        context.clear()
+        with pytest.raises(AssertionError, match=text):
+            y.sum().backward()
+    with graph.allow_mutation_on_saved_tensors(), pytest.raises(AssertionError, match=text):
+        z.sum().backward()
+
+
+def test_what_increment_version_takes():
+    x, y = torch.ones(1), torch.ones(1)
+    graph.increment_version(t for t in (x, y))
+    assert (x._version, y._version) == (1, 1)
+    with pytest.raises(RuntimeError, match="^increment_version expect a Iterable"):
+        graph.increment_version(3)
+    with pytest.raises(RuntimeError, match="^increment_version expects each element of the itera"):
+        graph.increment_version([x, 3])
+    if NAME != "torch":  # which counts the first all the same
+        assert x._version == 1

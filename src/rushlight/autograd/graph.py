@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -144,7 +144,19 @@ def increment_version(tensor: Any) -> None:
     >>> x._version
     1
     """
-    for t in (tensor,) if isinstance(tensor, _Tensor) else tensor:
+    tensors = (tensor,) if isinstance(tensor, _Tensor) else tensor
+    if not isinstance(tensors, Iterable):
+        raise RuntimeError(
+            "increment_version expect a Iterable[Tensor] as input, got " + type(tensor).__name__
+        )
+    tensors = tuple(tensors)
+    for t in tensors:
+        if not isinstance(t, _Tensor):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor, got "
+                + type(t).__name__
+            )
+    for t in tensors:
         t._bump_version()
 
 
@@ -390,6 +402,8 @@ def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
         if g is not None and not isinstance(g, _Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     if isinstance(node, _core.AccumulateGrad):
+        if grads[0] is None:
+            return ()
         _core.run_backward((GradientEdge(node, 0),), grads, False, _core.is_grad_enabled(), None)
         return ()
     if all(g is None for g in grads):

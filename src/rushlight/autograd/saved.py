@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from .. import _core
 from .running import carried
@@ -147,34 +149,29 @@ _core.register(callbacks={"raw_saved": SavedTensor._of})
 # ---- allow_mutation_on_saved_tensors
 
 
+class _Handle:
+    """Stands for one version of a tensor that was saved, once or several times."""
+
+    __slots__ = ("__weakref__", "context")
+
+    def __init__(self, context: _Mutation) -> None:
+        self.context = context
+
+
 class _Mutation:
-    """What a block of `allow_mutation_on_saved_tensors` knows: saved versions,
-    and clones of the changed."""
+    """What a block of `allow_mutation_on_saved_tensors` knows, as long as somebody keeps the
+    handles: what was saved and is as it was, and copies of what was changed."""
 
     def __init__(self) -> None:
-        self.clones: dict[tuple[int, int], Any] = {}
-        self.saved: dict[int, list[Any]] = {}
-        self.active = True
+        self.original: MutableMapping[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.cloned: MutableMapping[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.tid_to_weakhandle: MutableMapping[Any, _Handle] = weakref.WeakValueDictionary()
 
     def clear(self) -> None:
-        """Forget all clones: backward can no longer use the values that were changed."""
-        for references in self.saved.values():
-            for reference in references:
-                handle = reference()
-                if handle is not None and handle.copy is not None:
-                    handle.copy, handle.lost = None, True
-        self.clones.clear()
-        self.saved.clear()
-
-
-class _Handle:
-    __slots__ = ("__weakref__", "context", "copy", "lost", "tensor", "version")
-
-    def __init__(self, context: _Mutation, tensor: Any) -> None:
-        # An alias: the program may give its own tensor another shape or memory.
-        self.context, self.tensor, self.version = context, tensor.detach(), tensor._version
-        self.copy: Any = None
-        self.lost = False  # the copy was there and was given up
+        """Forget all that was saved: backward can no longer use it."""
+        self.original.clear()
+        self.cloned.clear()
+        self.tid_to_weakhandle.clear()
 
 
 _allowing: _Mutation | None = None
@@ -183,37 +180,39 @@ _allowing: _Mutation | None = None
 def _pack(tensor: Any) -> _Handle:
     context = _allowing
     assert context is not None
-    handle = _Handle(context, tensor)
-    context.saved.setdefault(tensor.data_ptr(), []).append(weakref.ref(handle))
+    array = tensor._array
+    layout = tensor.data_ptr(), array.shape, array.strides, tensor.dtype, tensor._version
+    handle = context.tid_to_weakhandle.get(layout)
+    if handle is None:
+        handle = context.tid_to_weakhandle[layout] = _Handle(context)
+        # An alias: the program may give its own tensor another shape or memory.
+        context.original[handle] = tensor.detach()
     return handle
 
 
 def _unpack(handle: _Handle) -> Any:
-    if not handle.context.active or handle.lost:
+    context = handle.context
+    found = context.cloned.get(handle)
+    if found is None:
+        found = context.original.get(handle)
+    if found is None or _allowing is None:
         raise AssertionError(
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
             "in which the graph was originally recorded."
         )
-    return handle.tensor if handle.copy is None else handle.copy
+    return found
 
 
 def _before_write(tensor: Any) -> None:
-    """Called before an in-place write: values that were saved from this storage are cloned."""
+    """Called before an in-place write: values that were saved from this memory are cloned."""
     context = _allowing
     if context is None:
         return
-    start = tensor.data_ptr()
-    stop = start + max(tensor._array.nbytes, 1)
-    for pointer, handles in list(context.saved.items()):
-        for reference in handles:
-            handle = reference()
-            if handle is None or handle.copy is not None:
-                continue
-            extent = handle.tensor._array.nbytes
-            if pointer < stop and start < pointer + max(extent, 1):
-                copy = handle.tensor.clone()
-                handle.copy = copy
-                context.clones[(pointer, handle.version)] = copy
+    written = tensor._array
+    for handle, saved in list(context.original.items()):
+        if np.may_share_memory(saved._array, written):
+            context.cloned[handle] = saved.clone()
+            del context.original[handle]
 
 
 @contextmanager
@@ -244,5 +243,4 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutation]:
         finally:
             _allowing = None
             _core.watch_writes(False)
-            context.active = False
             context.clear()
