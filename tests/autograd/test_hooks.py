@@ -283,7 +283,7 @@ def test_no_hook_may_make_a_gradient_of_none(kind):
         y.grad_fn.register_hook(lambda i, o: (torch.ones(1), None))
     else:
         (x if kind == "leaf" else y).register_hook(lambda g: torch.ones(1))
-    with pytest.raises(RuntimeError, match="^can't replace a None gradient with a non-None value"):
+    with pytest.raises(RuntimeError, match=r"^can't replace a None gradient with a non-None value"):
         Stop.apply(y, leaf(1.0)).sum().backward()
 
 
@@ -311,7 +311,7 @@ def test_hooks_of_several_outputs_run_in_order_of_registration():
 def test_a_refused_multi_grad_hook_leaves_nothing_behind():
     a, plain, seen = leaf(1.0), torch.ones(1), []
     register = torch.autograd.graph.register_multi_grad_hook
-    with pytest.raises(AssertionError, match="^Expected gradient function to be set"):
+    with pytest.raises(AssertionError, match=r"^Expected gradient function to be set"):
         register((a, plain), seen.append)
     register((plain, a), lambda g: seen.append(g.item()), mode="any")
     (a * 2).sum().backward()

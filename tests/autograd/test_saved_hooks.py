@@ -397,9 +397,9 @@ def test_what_increment_version_takes():
     x, y = torch.ones(1), torch.ones(1)
     graph.increment_version(t for t in (x, y))
     assert (x._version, y._version) == (1, 1)
-    with pytest.raises(RuntimeError, match="^increment_version expect a Iterable"):
+    with pytest.raises(RuntimeError, match=r"^increment_version expect a Iterable"):
         graph.increment_version(3)
-    with pytest.raises(RuntimeError, match="^increment_version expects each element of the itera"):
+    with pytest.raises(RuntimeError, match=r"^increment_version expects each element of the itera"):
         graph.increment_version([x, 3])
     if NAME != "torch":  # which counts the first all the same
         assert x._version == 1
