@@ -179,6 +179,8 @@ class _Stop(Exception):
 class _SaveInputs(autograd.Function):
     """Keeps a region's tensor arguments as a node does, so that hooks of outer regions see them."""
 
+    _for_transforms = True
+
     @staticmethod
     def forward(ctx: Any, dummy: Any, *tensors: Any) -> Any:
         ctx.save_for_backward(*tensors)
