@@ -444,3 +444,17 @@ def test_a_summed_gradient_warns_and_an_added_dimension_does_not():
 def test_backward_by_hand():
     double = make(lambda ctx, a: a * 2, lambda ctx, g: g * 2)
     assert double.apply(leaf(1.0)).grad_fn.apply(torch.ones(1)).item() == 2
+
+
+def test_a_complex_gradient_is_refused_for_a_real_input():
+    x, z = leaf(1.0), torch.ones(1, dtype=torch.complex64, requires_grad=True)
+    rotate = make(lambda ctx, a, b: a * 1j, lambda ctx, g: (g * -1j, None))
+    with pytest.raises(RuntimeError, match=r"^Expected isFloatingType\(grad.scalar_type\(\)\)"):
+        rotate.apply(x, None).abs().sum().backward()
+    assert x.grad is None
+    rotate.apply(z, None).abs().sum().backward()
+    assert z.grad.tolist() == [1 + 0j]
+    # Of an input that wants none it does not matter.
+    make(lambda ctx, a, b: a * 1j, lambda ctx, g: (g * -1j, g)).apply(
+        z, x.detach()
+    ).abs().backward()

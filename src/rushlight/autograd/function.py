@@ -154,7 +154,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
     _materialize_non_diff_grads = True  # also those of outputs that have no gradient
     needs_input_grad: tuple[bool, ...] = ()
     _is_tensor: tuple[bool, ...] = ()
-    _input_shapes: tuple[Any, ...] = ()
+    _input_kinds: tuple[Any, ...] = ()  # shape and dtype of each tensor among the inputs
     _accessed = False
     _in_jvp = False
     _no_tensors: frozenset[int] = frozenset()  # the outputs that are none
@@ -244,7 +244,15 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
                 continue
             if value is not None and not isinstance(value, _Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
-            shape = self._input_shapes[len(kept)]
+            shape, dtype = self._input_kinds[len(kept)]
+            wanted = value is not None and self.needs_input_grad[i]
+            if wanted and value.dtype.is_complex and not dtype.is_complex:
+                raise RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                    "grad_is_complex) to be true, but got false. "
+                    f"{name} returned a complex gradient for input {i}, which is {dtype}: return "
+                    "its real part."
+                )
             if value is not None and value.numel() > shape.numel() and _spreads(shape, value.shape):
                 warnings.warn(
                     f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
@@ -418,7 +426,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         recording = _core.is_grad_enabled() and any(needs)
         tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
         if recording:
-            ctx._input_shapes = tuple([t.shape for t in tensors])
+            ctx._input_kinds = tuple([(t.shape, t.dtype) for t in tensors])
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
