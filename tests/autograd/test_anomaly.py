@@ -1,6 +1,7 @@
 """Anomaly mode and the profiler."""
 
 import json
+import re
 import warnings
 
 import pytest
@@ -201,3 +202,14 @@ def test_the_error_itself_is_raised_where_warnings_are_errors(capfd):
         with pytest.raises(KeyError, match="mine"):
             Broken.apply(x).sum().backward()
     assert "Error detected in SqrtBackward0" in capfd.readouterr().err
+
+
+def test_the_switches_are_bools():
+    for given, text in (
+        (("a",), "argument 'enabled' (position 1) must be bool, not str"),
+        ((1,), "argument 'enabled' (position 1) must be bool, not int"),
+        ((True, None), "argument 'check_nan' (position 2) must be bool, not NoneType"),
+    ):
+        with pytest.raises(TypeError, match="set_anomaly_enabled.*" + re.escape(text)):
+            torch.autograd.set_detect_anomaly(*given)
+    assert not torch.is_anomaly_enabled()

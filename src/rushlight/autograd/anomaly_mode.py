@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .grad_mode import check_bool
 
 __all__ = [
     "detect_anomaly",
@@ -45,9 +46,11 @@ class _State:
     def set(
         self, enabled: bool, check_nan: bool, check_inf: bool, check_forward: bool | None
     ) -> None:
+        check_bool("set_anomaly_enabled", "enabled", enabled)
+        check_bool("set_anomaly_enabled", "check_nan", check_nan, 2)
         if enabled and not self.enabled:
             self.first_bad = None
-        self.enabled, self.check_nan = bool(enabled), bool(check_nan)
+        self.enabled, self.check_nan = enabled, check_nan
         self.check_inf, self.check_forward = bool(check_inf), check_forward
         others = _core.observe(0) & ~_ANOMALY
         _core.observe(others | (_ANOMALY if enabled else 0))

@@ -242,18 +242,20 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
                         f"{i + 1}, but the corresponding forward input was not a Variable"
                     )
                 continue
-            if value is not None and not isinstance(value, _Tensor):
+            if value is None:
+                kept.append(None)
+                continue
+            if not isinstance(value, _Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
             shape, dtype = self._input_kinds[len(kept)]
-            wanted = value is not None and self.needs_input_grad[i]
-            if wanted and value.dtype.is_complex and not dtype.is_complex:
+            if value.dtype.is_complex and not dtype.is_complex and self.needs_input_grad[i]:
                 raise RuntimeError(
                     "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
                     "grad_is_complex) to be true, but got false. "
                     f"{name} returned a complex gradient for input {i}, which is {dtype}: return "
                     "its real part."
                 )
-            if value is not None and value.numel() > shape.numel() and _spreads(shape, value.shape):
+            if value.numel() > shape.numel() and _spreads(shape, value.shape):
                 warnings.warn(
                     f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
                     f"shape {tuple(shape)}: it is summed to the input's shape. If this is not a "
