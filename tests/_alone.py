@@ -8,7 +8,9 @@ import textwrap
 from _subject import NAME
 
 
-def run_alone(program: str, timeout: int = 120, stack: int | None = None, debug: bool = False) -> str:
+def run_alone(
+    program: str, timeout: int = 120, stack: int | None = None, debug: bool = False
+) -> str:
     """Run a program in a fresh interpreter and give its output; anything but exit code 0 fails.
 
     `stack` bounds the C stack in bytes. `debug` fills freed Python memory with a pattern, so that

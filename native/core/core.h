@@ -248,6 +248,7 @@ inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), NodeType)
 // nullptr with an exception; refuses more than kMaxCount of each.
 Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize_t n_saved, Py_ssize_t n_outputs);
 int check_count_of_node(Py_ssize_t count);  // -1 with an exception
+uint64_t next_number(uint64_t taken);       // the last of as many numbers of the order of creation
 int set_output_meta(Node* node, int nr, const Tensor* t);
 // The edge a gradient of `t` flows along (a new reference in `edge->node`, nullptr where t wants none). -1 with an exception.
 int gradient_edge(Tensor* t, Edge* edge);
@@ -281,6 +282,7 @@ struct Param {
 
 // Where an argument of a rule comes from.
 struct Source {
+  // Needs: of each edge 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
   enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Outs, Grad, Grads, Needs };
   Kind kind;
   uint8_t index;
@@ -336,6 +338,7 @@ struct Op {
   PyObject* writer;       // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
   PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
   PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
+  PyObject* unfold;       // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
   PyObject* dict;
   Kind kind;
   bool view;              // the result shows its first argument's storage
@@ -415,6 +418,10 @@ int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);
 int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge);
 // The same of a tensor alone; takes over `node`.
 int set_history(Tensor* t, Node* node, uint32_t nr);
+// Numbers that a call which can be unfolded takes, so that the nodes it is unfolded into are of its age.
+constexpr int kUnfoldedNodes = 16;
+int unfold(Node* node);  // -1 with an exception
+bool backward_running();  // on any thread
 int run_rewrite(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
@@ -460,6 +467,7 @@ struct Registry {
   DType default_dtype = DType::F32;
   PyObject* symbol_type = nullptr;  // what partials are traced with
   PyObject* callbacks = nullptr;  // dict name -> callable
+  Op* add = nullptr;              // of these the one that every sum of gradients calls
 };
 extern Registry registry;
 extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force

@@ -29,6 +29,7 @@ namespace {
 
 std::atomic<uint64_t> next_task{1};
 std::atomic<uint64_t> claimed_by{0};
+std::atomic<int> n_running{0};
 
 struct Capture {
   Node* node;
@@ -80,6 +81,7 @@ thread_local Backward* running = nullptr;
 class Backward {
  public:
   Backward(bool retain, bool create_graph) : id_(next_task++), retain_(retain), create_graph_(create_graph) {
+    count(n_running, 1);
     uint64_t nobody = 0;
     inline_state_ = claimed_by.compare_exchange_strong(nobody, id_);
     saved_task_ = tls.task;
@@ -110,6 +112,7 @@ class Backward {
     final_callbacks = saved_callbacks_;
     running = outer_;
     if (inline_state_) claimed_by = 0;
+    count(n_running, -1);
   }
 
   // Takes over the node's reference.
@@ -521,8 +524,7 @@ class Backward {
   }
 
   static int add_in_place(Tensor* have, PyObject* g) {
-    Op* add = op_callback("add");
-    if (!add) return -1;
+    Op* add = registry.add;
     if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
@@ -748,6 +750,12 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     return PyErr_NoMemory();
   }
 }
+
+}  // namespace
+
+bool backward_running() { return n_running.load(std::memory_order_relaxed) != 0; }
+
+namespace {
 
 PyObject* queue_callback(PyObject*, PyObject* f) {
   if (!final_callbacks) {

@@ -38,6 +38,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->writer);
   Py_XDECREF(op->compiler);
   Py_XDECREF(op->backward);
+  Py_XDECREF(op->unfold);
   Py_XDECREF(op->refusals);
   Py_XDECREF(op->zero_dim_text);
   Py_XDECREF(op->dict);
@@ -67,6 +68,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(op->writer);
   Py_VISIT(op->compiler);
   Py_VISIT(op->backward);
+  Py_VISIT(op->unfold);
   Py_VISIT(op->dict);
   Py_VISIT(op->base);
   for (Rule& r : op->rules) Py_VISIT(r.function);
@@ -231,6 +233,7 @@ int fill_op(Op* op, PyObject* spec) {
   op->portable = callable_of(spec, "portable");
   op->writer = callable_of(spec, "write");
   op->compiler = callable_of(spec, "compiler");
+  op->unfold = callable_of(spec, "unfold");
   op->result_type = callable_of(spec, "result_type");
   op->view = flag_of(spec, "view");
   op->lends = flag_of(spec, "lends");

@@ -12,6 +12,7 @@ PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
+PyObject* find_members(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
 
 namespace {
@@ -40,6 +41,7 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
       if (!registry.callbacks && !(registry.callbacks = PyDict_New())) return nullptr;
       if (PyDict_Update(registry.callbacks, value) < 0) return nullptr;
+      if (PyDict_GetItemString(value, "add") && !(registry.add = op_callback("add"))) return nullptr;
     } else {
       PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
       return nullptr;
@@ -264,6 +266,7 @@ PyMethodDef kMethods[] = {
     {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
+    {"find_members", find_members, METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
     {"set_grad_enabled", set_grad_enabled, METH_O, "Sets it; returns what it was."},

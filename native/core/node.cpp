@@ -24,6 +24,8 @@ std::atomic<uint64_t> sequence{0};
 
 }  // namespace
 
+uint64_t next_number(uint64_t taken) { return count(sequence, taken) + taken - 1; }
+
 int check_count_of_node(Py_ssize_t count) {
   if (count <= kMaxCount) return 0;
   PyErr_Format(PyExc_RuntimeError, "a recorded operation has at most %zd inputs, outputs and saved values, got %zd", kMaxCount,
@@ -57,7 +59,7 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize
     n->state = BackwardState{};
   }
   n->kind = kind;
-  n->seq = kind == Node::Accumulate ? UINT64_MAX : count(sequence, uint64_t{1});
+  n->seq = kind == Node::Accumulate ? UINT64_MAX : next_number(1);
   n->edges = n->edges_inline;
   n->saved = n->saved_inline;
   n->metas = &n->meta_inline[0];
@@ -188,6 +190,7 @@ void node_dealloc(PyObject* self) {
 
 PyObject* get_next_functions(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
+  if (unfold(n) < 0) return nullptr;
   Ref result(PyTuple_New(n->n_edges));
   if (!result) return nullptr;
   for (int i = 0; i < n->n_edges; ++i) {
@@ -271,6 +274,7 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return nullptr;
   int at;
+  if ((!strncmp(text, "_saved_", 7) || !strncmp(text, "_raw_saved_", 11)) && unfold(n) < 0) return nullptr;
   if (!strncmp(text, "_saved_", 7) && (at = saved_index(n, text + 7)) >= 0) return saved_value(n, at);
   if (!strncmp(text, "_raw_saved_", 11) && (at = saved_index(n, text + 11)) >= 0 && saves_tensor(n->op, n->op->saves[at])) {
     PyObject* f = callback("raw_saved");

@@ -156,12 +156,11 @@ Op* op_callback(const char* name) {
 PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
-  Ref held[kMaxParams];  // a tensor may get another array while the function runs
+  Held<kMaxParams> held;  // a tensor may get another array while the function runs
   for (int i = 0; i < op->n_params; ++i) {
     PyObject* o = slots[i];
     if (is_tensor(o)) {
-      args[i] = as_object(as_tensor(o)->array);
-      held[i] = Ref::borrow(args[i]);
+      args[i] = held.borrow(as_object(as_tensor(o)->array));
     } else if (op->params[i].kind == Param::TensorList) {
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
       Ref list(PyList_New(n));
@@ -169,8 +168,7 @@ PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
       for (Py_ssize_t k = 0; k < n; ++k) {
         PyList_SET_ITEM(list.get(), k, Py_NewRef(as_object(as_tensor(PySequence_Fast_GET_ITEM(o, k))->array)));
       }
-      args[i] = list.get();
-      held[i] = std::move(list);
+      args[i] = held.take(list.release());
     } else {
       args[i] = o;
     }
@@ -487,6 +485,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   if (!node) return nullptr;
   Py_INCREF(op);
   node->op = op;
+  if (op->unfold) node->seq = next_number(kUnfoldedNodes);
   Ref owner(as_object(node));
   uint32_t wanting = 0;
   int e = 0;

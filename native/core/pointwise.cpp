@@ -189,6 +189,12 @@ int read_constant(PyObject* o, DType compute, Constant* c) {
   return 1;
 }
 
+// Whether reading a number may run Python code.
+bool is_own_number(PyObject* o) {
+  const PyTypeObject* type = Py_TYPE(o);
+  return type != TensorType && type != &PyFloat_Type && type != &PyLong_Type && !is_tensor(o);
+}
+
 bool same_layout(PyArrayObject* a, PyArrayObject* b) {
   if (PyArray_NDIM(a) != PyArray_NDIM(b)) return false;
   return PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
@@ -233,8 +239,8 @@ PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const np
   return new_array(dtype, ndim, dims);
 }
 
-// Runs the program into `out`, which the caller holds. Numbers are read first: that may run Python code, after which a tensor
-// may have another array. From then on nothing but the machine runs, and what it reads is held.
+// Runs the program into `out`, which the caller holds. Numbers that have a `__float__` or `__index__` of their own are read first:
+// after that a tensor may have another array. From then on nothing but the machine runs, and what it reads is held.
 int run_machine(const Program& program, DType compute, PyObject* const* operands, int n, PyArrayObject* out) {
   const int ndim = PyArray_NDIM(out);
   Strided inputs[kMaxParams];
@@ -243,19 +249,22 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
   npy_intp zero[NPY_MAXDIMS];
   bool zeroed = false;
   for (int i = 0; i < n; ++i) {
-    if (is_tensor(operands[i])) continue;
-    if (!zeroed) {
-      for (int d = 0; d < ndim; ++d) zero[d] = 0;
-      zeroed = true;
-    }
-    if (read_constant(operands[i], compute, &constants[i]) < 0) return -1;
-    inputs[i] = Strided{reinterpret_cast<char*>(&constants[i]), compute, reinterpret_cast<ptrdiff_t*>(zero)};
+    if (is_own_number(operands[i]) && read_constant(operands[i], compute, &constants[i]) < 0) return -1;
   }
   const bool released = PyArray_SIZE(out) > kReleaseSize;
-  Ref held[kMaxParams];
+  Held<kMaxParams> held;
   for (int i = 0; i < n; ++i) {
-    if (!is_tensor(operands[i])) continue;
-    PyArrayObject* a = as_tensor(operands[i])->array;
+    PyObject* o = operands[i];
+    if (!is_tensor(o)) {
+      if (!zeroed) {
+        for (int d = 0; d < ndim; ++d) zero[d] = 0;
+        zeroed = true;
+      }
+      if (!is_own_number(o) && read_constant(o, compute, &constants[i]) < 0) return -1;
+      inputs[i] = Strided{reinterpret_cast<char*>(&constants[i]), compute, reinterpret_cast<ptrdiff_t*>(zero)};
+      continue;
+    }
+    PyArrayObject* a = as_tensor(o)->array;
     const int shift = ndim - PyArray_NDIM(a);
     const ptrdiff_t* s = PyArray_STRIDES(a);
     if (shift != 0 || !same_layout(a, out)) {
@@ -269,8 +278,8 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
       if (!fits) return check_out_shape(out, PyArray_NDIM(a), PyArray_DIMS(a));
       s = strides[i];
     }
-    inputs[i] = Strided{PyArray_BYTES(a), as_tensor(operands[i])->dtype, s};
-    if (released) held[i] = Ref::borrow(as_object(a));
+    inputs[i] = Strided{PyArray_BYTES(a), as_tensor(o)->dtype, s};
+    if (released) held.borrow(as_object(a));
   }
   const Strided result{PyArray_BYTES(out), dtype_of(out), PyArray_STRIDES(out)};
   ReleaseGil release(released);
@@ -507,7 +516,7 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   // Plain parameters among the first n are numbers the program reads; they take no part in promotion.
   PyObject* operands[kMaxParams];
   PyObject* as_numbers[kMaxParams];
-  Ref numbers[kMaxParams];
+  Held<kMaxParams> numbers;
   int n_operands = 0;
   bool has_complex = false;
   for (int i = 0; i < n; ++i) {
@@ -521,13 +530,14 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
                      i + 1);
         return nullptr;
       }
-      numbers[i] = Ref(method_item(slots[i], nullptr));
-      if (!numbers[i]) return nullptr;
+      PyObject* number = method_item(slots[i], nullptr);
+      if (!number) return nullptr;
+      numbers.take(number);
       if (slots != as_numbers) {
         for (int k = 0; k < op->n_params; ++k) as_numbers[k] = slots[k];
         slots = as_numbers;
       }
-      as_numbers[i] = numbers[i].get();
+      as_numbers[i] = number;
     }
     has_complex |= PyComplex_Check(slots[i]);
   }

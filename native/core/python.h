@@ -55,6 +55,24 @@ class Owned {
 };
 using Ref = Owned<PyObject>;
 
+// Up to N strong references with scope, for the objects of a call that are known one by one.
+template <int N>
+class Held {
+ public:
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() {
+    while (n_) Py_DECREF(at_[--n_]);
+  }
+  PyObject* take(PyObject* owned) { return at_[n_++] = owned; }
+  PyObject* borrow(PyObject* p) { return take(Py_NewRef(p)); }
+
+ private:
+  int n_ = 0;
+  PyObject* at_[N];
+};
+
 // A reference that an object holds and that others may replace (see the note): own() to use it, peek() to look at it before
 // anything else runs. Part of structs that Python allocates, so there is no constructor: init() sets it first, clear() drops it.
 template <class T = PyObject>

@@ -19,6 +19,13 @@ int compile_rules(Op* op) {
 
 namespace {
 
+// 0 where no gradient goes, else one more than the dimensions of what it goes to.
+long dimensions_of(const Edge& e) {
+  if (!e.node) return 0;
+  if (e.node->kind == Node::Accumulate) return e.node->variable ? PyArray_NDIM(e.node->variable->array) + 1 : 1;
+  return e.nr < static_cast<uint32_t>(e.node->n_outputs) ? e.node->metas[e.nr].ndim + 1 : 1;
+}
+
 // One argument of a rule: a new reference.
 PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool for_graph) {
   switch (s.kind) {
@@ -32,7 +39,7 @@ PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool
     case Source::Needs: {
       PyObject* tuple = PyTuple_New(node->n_edges);
       if (!tuple) return nullptr;
-      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyBool_FromLong(node->edges[i].node != nullptr));
+      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLong(dimensions_of(node->edges[i])));
       return tuple;
     }
     default: break;
@@ -251,8 +258,7 @@ bool owned_alone(PyObject* o) {
 
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   Ref left(a), right(b);
-  Op* add = op_callback("add");
-  if (!add) return nullptr;
+  Op* add = registry.add;
   if (create_graph || !is_plain_value(a) || !is_plain_value(b)) return call_op(add, a, b);
   Tensor* x = as_tensor(a);
   Tensor* y = as_tensor(b);

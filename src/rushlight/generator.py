@@ -52,24 +52,25 @@ class Generator:
         """The state as a uint8 tensor of 5056 bytes."""
         return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> None:
-        """Go on from a state that `get_state` gave."""
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on from a state that `get_state` gave; returns the generator."""
+        if not isinstance(new_state, _core.Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype}")
         _kernels.random_set_state(self._state, new_state._array.tobytes())
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator in the same state."""
-        copy = Generator()
-        copy.set_state(self.get_state())
-        return copy
+        return Generator().set_state(self.get_state())
 
     def __reduce__(self) -> Any:
         return _restore_generator, (self.get_state(),)
 
 
 def _restore_generator(state: Any) -> Generator:
-    generator = Generator()
-    generator.set_state(state)
-    return generator
+    return Generator().set_state(state)
 
 
 default_generator = Generator()
@@ -89,10 +90,25 @@ def state_of(generator: Any) -> Any:
 def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
     and are rounded."""
+    if array.dtype.kind == "c":
+        return _draw_parts(kernel, generator, array, *args)
     sampler = getattr(_kernels, kernel)
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
         if sampler(state_of(generator), wide, *args) is NotImplemented:
             not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
         np.copyto(array, wide, casting="unsafe")
+    return array
+
+
+def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
+    """Fill a complex array: the real and the imaginary part of each element in turn."""
+    if kernel == "normal_":  # each part has half the variance
+        mean, std = args
+        args = (mean, std / 2**0.5)
+    elif kernel != "uniform_":
+        not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
+    real = array.real
+    shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
+    draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
     return array

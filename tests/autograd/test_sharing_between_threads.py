@@ -98,7 +98,9 @@ def test_removed_gradients_are_counted_from_the_removal():
 
 def test_a_model_of_several_threads_sums_every_gradient():
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2)).double()
+    model = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2)
+    ).double()
     inputs = [torch.randn(4, 8, dtype=torch.float64) for _ in range(8)]
     for x in inputs:
         model(x).sum().backward()

@@ -7,7 +7,9 @@ from _subject import torch
 N = 70_000
 
 
-@pytest.mark.parametrize("pieces", [lambda x: x.unbind(), lambda x: x.split(1)], ids=["unbind", "split"])
+@pytest.mark.parametrize(
+    "pieces", [lambda x: x.unbind(), lambda x: x.split(1)], ids=["unbind", "split"]
+)
 def test_many_outputs(pieces):
     x = torch.arange(N, dtype=torch.float32).requires_grad_()
     out = pieces(x)

@@ -8,7 +8,8 @@ A rule is a Python function over tensors. Its parameter names say what it reads:
 
 - an argument's name: that argument; `<name>_shape`, `<name>_dtype`: only its shape or dtype;
 - `out`: the result (`out1`, `out2`: of several); `g`: the gradient of the result
-  (`g1`, `g2`: of several); `gs`: all of them; `needs`: which edges want a gradient.
+  (`g1`, `g2`: of several); `gs`: all of them; `needs`: for each edge 0 where no gradient is
+  wanted, else one more than the dimensions of what is to get it.
 
 Nothing else is kept alive.
 """
@@ -289,6 +290,7 @@ def define(
     node: str | None = None,
     nodes: list[tuple[int, int, str]] | None = None,
     edges: str | None = None,
+    unfold: Any = None,
     doc: str = "",
     samples: Any = None,
     view: bool = False,
@@ -340,6 +342,7 @@ def define(
         "node": (node or node_name(name)) if rows else None,
         "nodes": nodes,
         "edges": [names.index(p) for p in edges.split()] if edges else None,
+        "unfold": unfold,
         "view": view,
         "lends": lends,
         "multi_view": multi_view,

@@ -183,6 +183,9 @@ def _channel(a: Array | None, ndim: int) -> Any:
 
 
 def _moments(x: Array, dims: tuple[int, ...]) -> tuple[Array, Array]:
+    if not x.size:  # 0 rather than nan, so that what is computed from them stays finite
+        none = np.zeros(x.shape[1], x.dtype)
+        return none, none
     mean, var = _kernels.mean(x, dims), _kernels.var(x, dims, 0)
     if mean is NotImplemented or var is NotImplemented:
         return x.mean(dims), x.var(dims)
@@ -205,7 +208,7 @@ def _batch_norm(
     if training:
         mean, var = _moments(wide, dims)
         n = x.size // max(x.shape[1], 1)
-        if momentum is not None:
+        if momentum is not None and n:
             if running_mean is not None:
                 running_mean += ((mean - running_mean) * momentum).astype(running_mean.dtype)
             if running_var is not None:
@@ -240,7 +243,7 @@ def _batch_norm_back(
     if need_x:
         gx = g * _channel(scale, x.ndim)
         if training:
-            n = x.dtype.type(x.size // max(x.shape[1], 1))
+            n = x.dtype.type(max(x.size // max(x.shape[1], 1), 1))
             slope = scale * along * rstd / n
             gx -= x * _channel(slope, x.ndim)
             gx += _channel(slope * mean - scale * total / n, x.ndim)
@@ -320,6 +323,15 @@ def _check_channels(input: Any, parts: Sequence[tuple[str, Any]]) -> None:
             _mixed(input)
 
 
+def _check_statistics(running_mean: Any, running_var: Any) -> None:
+    for name, part in (("running_mean", running_mean), ("running_var", running_var)):
+        if part is not None and part.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
+
+
 @composite(where="nn")
 def batch_norm(
     input: Any,
@@ -348,6 +360,7 @@ def batch_norm(
             ("bias", bias),
         ),
     )
+    _check_statistics(running_mean, running_var)
     if not training:
         for name, part in (("running_mean", running_mean), ("running_var", running_var)):
             if part is None:
@@ -474,6 +487,7 @@ def instance_norm(
             ("bias", bias),
         ),
     )
+    _check_statistics(running_mean, running_var)
     n, c = input.shape[:2]
 
     def repeated(t: Any) -> Any:

@@ -235,6 +235,24 @@ solve = general(
 )
 
 
+def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
+    """Solve rows start to stop of a triangular system, in place: one half, which is then taken out of
+    the other, so that most of the work is products of blocks."""
+    if stop - start <= 16:
+        for i in reversed(range(start, stop)) if upper else range(start, stop):
+            known = slice(i + 1, stop) if upper else slice(start, i)
+            row = x[..., i, :] - (m[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
+            x[..., i, :] = row / m[..., i, i, None]
+        return
+    middle = (start + stop) // 2
+    low, high = (start, middle), (middle, stop)
+    first, second = (high, low) if upper else (low, high)
+    _substitute(m, x, upper, *first)
+    a, b = slice(*first), slice(*second)
+    x[..., b, :] -= m[..., b, a] @ x[..., a, :]
+    _substitute(m, x, upper, *second)
+
+
 def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     _check("solve_triangular", a, square=True)
     if b.ndim < 2:
@@ -254,10 +272,7 @@ def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular
     lead = np.broadcast_shapes(m.shape[:-2], x.shape[:-2])
     x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=common_type(a, b))
     with np.errstate(all="ignore"):
-        for i in reversed(range(n)) if upper else range(n):
-            known = slice(i + 1, None) if upper else slice(None, i)
-            row = x[..., i, :] - (m[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
-            x[..., i, :] = row / m[..., i, i, None]
+        _substitute(m, x, upper, 0, n)
     return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
 
 
