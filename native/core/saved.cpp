@@ -350,9 +350,12 @@ std::string saved_name(Op* op, const Op::Save& save) {
   return source.kind == Source::ArgShape ? name + "_sym_sizes" : name;
 }
 
-bool saves_tensor(Op* op, const Op::Save& save) {
-  return save.source.kind == Source::Out ||
-         (save.source.kind == Source::Arg && op->params[save.source.index].kind <= Param::TensorList);
+bool saves_tensor(const Node* n, int at) {
+  const Op::Save& save = n->op->saves[at];
+  if (save.source.kind == Source::Out) return true;
+  if (save.source.kind != Source::Arg || n->op->params[save.source.index].kind > Param::TensorList) return false;
+  const PyObject* value = n->saved[at].kind == Saved::Object ? n->saved[at].value.peek() : nullptr;
+  return !value || !is_python_scalar(const_cast<PyObject*>(value)) || saved_name(n->op, save) == "other";
 }
 
 PyObject* saved_value(Node* n, int at) {

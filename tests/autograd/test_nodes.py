@@ -244,3 +244,29 @@ def test_a_delayed_error():
     with pytest.raises(RuntimeError, match=starts("not this way")):
         (a + b).sum().backward()
     assert not refuse(torch.ones(1), torch.ones(1))[0].requires_grad
+
+
+def test_names_of_raw_saved_values():
+    """Tensors have one, and the number that torch takes for a tensor; other numbers do not."""
+    x = leaf(1.0, 2.0)
+    for y, raw in (
+        (x**3, ["_raw_saved_self"]),
+        (2**x, ["_raw_saved_exponent", "_raw_saved_result"]),
+        (x.clamp(0, 1), ["_raw_saved_self"]),
+        (x * 2, ["_raw_saved_other", "_raw_saved_self"]),
+    ):
+        node = y.grad_fn
+        assert sorted(n for n in dir(node) if n.startswith("_raw_saved")) == raw
+        for name in dir(node):
+            if name.startswith(("_saved", "_raw_saved")):
+                getattr(node, name)
+        for name in ("_raw_saved_max", "_raw_saved_nothing"):
+            assert not hasattr(node, name)
+
+
+def test_what_a_node_lists_it_has():
+    x, w = leaf(1.0, 2.0), torch.ones(1, 2)
+    for y in (torch.nn.functional.linear(x, w), torch.nn.functional.linear(x, w, torch.ones(1))):
+        node = y.grad_fn
+        for name in [n for n in dir(node) if n.startswith(("_saved", "_raw_saved"))]:
+            getattr(node, name)
