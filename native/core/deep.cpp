@@ -2,6 +2,7 @@
 // that neither the interpreter's recursion limit nor the stack of one thread ends them.
 //
 // The thread that called waits; what is its own (modes, context variables, the Python side's thread-local state) is carried over.
+#include <system_error>
 #include <thread>
 
 #include "core/core.h"
@@ -50,7 +51,11 @@ void* run_errand(void* argument) {
 bool on_a_thread(Errand* errand) {
   ReleaseGil waiting(true);
 #ifdef _WIN32
-  std::thread(run_errand, errand).join();
+  try {
+    std::thread(run_errand, errand).join();
+  } catch (const std::system_error&) {
+    return false;
+  }
 #else
   pthread_attr_t attributes;
   pthread_t thread;

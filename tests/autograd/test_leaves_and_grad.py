@@ -375,3 +375,17 @@ def test_saving_a_tensor_with_hooks_warns():
     with pytest.warns(UserWarning, match="on tensor will not be serialized"):
         copy = pickle.loads(pickle.dumps(x))
     assert copy.requires_grad and not copy._backward_hooks
+
+
+def test_the_old_name_variable():
+    variable = torch.autograd.Variable
+    x = torch.ones(2)
+    v = variable(x, requires_grad=True)
+    assert v.requires_grad and not x.requires_grad and v.data_ptr() == x.data_ptr()
+    assert isinstance(x, variable) and type(v) is torch.Tensor
+    with pytest.raises(TypeError, match=r"^Variable data has to be a tensor, but got int"):
+        variable(3)
+    with pytest.raises(RuntimeError, match="nly Tensors of floating point and complex dtype can"):
+        variable(torch.ones(1, dtype=torch.int64), requires_grad=True)
+    with pytest.warns(UserWarning, match=r"^volatile was removed and now has no effect"):
+        variable(x, volatile=True)
