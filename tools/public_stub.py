@@ -139,7 +139,7 @@ _RETURNS = {
 }
 # Further typed names of the root, where they are.
 _TYPED = "autograd func device dtypes random serialization torch_alias size errors _core".split()
-for _room in _TYPED:  # some are imported late, and what is written must not depend on who asked first
+for _room in _TYPED:  # some are imported late: it must not matter who asked first
     importlib.import_module(f"rushlight.{_room}")
 # What to call a function with, by a parameter's name or type, to see what it gives.
 _VALUES: dict[str, list[Any]] = {

@@ -143,7 +143,8 @@ class Backward {
     accumulate_ = accumulate;
     visit();
     for (size_t i = 0; i < roots_.size(); ++i) {
-      if (add(roots_[i], root_edges_[i].nr, root_gradients_[i].release()) < 0) return -1;
+      PyObject* g = fit(nullptr, static_cast<int>(i), root_edges_[i], root_gradients_[i].release());
+      if (!g || add(roots_[i], root_edges_[i].nr, g) < 0) return -1;
     }
     for (Node* r : roots_) {
       BackwardState& s = state(r);
@@ -367,7 +368,7 @@ class Backward {
     return 0;
   }
 
-  // Takes over `g`; a new reference.
+  // Takes over `g`; a new reference. `n`: whose gradient it is; nullptr where the program gave it for a root.
   PyObject* fit(Node* n, int i, const Edge& e, PyObject* g) {
     if (!is_tensor(g)) {
       PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(g)->tp_name);
@@ -400,8 +401,9 @@ class Backward {
     for (int d = 0; fits && d < ndim; ++d) fits = dims[d] == PyArray_DIM(a, d + shift) || dims[d] == 1;
     if (!fits) {
       const std::string got = sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)), want = sizes_text(dims, ndim);
-      PyErr_Format(PyExc_RuntimeError, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
-                   short_type_name(n).c_str(), i, got.c_str(), want.c_str());
+      const std::string whose = n ? "Function " + short_type_name(n) + " returned an " : "";
+      PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - got %s but expected shape compatible with %s", whose.c_str(), i,
+                   got.c_str(), want.c_str());
       Py_DECREF(g);
       return nullptr;
     }

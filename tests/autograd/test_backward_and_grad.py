@@ -410,3 +410,24 @@ def test_batched_gradients_have_one_number_of_rows():
         torch.autograd.grad(
             (x * 2, x * 3), x, (torch.ones(2, 2), torch.ones(4, 2)), is_grads_batched=True
         )
+
+
+@pytest.mark.parametrize("join", ["stack", "cat"])
+def test_a_root_whose_data_got_another_shape(join):
+    """The gradient has to fit the result that was recorded, not what the tensor shows now."""
+    a = torch.ones(3, requires_grad=True)
+    y = getattr(torch, join)([a, a])
+    y.data = torch.ones(5, 3) if join == "stack" else torch.ones(9)
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0 - got"):
+        y.backward(torch.ones_like(y))
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0 - got"):
+        torch.autograd.grad(y, a, torch.ones_like(y))
+    assert a.grad is None
+
+
+def test_a_root_gradient_that_is_summed_to_the_recorded_shape():
+    x = torch.zeros(3, requires_grad=True)
+    y = x.exp()
+    y.data = torch.ones(2, 3)
+    y.backward(torch.ones(2, 3))
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]

@@ -89,7 +89,7 @@ def public_names() -> list[Name]:
             module = importlib.import_module(path.replace("torch", "rushlight", 1))
         except ImportError:
             continue
-        for name in sorted(dir(module)):
+        for name in sorted(set(getattr(module, "__all__", dir(module)))):
             value = getattr(module, name, None)
             if name.startswith("_") or name in SKIPPED or id(value) in seen:
                 continue
@@ -130,9 +130,11 @@ BY_NAME = {
     "optimizer": ["torch.optim.SGD([t((2,), 'float32', 'leaf')], lr=0.1)"],
     "inplace": ["True", "False"],
 }
-_TENSORS = frozenset("""input other self tensor x y a b weight target mask src source values vec mat mat1 mat2
+_TENSORS = frozenset(
+    """input other self tensor x y a b weight target mask src source values vec mat mat1 mat2
 vec1 vec2 batch1 batch2 A B L U x1 x2 tensor1 tensor2 end exponent input1 input2 bias anchor positive negative
-grad_outputs grad tangent boxes sorted_sequence query key value condition mean std out""".split())
+grad_outputs grad tangent boxes sorted_sequence query key value condition mean std out""".split()
+)
 
 
 def _argument(draw: random.Random, name: str) -> str:
@@ -157,7 +159,7 @@ def _like(draw: random.Random, text: str) -> str:
             shape = draw.choice(values.SHAPES)
         elif roll < 0.3 and shape:
             at = draw.randrange(len(shape))
-            shape = shape[:at] + (draw.choice((0, 1, 2)),) + shape[at + 1 :]
+            shape = (*shape[:at], draw.choice((0, 1, 2)), *shape[at + 1 :])
         return tensor(draw, shape, None if draw.random() < 0.6 else "float64")
     if roll < 0.85 and not text.startswith(("t(", "'", "[", "(")):
         return number(draw)

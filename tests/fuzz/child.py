@@ -46,7 +46,12 @@ class Progress:
 
 def read_progress(data: bytes) -> tuple[int, int, float, str]:
     programs, statements, when, length = HEADER.unpack(data[: HEADER.size])
-    return programs, statements, when, data[HEADER.size : HEADER.size + length].decode(errors="replace")
+    return (
+        programs,
+        statements,
+        when,
+        data[HEADER.size : HEADER.size + length].decode(errors="replace"),
+    )
 
 
 def limit() -> None:
@@ -88,7 +93,9 @@ def batch(kind: str, seed: int, count: int, progress: Progress, folder: str) -> 
         return
     space = values.names()
     kept = [calls.KEPT]
-    for i, lines in enumerate(itertools.islice(importlib.import_module(kind).programs(seed), count)):
+    for i, lines in enumerate(
+        itertools.islice(importlib.import_module(kind).programs(seed), count)
+    ):
         progress.programs += 1
         if kind != "calls":
             space = values.names()

@@ -18,7 +18,10 @@ def program(draw: random.Random) -> list[str]:
     large = draw.random() < 0.6
     shape = draw.choice([(40_000,), (200, 300)] if large else [(3,), (2, 3), (3, 3)])
     kinds = ["float32", "float64", "complex64"]
-    lines = [f"x{i} = t({shape!r}, {draw.choice(kinds)!r}, {'leaf' if i % 2 else 'plain'!r})" for i in range(N)]
+    lines = [
+        f"x{i} = t({shape!r}, {draw.choice(kinds)!r}, {'leaf' if i % 2 else 'plain'!r})"
+        for i in range(N)
+    ]
     choices = [s for s in STATEMENTS if not any(word in s for word in _ALONE) and "; " not in s]
     texts = []
     for _ in range(draw.randint(2, 4)):
@@ -31,7 +34,7 @@ def program(draw: random.Random) -> list[str]:
             text = text.replace("{H}", draw.choice(HOOKS)).replace("{F}", draw.choice(FUNCTIONS))
             parts.append(text.replace("{S}", "(3,)"))
         texts.append("; ".join(parts))
-    lines.append(f"together({', '.join(map(repr, texts))}, times={10 if large else 60})")
+    lines.append(f"together({', '.join(map(repr, texts))}, times={5 if large else 30})")
     return lines
 
 

@@ -305,7 +305,9 @@ def function(kind: str, act: Any = None) -> Any:
             if kind == "saved":
                 ctx.saved_tensors[0].mul_(2)
             if kind == "twice":
-                torch.autograd.grad((ctx.saved_tensors[1] * 1).sum(), ctx.saved_tensors[0], allow_unused=True)
+                torch.autograd.grad(
+                    (ctx.saved_tensors[1] * 1).sum(), ctx.saved_tensors[0], allow_unused=True
+                )
             answers = {
                 "short": lambda: (),
                 "long": lambda: (g,) * (ctx.n + 1),

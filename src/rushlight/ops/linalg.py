@@ -480,7 +480,7 @@ def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
 
 def _layer_shapes(out: Any, input: Any, weight: Any, bias: Any) -> Any:
     n = out[-1] if out else 1
-    if weight is None:  # neither it nor the input wants a gradient: how long the rows are is not known
+    if weight is None:  # nor does the input want a gradient: any length of the rows will do
         weight = (n, 1) if input is None else (n, input[-1])
     if input is None:
         input = (*(out if len(weight) == 1 else out[:-1]), weight[-1])
@@ -517,7 +517,9 @@ _linear_bias = general(
     edges="bias input weight",
     node="ViewBackward0",
     nodes=[(2, 2, "AddmmBackward0")],
-    unfold=in_steps(_layer_in_steps, lambda out, *known: (*_layer_shapes(out, *known)[:2], out[-1:])),
+    unfold=in_steps(
+        _layer_in_steps, lambda out, *known: (*_layer_shapes(out, *known)[:2], out[-1:])
+    ),
     where="nn",
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
     doc="`linear` with a bias.",

@@ -236,8 +236,8 @@ solve = general(
 
 
 def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
-    """Solve rows start to stop of a triangular system, in place: one half, which is then taken out of
-    the other, so that most of the work is products of blocks."""
+    """Solve rows start to stop of a triangular system, in place: one half, which is then taken out
+    of the other, so that most of the work is products of blocks."""
     if stop - start <= 16:
         for i in reversed(range(start, stop)) if upper else range(start, stop):
             known = slice(i + 1, stop) if upper else slice(start, i)
