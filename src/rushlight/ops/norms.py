@@ -456,8 +456,12 @@ def cdist(
 @composite(where="nn")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
     refuse("pdist", input._array, "", halves=True)
     rows, columns = np.triu_indices(input.shape[0], 1)
     pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]
