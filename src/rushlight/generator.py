@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, dtypes
-from .device import cpu
+from .device import cpu, device
 from .errors import not_implemented_for
 
 __all__ = ["Generator", "default_generator", "draw", "state_of"]
@@ -24,7 +24,15 @@ class Generator:
     tensor([0.4963])
     """
 
+    _state: Any
+
     def __init__(self, device: Any = "cpu") -> None:
+        kind = _device_kind(device)
+        if kind != "cpu":
+            raise RuntimeError(
+                _NO_GENERATORS.get(kind, f"{kind.upper()} device type not an accelerator.")
+                + " Random numbers are drawn on the CPU here: torch.Generator() draws them."
+            )
         self.device = cpu
         self._state = _kernels.random_new()
 
@@ -69,6 +77,27 @@ class Generator:
         return _restore_generator, (self.get_state(),)
 
 
+_NO_GENERATORS = {
+    "cuda": "Cannot get CUDA generator without ATen_cuda library.",
+    "xpu": "Cannot get XPU generator without ATen_xpu library.",
+    "mps": "Cannot execute getNewGenerator() without MPS backend.",
+    "hpu": "Backend doesn`t support getNewGenerator().",
+}
+
+
+def _device_kind(given: Any) -> str:
+    if given is None:
+        return "cpu"
+    if isinstance(given, device):
+        return given.type
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise TypeError(
+            "Generator(): argument 'device' (position 1) must be torch.device, not "
+            f"{type(given).__name__}"
+        )
+    return device(given).type
+
+
 def _restore_generator(state: Any) -> Generator:
     return Generator().set_state(state)
 
@@ -103,9 +132,10 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
 
 def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill a complex array: the real and the imaginary part of each element in turn."""
+    mean = 0.0
     if kernel == "normal_":  # each part has half the variance
         mean, std = args
-        args = (mean, std / 2**0.5)
+        args = (0.0, std / 2**0.5)
     elif kernel != "uniform_":
         names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
         not_implemented_for(
@@ -114,4 +144,5 @@ def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     real = array.real
     shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
     draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
+    array += mean
     return array

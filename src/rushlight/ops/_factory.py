@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import _core, dtypes
 from ..device import resolve
-from ._outputs import write_created
 
 __all__ = [
     "allocate",
@@ -21,7 +20,7 @@ __all__ = [
     "numpy_of",
     "room_for",
     "shape_of",
-    "type_of_out",
+    "torch_dtype",
 ]
 
 Tensor = _core.Tensor
@@ -74,19 +73,6 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
                 f'error "Overflow when unpacking long long": {n} does not fit in 64 bits'
             )
     return shape
-
-
-def type_of_out(dtype: Any, out: Any) -> Any:
-    """The dtype in which a function makes what it writes to `out`: that of `out`, which a dtype
-    that is named must equal."""
-    if not isinstance(out, Tensor):
-        return dtype
-    if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(
-            f"dtype {getattr(dtype, 'scalar_name', dtype)} does not match dtype of out parameter "
-            f"({out.dtype.scalar_name})"
-        )
-    return out.dtype
 
 
 def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
@@ -152,30 +138,54 @@ def finished(
     requires_grad: bool = False,
     out: Any = None,
     device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
     function: str = "tensor",
+    keeps_size: bool = False,
 ) -> Any:
-    """Wrap a creation function's array, or write it to `out`."""
+    """Wrap a creation function's array, or write it to `out`.
+
+    torch resizes `out` without a word, but ranges leave one of as many elements as it is.
+    """
     if device is not None:
         resolve(device, function)
-    if out is not None:
-        return write_created(out, _wrap(array), function)
-    return _wrap(array, True) if requires_grad else _wrap(array)
+    if out is None:
+        return _wrap(array, True) if requires_grad else _wrap(array)
+    if out.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    _core.check_in_place(out, False)
+    if out._array.shape != array.shape and not (keeps_size and out._array.size == array.size):
+        out.resize_(array.shape)
+    np.copyto(out._array, array.reshape(out._array.shape))
+    out._bump_version()
+    return out
 
 
-def numpy_of(dtype: Any, function: str = "tensor") -> Any:
-    """The NumPy dtype of an optional torch dtype argument."""
-    if dtype is None:
-        return dtypes.get_default_dtype().numpy
+_PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
+_PYTHON_TYPES[complex] = dtypes.complex128
+
+
+def torch_dtype(dtype: Any, function: str = "tensor") -> Any:
+    """The dtype that an argument means: torch's, or a Python type of numbers."""
     if isinstance(dtype, dtypes.dtype):
-        return dtype.numpy
-    if dtype is float:
-        return np.dtype(np.float64)
-    if dtype is int:
-        return np.dtype(np.int64)
-    if dtype is bool:
-        return np.dtype(np.bool_)
+        return dtype
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
     raise TypeError(
         f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
     )
+
+
+def numpy_of(dtype: Any, function: str = "tensor", out: Any = None) -> Any:
+    """The NumPy dtype of an optional torch dtype argument; of `out`, which it must agree with."""
+    if out is not None:
+        if dtype is not None and torch_dtype(dtype, function) is not out.dtype:
+            raise RuntimeError(
+                f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
+                f"({out.dtype.scalar_name})"
+            )
+        return out._array.dtype
+    if dtype is None:
+        return dtypes.get_default_dtype().numpy
+    return torch_dtype(dtype, function).numpy

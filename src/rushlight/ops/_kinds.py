@@ -12,8 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from ..dtypes import ALL
@@ -21,7 +21,26 @@ from . import _op, _portable
 from ._op import OPS, Entry, Rule, define, read_by, sources
 from ._trace import Untraceable, trace, trace_partial
 
-__all__ = ["bilinear", "composite", "constant", "general", "linear", "pointwise", "variant"]
+__all__ = [
+    "Flag",
+    "Ints",
+    "Number",
+    "Sizes",
+    "bilinear",
+    "composite",
+    "constant",
+    "general",
+    "linear",
+    "pointwise",
+    "variant",
+]
+
+# Words for the annotations of public Python functions, to which `_arguments.py` holds their
+# arguments (as to int, bool, float, str and Tensor). A Flag is whatever is true or false.
+Number: TypeAlias = int | float | complex
+Ints: TypeAlias = int | Sequence[int]
+Sizes: TypeAlias = Sequence[int]
+Flag: TypeAlias = bool
 
 _RESULTS = {"promoted": 0, "float": 1, "bool": 2}
 _Tensor = _core.Tensor
@@ -300,15 +319,16 @@ def composite(
     a decorator that enters it in the table.
 
     name: of the op, where the function's own is another. doc: for a function made once for each of
-    several ops, which then also takes the op's name.
+    several ops.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
-        if doc is not None:
-            f.__name__ = f.__qualname__ = name or f.__name__
-            f.__doc__ = doc
+        if name is not None:
+            f.__name__ = f.__qualname__ = name
+        f.__doc__ = doc or f.__doc__
         entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
+        f.entry = entry  # type: ignore[attr-defined]
         _op.enter(entry, f, method=method, in_place=False, operator=operator, reflected=reflected)
         return f
 

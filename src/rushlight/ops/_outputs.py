@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 
-__all__ = ["write_created", "write_out"]
+__all__ = ["write_out"]
 
 _CONVERTING = frozenset(
     "cat stack sum _sum_dims mean _mean_dims prod _prod_dim nansum _var _std logsumexp cumsum "
@@ -91,19 +91,6 @@ def write_out(out: Any, result: Any, name: str, pointwise: bool) -> Any:
     for o, r in zip(outs, result, strict=True):
         _write(o, r)
     return type(result)(outs)
-
-
-_IN_ITS_SHAPE = frozenset(["arange", "range", "linspace", "logspace"])
-"""Sequences, which fill an `out` of so many elements whatever its shape."""
-
-
-def write_created(out: Any, result: Any, name: str) -> Any:
-    """Write what a creation function made: numbers go into any type but complex into real ones."""
-    if not isinstance(out, _core.Tensor) or result.dtype.is_complex:
-        _check_type(name, result, out)
-    if name in _IN_ITS_SHAPE and out.numel() == result.numel():
-        result = result.reshape(out.shape)
-    return _write(out, result)
 
 
 def _write(out: Any, result: Any) -> Any:

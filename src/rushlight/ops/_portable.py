@@ -48,12 +48,12 @@ def widened(
 
 
 def read_only(name: str, getter: Callable[[Any], Any], doc: str | None = None) -> property:
-    """A property of Tensor that refuses to be written, with torch's words."""
+    """A property of Tensor that refuses to be written or deleted, with torch's words."""
 
-    def refuse(self: Any, value: Any) -> None:
+    def refuse(self: Any, value: Any = None) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
-    return property(getter, refuse, doc=doc)
+    return property(getter, refuse, refuse, doc=doc)
 
 
 def add_method(name: str, member: Any, doc: str | None = None) -> None:

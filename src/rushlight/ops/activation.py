@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import scalar_name
-from ._kinds import composite, general, pointwise, variant
+from ._kinds import Flag, Number, composite, general, pointwise, variant
 from ._op import OPS, namespace
 from ._portable import alias
 from ._samples import one
@@ -139,7 +139,7 @@ hardtanh = _activation(
 
 
 @composite(where="nn", samples=one)
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Any, inplace: Flag = False) -> Any:
     """min(max(input, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -152,6 +152,7 @@ threshold: Any = _activation(
     "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
+    overlap="self",
     portable=_threshold,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
@@ -435,7 +436,7 @@ _softshrink = pointwise(
 
 
 @composite(where="nn", samples=one)
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Any, lambd: Any = 0.5) -> Any:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
@@ -477,10 +478,10 @@ hardswish = _activation(
 @composite(where="nn", samples=one)
 def rrelu(
     input: Any,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
+    lower: Number = 1.0 / 8,
+    upper: Number = 1.0 / 3,
     training: bool = False,
-    inplace: bool = False,
+    inplace: Flag = False,
 ) -> Any:
     """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
@@ -509,7 +510,7 @@ variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
 
 
 def rrelu_(
-    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+    input: Any, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
 ) -> Any:
     """In-place version of `rrelu`."""
     return rrelu(input, lower, upper, training, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,12 @@ def imag(input: Any) -> Any:
 
 def _set_part(part: Any) -> Any:
     def put(self: Any, value: Any) -> None:
-        part(self).copy_(value)
+        if isinstance(value, _core.Tensor):
+            part(self).copy_(value)
+        elif isinstance(value, numbers.Number):
+            part(self).fill_(value)
+        else:
+            raise TypeError(f"can't assign a {type(value).__name__} to a {part(self).type()}")
 
     return put
 

@@ -451,14 +451,21 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromke
 
 @composite(samples=one)
 def nan_to_num(
-    input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Any = None
+    input: Any,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Any = None,
 ) -> Any:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
     more = {} if out is None else {"out": out}
     return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
 
 
-def nan_to_num_(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num_(
+    self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
     """In-place version of `nan_to_num`."""
     return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
 

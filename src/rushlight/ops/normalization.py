@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general
+from ._kinds import Ints, Number, composite, general
 from ._op import namespace
 
 _kernels = _core.kernels
@@ -532,7 +532,9 @@ def instance_norm(
 
 
 @composite(where="nn")
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+def normalize(
+    input: Any, p: Number = 2.0, dim: Ints | None = 1, eps: Number = 1e-12, out: Any = None
+) -> Any:
     """input over its p-norm along dim, the norm not below eps."""
     from .norms import norm
 
@@ -543,7 +545,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
 
 @composite(where="nn")
 def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Any, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0
 ) -> Any:
     """input over a power of the mean square of neighbouring channels."""
     if input.ndim < 3:

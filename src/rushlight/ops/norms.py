@@ -20,8 +20,9 @@ from ._arrays import (
     scalar_name,
     widened,
 )
-from ._kinds import composite, general
+from ._kinds import Ints, composite, general
 from ._op import namespace
+from .shape import common_shape
 
 _kernels = _core.kernels
 _INF = math.inf
@@ -216,7 +217,7 @@ def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
     return _core.wrap(np.zeros(shape, values._array.dtype))
 
 
-@composite(method=False)
+@composite(where="linalg", method=False)
 def _linalg_norm(
     A: Any,
     ord: Any = None,
@@ -259,7 +260,7 @@ namespace("linalg")["norm"] = _linalg_norm
 def norm(
     input: Any,
     p: Any = "fro",
-    dim: Any = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     out: Any = None,
     dtype: Any = None,
@@ -346,7 +347,7 @@ def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) ->
 
 
 dist: Any = general(
-    "dist(input, other, p=2)",
+    "dist(input, other, p: number = 2)",
     _dist,
     vjp={"input, other": _dist_vjp},
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
@@ -371,9 +372,13 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
             "expected common dtype to be floating point, yet common dtype is "
             f"{from_numpy_dtype(dtype).scalar_name}"
         )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     if x1.shape != x2.shape:
-        shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+        shape = common_shape([x1.shape, x2.shape])
         x1, x2 = x1.expand(shape), x2.expand(shape)
+    common = from_numpy_dtype(dtype)
+    x1, x2 = (x.to(common) if x.dtype.category < 2 else x for x in (x1, x2))
     n1 = _vector_norm_op(x1, 2, dim, True)
     n2 = _vector_norm_op(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.
@@ -451,8 +456,12 @@ def cdist(
 @composite(where="nn")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
     refuse("pdist", input._array, "", halves=True)
     rows, columns = np.triu_indices(input.shape[0], 1)
     pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]

@@ -114,7 +114,19 @@ def _border_of(sizes: _Ints, pad: _Ints) -> tuple[tuple[Any, ...], _Ints, tuple[
 
 
 def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * x.ndim:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            f"length is {len(pad)}while the input has {x.ndim}dimensions."
+        )
     kept, shape, there = _border_of(x.shape, pad)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(
+            f"narrow(): length must be non-negative. The widths {listed(pad)} leave "
+            f"{listed(shape)} of {listed(x.shape)}."
+        )
     if value:
         out = np.empty(shape, x.dtype)
         out[...] = cell(value, x.dtype)
@@ -125,7 +137,7 @@ def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
 
 
 constant_pad_nd: Any = general(
-    "constant_pad_nd(input, pad: plain, value=0)",
+    "constant_pad_nd(input, pad: sizes, value=0)",
     _constant_pad,
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,

@@ -323,7 +323,7 @@ select_scatter: Any = linear(
     doc="The input with src in the place of one entry of a dimension.",
 )
 slice_scatter: Any = linear(
-    "slice_scatter(input, src: Tensor, dim=0, start=None, end=None, step=1)",
+    "slice_scatter(input, src: Tensor, dim=0, start: int = None, end: int = None, step: int = 1)",
     lambda a, src, dim, start, end, step: _replaced(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
     ),
@@ -361,15 +361,12 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise RuntimeError("dimensions must larger than 1")
     if ndim > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    strides = input.stride()
-    n, step = min(shape), sum(strides)
-    if wrap and ndim == 2 and shape[0] > shape[1]:
-        # Every (columns + 1)-th element of all rows.
-        rows, columns = shape
-        n = -(-rows * columns // (columns + 1)) if columns else 0
-        if not input.is_contiguous():
-            raise RuntimeError("fill_diagonal_(wrap=True) needs a contiguous tensor")
-    fill_(input.as_strided((n,), (step,), input.storage_offset()), fill_value)
+    strides, start, rows = input.stride(), input.storage_offset(), shape[0]
+    # Where it wraps, the diagonal begins anew below a row that is left out.
+    below = shape[1] + 1 if wrap and ndim == 2 and shape[1] else rows
+    for row in range(0, rows, below):
+        n = min(min(shape[1:]), rows - row)
+        fill_(input.as_strided((n,), (sum(strides),), start + row * strides[0]), fill_value)
     return input
 
 

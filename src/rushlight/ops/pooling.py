@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general, linear
+from ._kinds import Flag, composite, general, linear
 from ._op import namespace
 
 _kernels = _core.kernels
@@ -348,7 +348,7 @@ def _max_pool_of(n: int) -> None:
         padding: Any = 0,
         dilation: Any = 1,
         ceil_mode: bool = False,
-        return_indices: bool = True,
+        return_indices: Flag = True,
     ) -> Any:
         return both(
             f"{name}_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
@@ -388,7 +388,7 @@ def _max_pool_of(n: int) -> None:
         padding: Any = 0,
         dilation: Any = 1,
         ceil_mode: bool = False,
-        return_indices: bool = False,
+        return_indices: Flag = False,
     ) -> Any:
         if n == 1 and not return_indices:
             # Where no indices are asked for, torch has a kernel of its own, for fewer types.

@@ -121,8 +121,8 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
 
 
 rot90: Any = linear(
-    "rot90(input, k=1, dims=(0, 1))".replace("(0, 1)", "None"),
-    lambda a, k, dims: _rot90(a, k, (0, 1) if dims is None else dims),
+    "rot90(input, k=1, dims=(0, 1))",
+    _rot90,
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
     node="Rot90Backward0",
     out=False,
@@ -187,9 +187,10 @@ internal("repeat")
 
 
 @composite(samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))])
-def tile(input: Any, *dims: Any) -> Any:
+def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """`repeat` with missing leading counts taken as 1."""
-    counts = tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    given = sizes if dims is None else dims
+    counts = tuple(given[0]) if len(given) == 1 and not isinstance(given[0], int) else given
     return repeat(input, (*([1] * (input.ndim - len(counts))), *counts))
 
 

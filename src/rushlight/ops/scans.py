@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
-from ._kinds import composite, constant, general, linear
+from ._kinds import Number, composite, constant, general, linear
 from ._op import OPS
 from .elementary import _log_add_exp
 from .extremes import selecting
@@ -229,7 +229,7 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
 
 
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
-def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
+def trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
     if y.dtype.category == 0:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
@@ -244,13 +244,13 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
 
 
 @composite(method=False)
-def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
+def trapz(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """`trapezoid` under its older name."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
     d = dim_in(dim, y.ndim)
     high, low = _both_ends(y, d)
@@ -284,7 +284,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
 
 
 histc: Any = constant(
-    "histc(input, bins=100, min=0, max=0)",
+    "histc(input, bins=100, min: number = 0, max: number = 0)",
     _histogram,
     samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
     doc="How many elements fall in each of `bins` equal intervals from min to max.",

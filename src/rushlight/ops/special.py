@@ -221,7 +221,7 @@ def _mvlgamma_slope(input: Any, p: int) -> Any:
 
 
 mvlgamma = general(
-    "mvlgamma(input, p: number)",
+    "mvlgamma(input, p: int)",
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
