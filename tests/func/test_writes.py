@@ -1,5 +1,5 @@
-"""What functions write inside of transforms: into fresh tensors, views, what they were given and what
-they captured. In plain torch API, so that it can be checked on PyTorch."""
+"""What functions write inside of transforms: into fresh tensors, views, what they were given and
+what they captured. In plain torch API, so that it can be checked on PyTorch."""
 
 import pytest
 

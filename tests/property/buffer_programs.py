@@ -106,9 +106,7 @@ def steps(seed: int) -> Steps:
 
 
 # Programs that every transform can be put around: nothing is overwritten that a gradient asks for.
-TAME = (
-    "0 1 2 3 7 8 12 14 16 17 19 21 22 23 24 26 27 28 32 34 36 37 38 39 42 44 45 46 48 49 50 54"
-)
+TAME = "0 1 2 3 7 8 12 14 16 17 19 21 22 23 24 26 27 28 32 34 36 37 38 39 42 44 45 46 48 49 50 54"
 
 
 def run(m: Any, x: Any, program: Steps, plain: bool = True) -> Any:

@@ -251,8 +251,8 @@ def alone(m: Any) -> dict[str, Callable[[Function], Function]]:
         "jacrev of jacfwd": lambda g: f.jacrev(f.jacfwd(total(g))),
         "jacfwd of jacfwd": lambda g: f.jacfwd(f.jacfwd(total(g))),
         "jvp of grad": lambda g: along(f.grad(total(g))),
-        "functional": lambda g: lambda x: m.autograd.functional.jacobian(
-            g, x, vectorize=True, strategy="forward-mode"
+        "functional": lambda g: (
+            lambda x: m.autograd.functional.jacobian(g, x, vectorize=True, strategy="forward-mode")
         ),
     }
 

@@ -83,7 +83,7 @@ CASES: dict[str, Any] = {
     "hooks around jvp": lambda m, x, z: hooked(m, lambda: m.func.jvp(total, (x,), (x,))),
     "hooks inside vjp": lambda m, x, z: m.func.vjp(lambda a: hooked(m, lambda: total(a)), x),
     "hooks inside vmap": lambda m, x, z: m.func.vmap(lambda a: hooked(m, lambda: total(a)))(z),
-    "hooks when a vjp is used": lambda m, x, z: hooked(m, lambda f=m.func.vjp(total, x)[1]: f(x.sum())),
+    "hooks when a vjp is used": lambda m, x, z: (lambda f: hooked(m, lambda: f(x.sum())))(m.func.vjp(total, x)[1]),
     # grad mode and histories
     "vjp made without grad": lambda m, x, z: m.no_grad()(m.func.vjp)(m.sin, x.requires_grad_())[1](z[0])[0].requires_grad,
     # what is refused inside
@@ -202,7 +202,7 @@ class Reading:
             {
                 "forward": staticmethod(lambda a: a * 2),
                 "setup_context": staticmethod(lambda ctx, inputs, output: None),
-                "backward": staticmethod(lambda ctx, g: g * (2.0 if g.sum().item() else 2.0)),
+                "backward": staticmethod(lambda ctx, g: g * max(2.0, 0 * g.sum().item())),
             },
         )
 
@@ -261,8 +261,14 @@ def dirty(ctx: Any, a: Any, *others: Any) -> Any:
 
 def told(m: Any, x: Any, jvp: Any, *more: Any) -> Any:
     seen: list[Any] = []
-    forward = lambda ctx, *a: (ctx.save_for_backward(a[0]), ctx.save_for_forward(*kept(a)), a[0] * 2)[-1]  # noqa: E731
-    dual_of(m, function(m, forward=forward, jvp=lambda ctx, *t: (jvp(seen, ctx, t), t[0])[1]), x, *more)
+    forward = lambda ctx, *a: (
+        ctx.save_for_backward(a[0]),
+        ctx.save_for_forward(*kept(a)),
+        a[0] * 2,
+    )[-1]
+    dual_of(
+        m, function(m, forward=forward, jvp=lambda ctx, *t: (jvp(seen, ctx, t), t[0])[1]), x, *more
+    )
     return seen
 
 
@@ -275,10 +281,23 @@ def dims_told(m: Any, in_dims: Any, call: Any, *args: Any) -> Any:
 
     def rule(info: Any, dims: Any, a: Any, b: Any) -> Any:
         parts = list(b.values()) if isinstance(b, dict) else b if isinstance(b, list) else [b]
-        seen.append((info.batch_size, dims, tuple(a.shape), [tuple(t.shape) for t in parts if hasattr(t, "shape")]))
+        seen.append(
+            (
+                info.batch_size,
+                dims,
+                tuple(a.shape),
+                [tuple(t.shape) for t in parts if hasattr(t, "shape")],
+            )
+        )
         return a.movedim(dims[0], 0) * 1, 0
 
-    f = function(m, forward=lambda a, b: a * 1, setup_context=lambda ctx, i, o: None, backward=lambda ctx, g: (g, None), vmap=rule)
+    f = function(
+        m,
+        forward=lambda a, b: a * 1,
+        setup_context=lambda ctx, i, o: None,
+        backward=lambda ctx, g: (g, None),
+        vmap=rule,
+    )
     m.func.vmap(lambda *a: call(f, *a), in_dims=in_dims)(*args)
     return repr(seen)
 
@@ -289,7 +308,9 @@ def enabled(m: Any) -> Any:
     def note(*_: Any) -> Any:
         seen.append((fw(m)._is_fwd_grad_enabled(), m.is_grad_enabled()))
 
-    f = function(m, forward=lambda ctx, a: (note(), a * 2)[1], jvp=lambda ctx, t: (note(), t * 2)[1])
+    f = function(
+        m, forward=lambda ctx, a: (note(), a * 2)[1], jvp=lambda ctx, t: (note(), t * 2)[1]
+    )
     dual_of(m, f, m.ones(3).double())
     return seen
 
@@ -319,7 +340,12 @@ FUNCTIONS: dict[str, Any] = {
 
 
 def node_names(m: Any, run: Any) -> Any:
-    f = function(m, forward=lambda a: a * 2, setup_context=lambda ctx, i, o: None, backward=lambda ctx, g: g * 2)
+    f = function(
+        m,
+        forward=lambda a: a * 2,
+        setup_context=lambda ctx, i, o: None,
+        backward=lambda ctx, g: g * 2,
+    )
     f.generate_vmap_rule = True
     seen: list[Any] = []
     run(lambda a: (out := f.apply(a), seen.append(out.grad_fn.name()), out.sum())[-1])
@@ -327,7 +353,12 @@ def node_names(m: Any, run: Any) -> Any:
 
 
 def by_keyword(m: Any) -> Any:
-    f = function(m, forward=lambda x, *, y: x * y, setup_context=lambda ctx, i, o: None, backward=lambda ctx, g: g)
+    f = function(
+        m,
+        forward=lambda x, *, y: x * y,
+        setup_context=lambda ctx, i, o: None,
+        backward=lambda ctx, g: g,
+    )
     f.generate_vmap_rule = True
     return f
 

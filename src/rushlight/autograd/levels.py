@@ -351,7 +351,6 @@ def address(t: Any) -> int:
 
 _COMPLEX_AND_REAL = (["complex64", "float32"], ["complex128", "float64"])
 _UNRECORDED = 8 | 64
-_UNRECORDED = 8 | 64
 _SPECIAL_VIEW = 8 | 16 | 32 | 64  # the core's flags of views whose history may not be rewritten
 
 
@@ -1064,9 +1063,9 @@ def _refuse_requires_grad() -> None:
         raise RuntimeError(
             "You are attempting to call Tensor.requires_grad_() (or perhaps using "
             "torch.autograd.functional.* APIs) inside of a function being transformed by a "
-            "functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
-            "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
-            "being transformed instead."
+            "functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
+            "of a function being transformed instead."
         )
 
 
