@@ -111,6 +111,8 @@ _LETTERS = {
     "f": "_float",
     "i": "_int",
     "I": "_Ints",
+    "J": "_Ints",
+    "S": "Any",
     "b": "_bool",
     "s": "_str",
     "d": "_dtype",

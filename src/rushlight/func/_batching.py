@@ -367,6 +367,12 @@ def _squeeze(op: Any, slots: Any, level: Level) -> Any:
     return wrap(OPS["_squeeze_dims"].function(inner(slots[0], level), dims), level)
 
 
+@rule("_set_away")
+def _set_away(op: Any, slots: Any, level: Level) -> Any:
+    values = [spread(t, level) for t in slots[:2]]
+    return wrap(_call(op, [*values, (level.size, *slots[2])]), level)
+
+
 @rule("t", "_t_in_place")
 def _t(op: Any, slots: Any, level: Level) -> Any:
     value, n = inner(slots[0], level), slots[0].ndim

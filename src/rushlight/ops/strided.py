@@ -421,40 +421,42 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
     return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
-def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
-    if not sizes:
+    if not size:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    given = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     try:
-        size = tuple([as_int(n) for n in given])
+        wanted = tuple([as_int(n) for n in given])
     except TypeError:
         raise TypeError(
             "resize_(): argument 'size' (position 1) must be tuple of ints, not "
-            + type(sizes[0]).__name__
+            + type(size[0]).__name__
         ) from None
     _core.check_captured(self, "resize_", None)
     if self.requires_grad and not self.is_inference() and not _core.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
-    for n in size:
+    for n in wanted:
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(wanted)}"
+            )
     array = self._array
-    if array.shape == size:
+    if array.shape == wanted:
         return self
     _core.check_place(self, False)
-    wanted = math.prod(size)
+    n = math.prod(wanted)
     held = array
     while isinstance(held.base, np.ndarray):
         held = held.base
     offset = _kernels.storage_offset(array)
-    if held.flags.c_contiguous and held.dtype == array.dtype and offset + wanted <= held.size:
-        self._array = _kernels.strided(array, size, _contiguous_strides(size), 0)
+    if held.flags.c_contiguous and held.dtype == array.dtype and offset + n <= held.size:
+        self._array = _kernels.strided(array, wanted, _contiguous_strides(wanted), 0)
     else:
-        grown = np.empty(wanted, array.dtype)
+        grown = np.empty(n, array.dtype)
         flat = held.reshape(-1)[offset:] if held.flags.c_contiguous else array.reshape(-1)
-        grown[: min(flat.size, wanted)] = flat[:wanted].view(array.dtype)
-        self._array = grown.reshape(size)
+        grown[: min(flat.size, n)] = flat[:n].view(array.dtype)
+        self._array = grown.reshape(wanted)
     self._bump_version()
     return self
 
