@@ -382,7 +382,7 @@ def interpolate(
     scale_factor: _float | Sequence[_float] | None = None,
     mode: _str = "nearest",
     align_corners: _bool | None = None,
-    recompute_scale_factor: _bool | None = None,
+    recompute_scale_factor: Any = None,
     antialias: _bool = False,
 ) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
@@ -434,7 +434,7 @@ def linear(
     """input @ weight.T + bias, over any leading dimensions of input."""
 
 def local_response_norm(
-    input: Tensor, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0
+    input: Tensor, size: _int, alpha: _Number = 0.0001, beta: _Number = 0.75, k: _Number = 1.0
 ) -> Tensor:
     """input over a power of the mean square of neighbouring channels."""
 
@@ -622,7 +622,7 @@ def nll_loss(
     reduction: _str = "mean",
 ) -> Tensor: ...
 def normalize(
-    input: Tensor, p: _float = 2.0, dim: _int = 1, eps: _float = 1e-12, out: Tensor | None = None
+    input: Tensor, p: _Number = 2.0, dim: _int = 1, eps: _Number = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """input over its p-norm along dim, the norm not below eps."""
 
@@ -677,8 +677,8 @@ def rms_norm(
 
 def rrelu(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
@@ -686,8 +686,8 @@ def rrelu(
 
 def rrelu_(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
 ) -> Tensor:
     """In-place version of `rrelu`."""
@@ -695,7 +695,7 @@ def rrelu_(
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
-    value: _Number,
+    value: Tensor,
     attn_mask: Tensor | None = None,
     dropout_p: _float = 0.0,
     is_causal: _bool = False,
@@ -798,9 +798,7 @@ def triplet_margin_with_distance_loss(
 
 def unfold(
     input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1
-) -> Tensor:
-    """Windows of a size along a dimension, every step, as a new last dimension."""
-
+) -> Tensor: ...
 def upsample(
     input: Tensor,
     size: _Ints | None = None,
