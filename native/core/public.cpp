@@ -81,6 +81,10 @@ struct Call {
     if (n == at + 1 && (is_list(args[at]) || (at && !method))) return conform_at(function, row, at, n);
     for (Py_ssize_t i = at; i < n; ++i) {
       if (PyLong_CheckExact(args[i])) continue;
+      if (i > at && !PyIndex_Check(args[i])) {
+        raise_unpack(function, row.name, i - at, args[i]);
+        return -1;
+      }
       if (conform_at(function, {row.name, static_cast<int>(i), Takes::kInt}, i, n) < 0) return -1;
     }
     return 0;

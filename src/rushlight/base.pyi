@@ -176,11 +176,11 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh_(input: Tensor) -> Tensor:
     """The inverse of cosh."""
 
-def adaptive_avg_pool1d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
 def adaptive_max_pool1d(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 

@@ -134,7 +134,7 @@ def solve_triangular(
 def svd(
     A: Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: Tensor | None = None
 ) -> return_types.linalg_svd:
-    """`linalg.svd` in torch's older form: gives V, not Vh."""
+    """A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling."""
 
 def svdvals(A: Tensor, *, driver: _str | None = None) -> Tensor:
     """The singular values, falling."""

@@ -14,36 +14,42 @@ from ..dtypes import dtype as _dtype
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 
-def adaptive_avg_pool1d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_avg_pool2d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_avg_pool3d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 3 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
+) -> Tensor:
     """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def adaptive_max_pool2d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
+) -> Tensor:
     """The largest elements of windows of 2 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def adaptive_max_pool3d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
+) -> Tensor:
     """The largest elements of windows of 3 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 

@@ -121,7 +121,7 @@ nanquantile: T input, T q, i? dim=, b keepdim=, *, s interpolation=, T? out=
 narrow: T input, i dim, T start, i length | T input, i dim, i start, i length
 ne: T input, T other, *, T? out= | T input, N other, *, T? out=
 new: T self, *, v device= | T self, T other | T self, I size, *, v device=
-nonzero: T self | T self, *, b as_tuple
+nonzero: T input | T input, *, b as_tuple
 normal: T mean, T std, *, g? generator=, T? out= | T mean, f std=, *, g? generator=, T? out=
   | f mean, T std, *, g? generator=, T? out= | f mean, f std, I size, *, g? generator=, T? out=, ...
 normal_: T input, f mean=, f std=, *, g? generator=

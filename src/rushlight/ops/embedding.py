@@ -125,7 +125,7 @@ def _row(padding_idx: int | None, n: int) -> int:
 @composite(where="nn")
 def embedding(
     input: Any,
-    weight: Any,
+    weight: object,  # its type is looked at by torch.embedding, which has it first
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
