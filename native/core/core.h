@@ -14,6 +14,7 @@
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/site.h"
 #include "core/python.h"
@@ -105,6 +106,9 @@ bool is_complex(DType t);
 inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 
 // ---- per-thread state ----
+// Who may take calls over (see override.h): modes and classes, modes alone, nobody.
+enum class Overrides : uint8_t { All, Modes, None };
+
 struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
@@ -113,6 +117,9 @@ struct ThreadState {
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
+  Overrides overrides = Overrides::All;
+  bool skip_override = false;        // the next gate lets its call pass
+  std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
 };
 extern constinit thread_local ThreadState tls;
 

@@ -1,6 +1,6 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
 #define RUSHLIGHT_IMPORT_ARRAY
-#include "core/core.h"
+#include "core/override.h"
 
 #include <cstring>
 
@@ -11,12 +11,13 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
+PyObject* arguments_of(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
 PyObject* make_kernels_module();
 
 namespace {
 
-// register(size=type, dtypes=[...], symbol=type, callbacks={...}): what the core calls back into.
+// register(size=type, dtypes=[...], symbol=type, parameter=type, callbacks={...}): what the core calls back into.
 PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -29,6 +30,8 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "symbol")) {
       Py_INCREF(value);
       Py_XSETREF(registry.symbol_type, value);
+    } else if (!strcmp(name, "parameter")) {
+      if (register_parameter(value) < 0) return nullptr;
     } else if (!strcmp(name, "dtypes") && PyList_Check(value)) {
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value) && i < static_cast<Py_ssize_t>(DType::Count); ++i) {
         PyObject* dtype = PyList_GET_ITEM(value, i);
@@ -275,6 +278,7 @@ PyMethodDef kMethods[] = {
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
+    {"arguments_of", arguments_of, METH_O, "What a custom Function asks of its arguments."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
@@ -311,7 +315,7 @@ PyObject* make_module() {
   PyObject* m = module.get();
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kSubscriptMethods) < 0) return nullptr;
-  if (init_tensor(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
+  if (init_tensor(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;
   return module.release();

@@ -241,9 +241,6 @@ class TensorMethods:
     ) -> Tensor:
         """A copy of the tensor with `src` at the place of `as_strided`."""
 
-    def as_subclass(self, cls: Any) -> Tensor:
-        """The same storage as an instance of a subclass."""
-
     def asin(self, *, out: Tensor | None = None) -> Tensor:
         """The angle of that sine."""
 

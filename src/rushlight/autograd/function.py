@@ -26,6 +26,13 @@ __all__ = [
 ]
 
 _Tensor = _core.Tensor
+
+
+def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: no class of a program is asked about what the function does with its tensors."""
+    return _core.overridable(function, 2)  # type: ignore[no-any-return]
+
+
 # Bits of the core's TensorFlag.
 _NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW, _INFERENCE_VIEW = 8, 16, 32, 64
 
@@ -411,14 +418,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _run(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
-        is_tensor = tuple(isinstance(a, _Tensor) for a in args)
         ctx = cls._backward_cls()
-        needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
-        ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
+        ctx._is_tensor, needs, tensors, shapes = _core.arguments_of(args)
+        ctx.needs_input_grad = needs
         recording = _core.is_grad_enabled() and any(needs)
-        tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
         if recording:
-            ctx._input_shapes = tuple([t.shape for t in tensors])
+            ctx._input_shapes = tuple(shapes)
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
@@ -552,6 +557,7 @@ _DIRTY_NO_INPUT = (
 )
 
 
+@_quietly
 def _finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:

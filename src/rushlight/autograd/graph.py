@@ -200,7 +200,7 @@ def _check_count(hook: Any, got: Any, expected: int) -> None:
 
 
 def _accumulate_retained(tensor: Any, grad: Any) -> None:
-    have = tensor._grad if tensor.retains_grad else None
+    have = tensor._grad if tensor._flags() & _RETAINS_GRAD else None
     if have is None:
         tensor._grad = grad if _core.is_grad_enabled() else grad.detach().clone()
     else:

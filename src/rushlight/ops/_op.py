@@ -19,11 +19,12 @@ import copyreg
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 from .. import _core
 
-__all__ = ["OPS", "Entry", "define", "entry_of", "namespace"]
+__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates"]
 
 _POINTWISE, _LINEAR, _BILINEAR, _GENERAL, _COMPOSITE, _CONSTANT = range(6)
 KINDS = ("pointwise", "linear", "bilinear", "general", "composite", "constant")
@@ -382,10 +383,52 @@ def _find(where: str, name: str) -> Any:
 
 def _reduce(function: Any) -> Any:
     name = function.__name__
+    home = sys.modules.get(function.__module__)
+    if getattr(home, name, None) is function:
+        return name
     if name in OPS:
         return _find, (OPS[name].namespace, name)
     return _find, ("method", name)
 
+
+# Whose `__torch_function__` is asked about calls of a function, as enum Asks in
+# native/core/override.h: all; modes alone, where the arguments are data to make a tensor of;
+# nobody, where PyTorch shows the call to no one.
+ASKS = {"all": 0, "modes": 1, "nobody": 2}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def overridable(function: _Function) -> _Function:
+    """Decorator: a plain function that `__torch_function__` may take over."""
+    return _core.overridable(function)  # type: ignore[no-any-return]
+
+
+# Members of Tensor that are no functions of tensors to a program.
+_NO_GATE = ("__getattr__", "_typed_storage")
+
+
+def put_gates() -> None:
+    """Let `__torch_function__` take over what stands among the public functions and Tensor's
+    members as plain Python; what comes from the table can be taken over as it is."""
+    # By `type()`: a Public says that its class is its function's.
+    for name, member in list(vars(_core.Tensor).items()):
+        if type(member) is FunctionType and name not in _NO_GATE:
+            setattr(_core.Tensor, name, _core.overridable(member))
+        elif type(member) is property:
+            attribute = _core.Attribute(name, member.fget, member.fset, member.__doc__)
+            setattr(_core.Tensor, name, attribute)
+    made: dict[Any, Any] = {}
+    for functions in _NAMESPACES.values():
+        for name, function in functions.items():
+            if type(function) is FunctionType and name not in _NO_TENSORS:
+                if function not in made:
+                    made[function] = _core.overridable(function)
+                functions[name] = made[function]
+
+
+# Functions that stand in a namespace, but are asked about anything.
+_NO_TENSORS = ("is_tensor", "typename")
 
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
@@ -402,17 +445,18 @@ def enter(
     in_place: bool,
     operator: str | None,
     reflected: str | None = None,
+    asks: str = "all",
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
-    method: whether it is one; None: as long as it is in the namespace 'torch'.
+    method: whether it is one; None: as long as it is in the namespace 'torch'. asks: see ASKS.
     """
     name = entry.name
     OPS[name] = entry
     if not name.startswith("_"):
         plain = entry.kind == "composite"
         _NAMESPACES[entry.namespace][name] = (
-            _core.make_public(function, False) if plain else function
+            _core.make_public(function, False, ASKS[asks]) if plain else function
         )
     if method if method is not None else entry.namespace == "torch":
         setattr(_core.Tensor, name, _core.make_public(function, True))

@@ -118,7 +118,7 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def full(
     size: Any,
     fill_value: Any,
@@ -196,7 +196,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, **more: Any) -> 
 # ---- ranges
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def arange(
     start: Any = None,
     end: Any = None,
@@ -248,7 +248,7 @@ def arange(
     return finished(array, requires_grad, out, device, function="arange")
 
 
-@composite(method=False, name="range")
+@composite(method=False, asks="modes", name="range")
 def range_(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, **more: Any) -> Any:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
     if end is None:
