@@ -39,39 +39,41 @@ PyObject* apply(PyObject* f, PyObject* a, PyObject* b) {
 bool is_operand(PyObject* o) { return is_tensor(o) || is_python_scalar(o); }
 
 // Whether a class or a mode takes the operator over; `a` is the tensor that it is a member of.
-inline bool taken_over(Operator which, PyObject* a, PyObject* b, PyObject** result) {
-  return (!is_plain_operand(a) || (b && !is_plain_operand(b))) && slot_overridden(kMembers[which], a, b, true, result);
+bool taken_over(Operator which, PyObject* a, PyObject* b, PyObject** result) {
+  return slot_overridden(kMembers[which], a, b, true, result);
 }
 
 template <Operator kForward, Operator kReflected>
 PyObject* binary(PyObject* a, PyObject* b) {
+  const bool everyday = is_plain_operand(a) && is_plain_operand(b);
   PyObject *f, *result;
   if (is_tensor(a)) {
-    if (taken_over(kForward, a, b, &result)) return result;
+    if (!everyday && taken_over(kForward, a, b, &result)) return result;
     f = operators[kForward];
     // A matrix product has no meaning for a number: Python says so.
-    if (!f || !(kForward == kMatMul ? is_tensor(b) : is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
+    if (!f || !(kForward == kMatMul ? is_tensor(b) : everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
     return apply(f, a, b);
   }
-  if (taken_over(kReflected, b, a, &result)) return result;
+  if (!everyday && taken_over(kReflected, b, a, &result)) return result;
   f = operators[kReflected];
-  if (!f || !is_operand(a)) Py_RETURN_NOTIMPLEMENTED;
+  if (!f || !(everyday || is_operand(a))) Py_RETURN_NOTIMPLEMENTED;
   return apply(f, b, a);
 }
 
 template <Operator kWhich>
 PyObject* in_place(PyObject* a, PyObject* b) {
+  const bool everyday = is_plain(a) && is_plain_operand(b);
   PyObject* result;
-  if (taken_over(kWhich, a, b, &result)) return result;
+  if (!everyday && taken_over(kWhich, a, b, &result)) return result;
   PyObject* f = operators[kWhich];
-  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (!f || !(everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
   return apply(f, a, b);
 }
 
 template <Operator kWhich>
 PyObject* unary(PyObject* a) {
   PyObject* result;
-  if (taken_over(kWhich, a, nullptr, &result)) return result;
+  if (!is_plain(a) && taken_over(kWhich, a, nullptr, &result)) return result;
   if (!operators[kWhich]) {
     PyErr_Format(PyExc_TypeError, "bad operand type for unary %s: 'Tensor'", kOperatorNames[kWhich]);
     return nullptr;
@@ -87,10 +89,11 @@ PyObject* in_place_pow(PyObject* a, PyObject* b, PyObject*) { return in_place<kI
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   static constexpr Operator which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  const bool everyday = is_plain(a) && is_plain_operand(b);
   PyObject* result;
-  if (taken_over(which[how], a, b, &result)) return result;
+  if (!everyday && taken_over(which[how], a, b, &result)) return result;
   PyObject* f = operators[which[how]];
-  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (!f || !(everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
   return apply(f, a, b);
 }
 

@@ -402,7 +402,7 @@ PyObject* skip_one_hop(PyObject*, PyObject* given, PyObject* named) {
 PyObject* has_torch_function_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Takers takers(Asks::All);
   takers.look_at_all(args, n, false);
-  return PyBool_FromLong(takers.any());
+  return PyBool_FromLong(n && takers.any());  // of nothing, not even a mode is asked
 }
 
 PyObject* has_torch_function(PyObject* module, PyObject* relevant) {

@@ -230,7 +230,8 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 
 # Members of Tensor without a gate: how instances come to be and are told apart, and the library's.
 _NO_GATE = (
-    "__delitem__ __dict__ __getattr__ __hash__ __init__ __iter__ __new__ __torch_function__ "
+    "__delitem__ __dict__ __getattr__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
+    "__subclasshook__ __torch_function__ "
     "_array _bump_version _cut _flags _grad _hooks _make_subclass _seen _set_flag _typed_storage "
     "_watched as_subclass"
 ).split()
@@ -279,7 +280,7 @@ def _tables() -> _Tables:
     ignored: set[Any] = set()
     for where, (owner, functions) in _namespaces().items():
         for name, function in functions.items():
-            if not _asks_classes(function) or name in _COUNTED_AS_IGNORED:
+            if not _asks_classes(function) or (where == "torch" and name in _COUNTED_AS_IGNORED):
                 ignored.add(function)
             elif name[-1] != "_":
                 overridable.setdefault(owner, []).append(function)

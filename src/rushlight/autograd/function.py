@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place
 from .running import only, running
 from .running import state as _state
@@ -26,12 +27,6 @@ __all__ = [
 ]
 
 _Tensor = _core.Tensor
-
-
-def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: no class of a program is asked about what the function does with its tensors."""
-    return _core.overridable(function, 2)  # type: ignore[no-any-return]
-
 
 # Bits of the core's TensorFlag.
 _NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW, _INFERENCE_VIEW = 8, 16, 32, 64
@@ -521,9 +516,13 @@ def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
 
 
 def _plain_view(o: Any) -> Any:
+    kind = type(o)
     before = _core.set_grad_enabled(False)
     try:
-        return o.view_as(o)
+        view = o.view_as(o)
+        if kind.__torch_function__ is _core._disabled_torch_function_impl:
+            return view
+        return view if kind is _Tensor else view.as_subclass(kind)
     finally:
         _core.set_grad_enabled(before)
 
@@ -557,7 +556,7 @@ _DIRTY_NO_INPUT = (
 )
 
 
-@_quietly
+@quietly
 def _finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..device import cpu
 from ..handles import RemovableHandle
+from ..ops import quietly
 from .saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -110,6 +111,7 @@ def _name(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
+@quietly
 def _check_replacement(hook: Any, old: Any, new: Any) -> None:
     if not isinstance(new, _Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")

@@ -51,9 +51,9 @@ from . import (  # noqa: F401  importing a family enters its ops
 )
 from ._aten import aten
 from ._examples import attach as attach_examples
-from ._op import OPS, namespace, overridable, put_gates
+from ._op import OPS, namespace, overridable, put_gates, quietly
 
-__all__ = ["OPS", "aten", "attach_examples", "namespace", "overridable", "put_gates"]
+__all__ = ["OPS", "aten", "attach_examples", "namespace", "overridable", "put_gates", "quietly"]
 
 # What the engine itself computes with.
 _core.register(callbacks={"add": pointwise.add, "alias": OPS["alias"].function})

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from .. import _core
 
-__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates"]
+__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
 _POINTWISE, _LINEAR, _BILINEAR, _GENERAL, _COMPOSITE, _CONSTANT = range(6)
 KINDS = ("pointwise", "linear", "bilinear", "general", "composite", "constant")
@@ -383,12 +383,12 @@ def _find(where: str, name: str) -> Any:
 
 def _reduce(function: Any) -> Any:
     name = function.__name__
-    home = sys.modules.get(function.__module__)
-    if getattr(home, name, None) is function:
+    if getattr(sys.modules.get(function.__module__), name, None) is function:
         return name
-    if name in OPS:
-        return _find, (OPS[name].namespace, name)
-    return _find, ("method", name)
+    for where, functions in (*_NAMESPACES.items(), ("method", vars(_core.Tensor))):
+        if functions.get(name) is function:
+            return _find, (where, name)
+    return _find, (OPS[name].namespace, name)
 
 
 # Whose `__torch_function__` is asked about calls of a function, as enum Asks in
@@ -404,6 +404,18 @@ def overridable(function: _Function) -> _Function:
     return _core.overridable(function)  # type: ignore[no-any-return]
 
 
+def quietly(function: _Function) -> _Function:
+    """Decorator of the library's own code on tensors of a program: nobody is asked about it."""
+    return _core.overridable(function, ASKS["nobody"])  # type: ignore[no-any-return]
+
+
+def _named(function: Any, name: str, members: Any) -> Any:
+    """The function with the name that programs know it by: a `__torch_function__` may read it."""
+    if function.__name__ not in members:
+        function.__name__ = function.__qualname__ = name
+    return function
+
+
 # Members of Tensor that are no functions of tensors to a program.
 _NO_GATE = ("__getattr__", "_typed_storage")
 
@@ -412,9 +424,10 @@ def put_gates() -> None:
     """Let `__torch_function__` take over what stands among the public functions and Tensor's
     members as plain Python; what comes from the table can be taken over as it is."""
     # By `type()`: a Public says that its class is its function's.
-    for name, member in list(vars(_core.Tensor).items()):
+    members = vars(_core.Tensor)
+    for name, member in list(members.items()):
         if type(member) is FunctionType and name not in _NO_GATE:
-            setattr(_core.Tensor, name, _core.overridable(member))
+            setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
         elif type(member) is property:
             attribute = _core.Attribute(name, member.fget, member.fset, member.__doc__)
             setattr(_core.Tensor, name, attribute)
@@ -423,7 +436,7 @@ def put_gates() -> None:
         for name, function in functions.items():
             if type(function) is FunctionType and name not in _NO_TENSORS:
                 if function not in made:
-                    made[function] = _core.overridable(function)
+                    made[function] = _core.overridable(_named(function, name, functions))
                 functions[name] = made[function]
 
 

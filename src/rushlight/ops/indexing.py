@@ -514,7 +514,7 @@ def _for_place(target: Any, place: Any, value: Any) -> Any:
 
 
 def _iterate(x: Any) -> Any:
-    if x._array.ndim == 0:
+    if x.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(x.unbind(0))
 
