@@ -294,7 +294,8 @@ def _tables() -> _Tables:
         where = f"torch.Tensor.{name}"
         gated = name not in _NO_GATE
         if callable(member):
-            names.setdefault(member, where)
+            if member not in names or name[-1] == "_":  # what writes in place is a method first
+                names[member] = where
             kept = gated and name not in _METHODS_COUNTED_AS_IGNORED
             if kept:
                 overridable.setdefault(_Tensor, []).append(member)
