@@ -12,6 +12,7 @@
 // pointers inside a running backward (the roots keep the graph alive: edges never change after a node is made).
 #pragma once
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,13 +114,15 @@ struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
-  PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
+  PyObject* saved_hooks = nullptr;   // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
+  PyObject* packing = nullptr;       // borrowed: of these the pack hook is running, which must not pack what it saves itself
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
   Overrides overrides = Overrides::All;
   bool skip_override = false;        // the next gate lets its call pass
   std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
+  int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread
 };
 extern constinit thread_local ThreadState tls;
 
@@ -142,7 +145,9 @@ int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);
 // value would ask its thread costs more than to ask here first.
 extern std::atomic<bool> modes_used;
 inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) && tls.inference; }
-inline PyObject* saved_hooks() { return modes_used.load(std::memory_order_relaxed) ? tls.saved_hooks : nullptr; }
+inline PyObject* saved_hooks() {
+  return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
+}
 inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {
@@ -154,6 +159,28 @@ class GradMode {
 
  private:
   bool before_;
+};
+
+// The modes as they were when this was made, which code that a backward calls (a hook, a Function) may change and leave changed:
+// the engine puts them back after each node, as torch does.
+class Modes {
+ public:
+  Modes() : grad_(tls.grad_enabled), inference_(tls.inference), hooks_(Py_XNewRef(tls.saved_hooks)) {}
+  ~Modes() {
+    restore();
+    Py_XDECREF(hooks_);
+  }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+  void restore() {
+    tls.grad_enabled = grad_;
+    tls.inference = inference_;
+    if (tls.saved_hooks != hooks_) Py_XDECREF(std::exchange(tls.saved_hooks, Py_XNewRef(hooks_)));
+  }
+
+ private:
+  bool grad_, inference_;
+  PyObject* hooks_;
 };
 
 // ---- graph ----
@@ -228,6 +255,7 @@ inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), NodeType)
 // nullptr with an exception; refuses more than kMaxCount of each.
 Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize_t n_saved, Py_ssize_t n_outputs);
 int check_count_of_node(Py_ssize_t count);  // -1 with an exception
+uint64_t next_number(uint64_t taken);       // the last of as many numbers of the order of creation
 int set_output_meta(Node* node, int nr, const Tensor* t);
 // The edge a gradient of `t` flows along (a new reference in `edge->node`, nullptr where t wants none). -1 with an exception.
 int gradient_edge(Tensor* t, Edge* edge);
@@ -253,14 +281,32 @@ PyTypeObject* node_type(const char* name);  // the class of that name, made on f
 // ---- ops ----
 struct Param {
   enum Kind : uint8_t { TensorArg, Operand, OptionalTensor, TensorList, Plain, VarArgs, Number };
-  enum Check : uint8_t { Anything, Int, Ints, Bool, Type, Scalar, Text };  // what a plain argument must be
   PyObject* name;      // interned
   PyObject* fallback;  // default value, nullptr where required
   Kind kind;
 };
 
+// What a function takes for its parameters: of each a bit for every type that one of PyTorch's signatures of the function's name
+// has there; none where anything goes. Asked of ops/_arguments.py at the first call.
+struct Takes {
+  enum Kind : uint16_t {
+    kTensor = 1, kNumber = 2, kFloat = 4, kInt = 8, kInts = 16, kBool = 32, kText = 64, kType = 128, kTensors = 256, kNone = 512,
+    kGenerator = 1024, kLayout = 2048, kDevice = 4096, kMemoryFormat = 8192
+  };
+  struct Row {
+    PyObject* name;  // strong
+    int index;
+    uint16_t kinds;
+  };
+  bool known = false;
+  int positional = 0;     // of a Python function: how many arguments may stand without a name, *args apart
+  int rest = -1;          // of a Python function: the row of its *args, where those are ints
+  std::vector<Row> rows;  // of an op those with a kind only, of a Python function all
+};
+
 // Where an argument of a rule comes from.
 struct Source {
+  // Needs: of each edge 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
   enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Outs, Grad, Grads, Needs };
   Kind kind;
   uint8_t index;
@@ -316,6 +362,7 @@ struct Op {
   PyObject* writer;       // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
   PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
   PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
+  PyObject* unfold;       // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
   PyObject* dict;
   Kind kind;
   bool view;              // the result shows its first argument's storage
@@ -329,7 +376,7 @@ struct Op {
   int n_params, n_positional;
   std::vector<Param> params;
   std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
-  std::vector<std::pair<uint8_t, Param::Check>> checks;  // the plain params whose types are looked at before anything runs
+  Takes takes;
   std::vector<Variant> variants;
   std::vector<Rule> rules;
   std::vector<int8_t> rule_of;         // param -> index in rules, -1 where none
@@ -362,6 +409,7 @@ struct Op {
   bool one_type;                       // all tensors must have the type of the first
   bool numbers_fit;                    // a number must fit the common type: ops/_arrays.py looks where that is in doubt
   bool halves_round;                   // then a half takes any number, and is infinite where it is too large
+  bool numbers_round;                  // with halves a number is rounded to their type first
   bool integer_power;                  // the second argument is an exponent: none below 0 for integers
   bool own_type;                       // the common type is that of the first argument (masked_fill), which mask and value follow
   int8_t zero_dim_param;               // the tensor that must have no dimensions, or -1
@@ -395,6 +443,10 @@ int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);
 int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge);
 // The same of a tensor alone; takes over `node`.
 int set_history(Tensor* t, Node* node, uint32_t nr);
+// Numbers that a call which can be unfolded takes, so that the nodes it is unfolded into are of its age.
+constexpr int kUnfoldedNodes = 16;
+int unfold(Node* node);  // -1 with an exception
+bool backward_running();  // on any thread
 int run_rewrite(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
@@ -429,6 +481,10 @@ PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph);
 // Broadcast-reduced and cast to the given shape and dtype. Takes over `g`; new reference.
 PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph);
 
+// Runs what a backward does: here, or where many run in each other, on a thread of its own that has this one's state. -1 with an
+// exception; a RecursionError where they are too many.
+int run_nested(const std::function<int()>& work);
+
 // Objects that the Python side registers at import (see module.cpp).
 struct Registry {
   PyObject* size_type = nullptr;
@@ -449,6 +505,7 @@ int init_op(PyObject* module);
 extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];
+extern PyMethodDef kSavedMethods[];
 PyObject* tensor_subscript(PyObject* self, PyObject* key);              // subscript.cpp
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value);
 

@@ -15,25 +15,29 @@ namespace {
 
 PyObject* torch_function = nullptr;  // interned "__torch_function__"
 PyObject* of_tensor = nullptr;       // what TensorType has under that name
+PyObject* of_tensor_bound = nullptr;  // and what Tensor.__torch_function__ is
 PyObject* of_parameter = nullptr;    // _disabled_torch_function_impl
 PyTypeObject* parameter_type = nullptr;
 int modes_entered = 0;  // on all threads
 
 void choose_plain() { plain = modes_entered ? Plain{nullptr, nullptr} : Plain{TensorType, parameter_type}; }
 
-// The class attribute `__torch_function__`: borrowed while nothing else runs; nullptr where there is none.
-PyObject* handler_of(PyTypeObject* type) {
+// What a class has under `__torch_function__`.
+enum class Handler { None, Tensors, Own };
+
+Handler handler_of(PyTypeObject* type) {
 #if PY_VERSION_HEX < 0x030D0000
-  return _PyType_Lookup(type, torch_function);
+  PyObject* found = _PyType_Lookup(type, torch_function);  // borrowed: nothing runs here
+  if (found == of_tensor) return Handler::Tensors;
+  return found && found != of_parameter ? Handler::Own : Handler::None;
 #else
-  PyObject* found;
+  PyObject* found;  // a metaclass may run
   if (PyObject_GetOptionalAttr(as_object(type), torch_function, &found) < 0) PyErr_Clear();
-  Py_XDECREF(found);  // the class keeps what it is made of
-  if (found && PyCFunction_Check(found) && PyCFunction_GET_SELF(found) == as_object(type) &&
-      PyCFunction_GET_FUNCTION(found) == reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(default_torch_function))) {
-    return of_tensor;
-  }
-  return found;
+  const Ref owned(found);
+  if (!found || found == of_parameter) return Handler::None;
+  const bool tensors = PyCFunction_Check(found) && PyCFunction_GET_SELF(found) == as_object(type) &&
+                       PyCFunction_GET_FUNCTION(found) == PyCFunction_GET_FUNCTION(of_tensor_bound);
+  return tensors ? Handler::Tensors : Handler::Own;
 #endif
 }
 
@@ -92,12 +96,13 @@ PyObject* convert(PyObject* result, PyTypeObject* cls) {
   if (!result || cls == TensorType) return owned.release();
   if (is_tensor(result)) return PyType_IsSubtype(Py_TYPE(result), cls) ? owned.release() : as_subclass(result, cls);
   if (!PyTuple_Check(result) && !PyList_Check(result)) return owned.release();
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
-  Ref items(PyTuple_New(n));
+  Ref before(PySequence_Tuple(result));  // a list may change meanwhile
+  const Py_ssize_t n = before ? PyTuple_GET_SIZE(before.get()) : 0;
+  Ref items(before ? PyTuple_New(n) : nullptr);
   if (!items) return nullptr;
   bool changed = false;
-  for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(result); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(result, i);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(before.get(), i);
     PyObject* converted = convert(Py_NewRef(item), cls);
     if (!converted) return nullptr;
     changed |= converted != item;
@@ -169,14 +174,15 @@ class Takers {
   void look_at(PyObject* o) {
     PyTypeObject* type = Py_TYPE(o);
     if (!subclasses_ || type == parameter_type || is_basic(type)) return;
-    if (type == TensorType ? !count_plain_ : !takes_over(handler_of(type))) return;
+    Ref owned = Ref::borrow(o);
+    if (type == TensorType ? !count_plain_ : handler_of(type) == Handler::None) return;
     size_t at = takers_.size();
     for (size_t i = takers_.size(); i-- > 0;) {
       PyTypeObject* other = Py_TYPE(takers_[i].get());
       if (other == type) return;
       if (PyType_IsSubtype(type, other)) at = i;
     }
-    takers_.insert(takers_.begin() + static_cast<std::ptrdiff_t>(at), Ref::borrow(o));
+    takers_.insert(takers_.begin() + static_cast<std::ptrdiff_t>(at), std::move(owned));
   }
 
   void look_in(PyObject* o) {
@@ -204,14 +210,14 @@ class Takers {
       Ref result(handler ? call(handler.get(), func, types.get(), args, kwargs) : nullptr);
       if (!result || result.get() != Py_NotImplemented) return result.release();
     }
-    for (const Ref& taker : takers_) {
-      PyTypeObject* type = Py_TYPE(taker.get());
+    for (size_t i = 0; i < takers_.size(); ++i) {
+      PyObject *taker = takers_[i].get(), *type = PyTuple_GET_ITEM(types.get(), static_cast<Py_ssize_t>(i));
       Ref result;
-      if (handler_of(type) == of_tensor) {
-        result = Ref(run_as(type, func, types.get(), args, kwargs));
+      if (handler_of(reinterpret_cast<PyTypeObject*>(type)) == Handler::Tensors) {
+        result = Ref(run_as(reinterpret_cast<PyTypeObject*>(type), func, types.get(), args, kwargs));
       } else {
-        Ref handler(PyObject_GetAttr(taker.get(), torch_function));
-        if (!handler || warn_of_plain_method(handler.get(), taker.get()) < 0) return nullptr;
+        Ref handler(PyObject_GetAttr(taker, torch_function));
+        if (!handler || warn_of_plain_method(handler.get(), taker) < 0) return nullptr;
         result = Ref(call(handler.get(), func, types.get(), args, kwargs));
       }
       if (!result || result.get() != Py_NotImplemented) return result.release();
@@ -225,8 +231,8 @@ class Takers {
     if (!result || result.get() != Py_NotImplemented) return result.release();
     std::string text = "Multiple dispatch failed for '" + name_of(func) +
                        "'; all __torch_function__ handlers returned NotImplemented:\n\n";
-    if (mode_ && modes_active()) text += "  - mode object " + text_of(tls.modes->back()) + "\n";
-    for (const Ref& taker : takers_) text += "  - tensor subclass " + text_of(as_object(Py_TYPE(taker.get()))) + "\n";
+    if (const Ref mode = mode_asked(); mode) text += "  - mode object " + text_of(mode.get()) + "\n";
+    for (const Ref& taker : takers_) text += "  - tensor subclass " + text_of_class(taker.get()) + "\n";
     text += "\nOne of them must give a result. What it does not change it can leave to super().__torch_function__(func, types, "
             "args, kwargs) in a subclass of Tensor, or to func(*args, **kwargs) with plain tensors.";
     PyErr_SetString(PyExc_TypeError, text.c_str());
@@ -236,14 +242,16 @@ class Takers {
   // What handle_torch_function says where all refuse, with the types that were asked.
   void refuse(PyObject* func) const {
     std::string types;
-    for (const Ref& taker : takers_) types += (types.empty() ? "" : ", ") + text_of(as_object(Py_TYPE(taker.get())));
-    const std::string mode = mode_ && modes_active() ? " nor in mode " + text_of(tls.modes->back()) : "";
+    for (const Ref& taker : takers_) types += (types.empty() ? "" : ", ") + text_of_class(taker.get());
+    const Ref mode = mode_asked();
     PyErr_Format(PyExc_TypeError, "no implementation found for '%s' on types that implement __torch_function__: [%s]%s",
-                 name_of(func).c_str(), types.c_str(), mode.c_str());
+                 name_of(func).c_str(), types.c_str(), mode ? (" nor in mode " + text_of(mode.get())).c_str() : "");
   }
 
  private:
-  static bool takes_over(PyObject* handler) { return handler && handler != of_parameter; }
+  Ref mode_asked() const { return mode_ && modes_active() ? Ref::borrow(tls.modes->back()) : Ref(); }
+
+  static std::string text_of_class(PyObject* taker) { return text_of(Ref::borrow(as_object(Py_TYPE(taker))).get()); }
 
   static PyObject* call(PyObject* handler, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
     PyObject* given[] = {nullptr, func, types, args, kwargs};
@@ -492,9 +500,10 @@ int init_override(PyObject* module) {
   torch_function = PyUnicode_InternFromString("__torch_function__");
   if (!torch_function || PyModule_AddFunctions(module, kFunctions) < 0) return -1;
   of_tensor = Py_XNewRef(PyDict_GetItem(TensorType->tp_dict, torch_function));
+  of_tensor_bound = PyObject_GetAttr(as_object(TensorType), torch_function);
   of_parameter = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
   choose_plain();
-  return of_tensor && of_parameter ? 0 : -1;
+  return of_tensor && of_tensor_bound && of_parameter ? 0 : -1;
 }
 
 }  // namespace rushlight

@@ -20,6 +20,13 @@ int compile_rules(Op* op) {
 
 namespace {
 
+// 0 where no gradient goes, else one more than the dimensions of what it goes to.
+long dimensions_of(const Edge& e) {
+  if (!e.node) return 0;
+  if (e.node->kind == Node::Accumulate) return e.node->variable ? PyArray_NDIM(e.node->variable->array) + 1 : 1;
+  return e.nr < static_cast<uint32_t>(e.node->n_outputs) ? e.node->metas[e.nr].ndim + 1 : 1;
+}
+
 // One argument of a rule: a new reference.
 PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool for_graph) {
   switch (s.kind) {
@@ -33,7 +40,7 @@ PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool
     case Source::Needs: {
       PyObject* tuple = PyTuple_New(node->n_edges);
       if (!tuple) return nullptr;
-      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyBool_FromLong(node->edges[i].node != nullptr));
+      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLong(dimensions_of(node->edges[i])));
       return tuple;
     }
     default: break;
@@ -79,7 +86,10 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
     args[i] = owned[i].get();
   }
   Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
-  if (!result) return -1;
+  if (!result) {
+    reword_memory_error();
+    return -1;
+  }
   if (result.get() == Py_NotImplemented) return 0;
   PyObject* single[] = {result.get()};
   PyObject* const* items = single;

@@ -273,8 +273,12 @@ PyObject* get_data(PyObject* self, void*) {
 
 int set_data(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
-  if (!value || !is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", value ? Py_TYPE(value)->tp_name : "nothing");
+  if (!value) {
+    PyErr_SetString(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
+    return -1;
+  }
+  if (!is_tensor(value)) {
+    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
     return -1;
   }
   Tensor* v = as_tensor(value);
@@ -289,6 +293,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   }
   Py_INCREF(v->array);
   PyArrayObject* old = t->array;
+  if (t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
   t->array = v->array;
   t->dtype = v->dtype;
   Py_XDECREF(old);
@@ -296,9 +301,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(as_tensor(self)->output_nr); }
-PyObject* get_flag(PyObject* self, void* flag) {
-  return PyBool_FromLong((as_tensor(self)->flags & reinterpret_cast<uintptr_t>(flag)) != 0);
-}
+PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_tensor(self)->flags & kRetainsGrad) != 0); }
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
@@ -334,7 +337,11 @@ int set_watched(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   unsigned flag;
   PyObject* object;
-  if (!value || !PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
+  if (!value || !PyTuple_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "_watched is set to a pair (flag, object), and not deleted");
+    return -1;
+  }
+  if (!PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
   t->flags = (t->flags & ~(kTangent | kTransformed)) | (flag & (kTangent | kTransformed));
   t->watched.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
@@ -355,7 +362,7 @@ PyGetSetDef kGetSet[] = {
     {"grad_dtype", gated_get<"grad_dtype", get_grad_dtype>, gated_set<"grad_dtype", set_grad_dtype>, "The dtype .grad must have; None allows any.", nullptr},
     {"data", gated_get<"data", get_data>, gated_set<"data", set_data>, "The same storage without history and with a version counter of its own.", nullptr},
     {"output_nr", gated_get<"output_nr", get_output_nr>, refuse_assignment, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
-    {"retains_grad", gated_get<"retains_grad", get_flag>, nullptr, "Whether a non-leaf keeps its gradient.", reinterpret_cast<void*>(kRetainsGrad)},
+    {"retains_grad", gated_get<"retains_grad", get_retains_grad>, refuse_assignment, "Whether a non-leaf keeps its gradient.", const_cast<char*>("retains_grad")},
     {"_version", gated_get<"_version", get_version>, refuse_assignment, "How often the storage was written in place.", const_cast<char*>("_version")},
     {"_base", gated_get<"_base", get_base>, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
     {"_hooks", get_hooks, set_hooks, "A leaf's hooks object.", nullptr},
@@ -489,6 +496,12 @@ PyObject* method_cut(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// What is recorded from now on leads to an AccumulateGrad of its own.
+PyObject* method_forget_accumulator(PyObject* self, PyObject*) {
+  as_tensor(self)->accumulator = nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* method_set_flag(PyObject* self, PyObject* args) {
   unsigned flag;
   int on;
@@ -539,6 +552,7 @@ PyMethodDef kMethods[] = {
      "What becomes of a call with instances of a subclass: the call itself, with results of that class."},
     {"_bump_version", method_bump, METH_NOARGS, "Counts one in-place write."},
     {"_cut", method_cut, METH_NOARGS, "Drops the history, in place."},
+    {"_forget_accumulator", method_forget_accumulator, METH_NOARGS, "Parts a leaf from what was recorded of it."},
     {"_set_flag", method_set_flag, METH_VARARGS, "Sets or clears a bit of the core's flags."},
     {"_flags", method_get_flags, METH_NOARGS, "The core's flags."},
     {nullptr, nullptr, 0, nullptr},
@@ -683,25 +697,26 @@ PyObject* wrap_view_function(PyObject*, PyObject* args) {
 }
 
 // arguments_of(tuple): what a custom Function asks of its arguments, and no class of theirs is told of: which are tensors, which
-// require grad, and the tensors with their shapes.
+// require grad, and the tensors with the shape and the dtype of each.
 PyObject* arguments_of(PyObject*, PyObject* args) {
   if (!PyTuple_Check(args)) {
     PyErr_SetString(PyExc_TypeError, "arguments_of(tuple)");
     return nullptr;
   }
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
-  Ref are(PyTuple_New(n)), need(PyTuple_New(n)), tensors(PyList_New(0)), shapes(PyList_New(0));
-  if (!are || !need || !tensors || !shapes) return nullptr;
+  Ref are(PyTuple_New(n)), need(PyTuple_New(n)), tensors(PyList_New(0)), kinds(PyList_New(0));
+  if (!are || !need || !tensors || !kinds) return nullptr;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = PyTuple_GET_ITEM(args, i);
     const bool tensor = is_tensor(o);
     PyTuple_SET_ITEM(are.get(), i, PyBool_FromLong(tensor));
     PyTuple_SET_ITEM(need.get(), i, tensor ? get_requires_grad(o, nullptr) : Py_NewRef(Py_False));
     if (!tensor) continue;
-    const Ref shape(shape_of(as_tensor(o)));
-    if (!shape || PyList_Append(tensors.get(), o) < 0 || PyList_Append(shapes.get(), shape.get()) < 0) return nullptr;
+    const Ref shape(shape_of(as_tensor(o))), dtype(get_dtype(o, nullptr));
+    const Ref kind(shape && dtype ? PyTuple_Pack(2, shape.get(), dtype.get()) : nullptr);
+    if (!kind || PyList_Append(tensors.get(), o) < 0 || PyList_Append(kinds.get(), kind.get()) < 0) return nullptr;
   }
-  return PyTuple_Pack(4, are.get(), need.get(), tensors.get(), shapes.get());
+  return PyTuple_Pack(4, are.get(), need.get(), tensors.get(), kinds.get());
 }
 
 PyObject* bump_versions(PyObject*, PyObject* list) {

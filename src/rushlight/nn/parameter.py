@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rushlight import _core
 from rushlight import base as rl
+from rushlight.base import Tensor
 from rushlight.tensor import PRINTED_AS_TENSOR
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]

@@ -8,7 +8,8 @@ A rule is a Python function over tensors. Its parameter names say what it reads:
 
 - an argument's name: that argument; `<name>_shape`, `<name>_dtype`: only its shape or dtype;
 - `out`: the result (`out1`, `out2`: of several); `g`: the gradient of the result
-  (`g1`, `g2`: of several); `gs`: all of them; `needs`: which edges want a gradient.
+  (`g1`, `g2`: of several); `gs`: all of them; `needs`: for each edge 0 where no gradient is
+  wanted, else one more than the dimensions of what is to get it.
 
 Nothing else is kept alive.
 """
@@ -35,27 +36,6 @@ _ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
 
 _MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
 _NO_DEFAULT = object()
-
-# What a plain parameter takes, numbered as Param::Check in native/core/core.h: marked in the
-# signature, or known by the parameter's name.
-INT, INTS, BOOL, TYPE, SCALAR, TEXT = range(1, 7)
-_CHECK_MARKS = {
-    "int": INT,
-    "ints": INTS,
-    "bool": BOOL,
-    "dtype": TYPE,
-    "number": SCALAR,
-    "str": TEXT,
-}
-CHECKS = {
-    **dict.fromkeys(
-        "dim0 dim1 start_dim end_dim k diagonal offset bins num_samples chunks".split(), INT
-    ),
-    **dict.fromkeys("dim dims".split(), INTS),
-    **dict.fromkeys("keepdim descending largest sorted unbiased upper".split(), BOOL),
-    "dtype": TYPE,
-}
-
 
 # What an in-place form does about memory that is seen twice, numbered as Overlap in
 # native/core/core.h: the written tensor may show an element twice; arguments may share memory with
@@ -190,7 +170,7 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     params: list[tuple[Any, ...]] = []
     positional = -1
     body = rest.rstrip().removesuffix(")")
-    for part in body.split(",") if body else ():
+    for part in _split(body):
         part = part.strip()
         if part == "*":
             positional = len(params)
@@ -223,21 +203,12 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     return name, params, positional if positional >= 0 else len(params)
 
 
-def checks_of(signature: str, params: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
-    """Which arguments the core looks at before anything runs, as (parameter, check)."""
-    if signature.startswith("_"):
-        return []  # called by the library itself
-    marks = {}
+def marks(signature: str) -> dict[str, str]:
+    """The word that a signature marks each parameter with: `dim: int`."""
+    found = {}
     for part in _split(signature.partition("(")[2].rstrip().removesuffix(")")):
         name, _, mark = part.partition("=")[0].partition(":")
-        marks[name.strip()] = _CHECK_MARKS.get(mark.strip(), 0)
-    found = []
-    for i, (name, kind, *_) in enumerate(params):
-        check = SCALAR if kind == _NUMBER else 0
-        if kind == _PLAIN:
-            check = marks.get(name) or CHECKS.get(name, 0)
-        if check:
-            found.append((i, check))
+        found[name.strip()] = mark.strip()
     return found
 
 
@@ -290,6 +261,7 @@ def define(
     node: str | None = None,
     nodes: list[tuple[int, int, str]] | None = None,
     edges: str | None = None,
+    unfold: Any = None,
     doc: str = "",
     samples: Any = None,
     view: bool = False,
@@ -306,6 +278,7 @@ def define(
     one_type: bool = False,
     numbers_fit: bool = False,
     halves_round: bool = False,
+    numbers_round: bool = False,
     integer_power: bool = False,
     own_type: bool = False,
     zero_dim: tuple[str, str] | None = None,
@@ -331,7 +304,6 @@ def define(
         "name": name,
         "kind": kind,
         "params": params,
-        "checks": checks_of(signature, params),
         "n_positional": positional,
         "forward": forward,
         "portable": portable,
@@ -341,6 +313,7 @@ def define(
         "node": (node or node_name(name)) if rows else None,
         "nodes": nodes,
         "edges": [names.index(p) for p in edges.split()] if edges else None,
+        "unfold": unfold,
         "view": view,
         "lends": lends,
         "multi_view": multi_view,
@@ -357,6 +330,7 @@ def define(
         "one_type": one_type,
         "numbers_fit": numbers_fit,
         "halves_round": halves_round,
+        "numbers_round": numbers_round,
         "integer_power": integer_power,
         "own_type": own_type,
         "zero_dim": (names.index(zero_dim[0]), zero_dim[1]) if zero_dim else None,
@@ -375,6 +349,24 @@ def define(
     return op
 
 
+def publish() -> None:
+    """Put what looks at its arguments first in the place of every plain function of the namespaces
+    and of Tensor. A function has the name that programs know it by. An op whose dimensions may
+    stand one by one is called so as a method only."""
+    for space in _NAMESPACES.values():
+        _publish(space, False, space.__setitem__)
+    methods = {n: f for n, f in vars(_core.Tensor).items() if not n.startswith("__")}
+    _publish(methods, True, functools.partial(setattr, _core.Tensor))
+
+
+def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None]) -> None:
+    for name, function in list(space.items()):
+        if type(function) is _core.Op and not method and function.has_var_args:
+            put(name, _core.make_public(function, method))
+        if type(function) is FunctionType:  # by `type()`: a Public has its function's `__class__`
+            put(name, _core.make_public(_named(function, name, space), method))
+
+
 def _find(where: str, name: str) -> Any:
     if where == "method":
         return getattr(_core.Tensor, name)
@@ -388,7 +380,7 @@ def _reduce(function: Any) -> Any:
     for where, functions in (*_NAMESPACES.items(), ("method", vars(_core.Tensor))):
         if functions.get(name) is function:
             return _find, (where, name)
-    return _find, (OPS[name].namespace, name)
+    return _find, ((OPS[name].namespace if name in OPS else "method"), name)
 
 
 # Whose `__torch_function__` is asked about calls of a function, as enum Asks in
@@ -423,7 +415,6 @@ _NO_GATE = ("__getattr__", "_typed_storage")
 def put_gates() -> None:
     """Let `__torch_function__` take over what stands among the public functions and Tensor's
     members as plain Python; what comes from the table can be taken over as it is."""
-    # By `type()`: a Public says that its class is its function's.
     members = vars(_core.Tensor)
     for name, member in list(members.items()):
         if type(member) is FunctionType and name not in _NO_GATE:

@@ -28,8 +28,9 @@ from ._arrays import (
     widened,
 )
 from ._kinds import bilinear, composite, general, variant
-from ._op import namespace
+from ._op import OPS, namespace
 from ._samples import matrices
+from ._unfold import in_steps
 
 _kernels = _core.kernels
 
@@ -174,7 +175,8 @@ def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
     if len(other_shape) == 2 and input.ndim > 2:
         # One tall product instead of a stack of small ones that would be summed.
         k, n = other_shape
-        return matmul(input.reshape(-1, k).mH, g.reshape(-1, n))
+        rows = math.prod(input.shape[:-1])
+        return matmul(input.reshape(rows, k).mH, g.reshape(rows, n))
     return matmul(input.mH, g)
 
 
@@ -192,6 +194,36 @@ def _matmul_backward(g: Array, input: Array, other: Array, needs: Any) -> Any:
         _kernels.matmul(g, other.T) if left else None,
         _kernels.matmul(input.T, g) if right else None,
     )
+
+
+def _matmul_in_steps(a: Any, b: Any) -> Any:
+    """matmul as PyTorch records it: reshaped to a product of matrices, of a stack of them, or of a
+    matrix and a vector, and back."""
+
+    def shaped(x: Any, *size: int) -> Any:
+        return OPS["_unsafe_view"].function(x, size)
+
+    if b.ndim == 1:
+        return shaped(mv(a.reshape(-1, a.shape[-1]), b), *a.shape[:-1])
+    if a.ndim == 1 and b.ndim == 2:
+        return mm(a.unsqueeze(0), b).squeeze(0)
+    if b.ndim == 2:
+        return shaped(mm(a.reshape(-1, a.shape[-1]), b), *a.shape[:-1], b.shape[1])
+    if a.ndim <= 2:  # the stack's columns are the rows of one product
+        columns = b.mT.reshape(-1, b.shape[-2])
+        if a.ndim == 1:
+            return shaped(mv(columns, a), *b.shape[:-2], b.shape[-1])
+        product = shaped(mm(columns, a.t()), *b.shape[:-2], b.shape[-1], a.shape[0])
+        return product.mT.clone()
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    n = math.prod(lead)
+    left, right = (x.expand(*lead, *x.shape[-2:]).reshape(n, *x.shape[-2:]) for x in (a, b))
+    return shaped(bmm(left, right), *lead, a.shape[-2], b.shape[-1])
+
+
+def _matmul_shapes(out: Any, a: Any, b: Any) -> Any:
+    # Each is known: of what wants a gradient the shape is saved, of what the other needs the value.
+    return None if len(a) + len(b) == 2 or (len(a) == 2 and len(b) <= 2) else (a, b)
 
 
 def _matmul_op(name: str, node: str, **more: Any) -> Any:
@@ -220,6 +252,7 @@ matmul = _matmul_op(
         (1, 2, "SqueezeBackward4"),
         (2, 3, "CloneBackward0"),
     ],
+    unfold=in_steps(_matmul_in_steps, _matmul_shapes),
 )
 # The same under the name that torch's einsum, inner and multi_dot leave in the graph.
 viewed_product = _matmul_op("_viewed_product", "ViewBackward0", method=False)
@@ -366,6 +399,11 @@ def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
             )
 
 
+def _rows(x: Any) -> Any:
+    """An array or tensor as one matrix, of all its rows."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
 def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(
@@ -380,7 +418,7 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Any:
             f"{scalar_name(w)}"
         )
     # The error speaks of the matrices that are multiplied: all rows of x, and w transposed.
-    rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 and w.ndim == 2 else x
+    rows = _rows(x) if x.ndim != 2 and w.ndim == 2 else x
     if bias is not None and rows.shape[-1] == w.shape[1]:
         _expand_check(bias, (rows.shape[0], w.shape[0]))
     result = multiply(rows, w.T)
@@ -395,10 +433,9 @@ def _linear_backward(g: Array, x: Array, w: Array, need_x: bool, need_w: bool, n
         return NotImplemented
     if x is not None and w is not None:
         return _kernels.linear_backward(g, x, w, need_x, need_w, need_b)
-    n = g.shape[-1]
     grads = (
         _kernels.matmul(g, w) if need_x else None,
-        _kernels.matmul(g.reshape(-1, n).T, x.reshape(-1, x.shape[-1])) if need_w else None,
+        _kernels.matmul(_rows(g).T, _rows(x)) if need_w else None,
         _bias_sum(g) if need_b else None,
     )
     return NotImplemented if any(part is NotImplemented for part in grads) else grads
@@ -416,6 +453,8 @@ def _plain_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
 
 def _biased_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
     need_b, need_x, need_w = needs
+    if need_b > 2:  # a bias of several dimensions is as long as the rows are many
+        return NotImplemented
     grads = _linear_backward(g, x, w, need_x, need_w, need_b)
     return grads if grads is NotImplemented else (grads[2], grads[0], grads[1])
 
@@ -423,13 +462,34 @@ def _biased_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
 def _weight_grad(g: Any, input: Any, weight_shape: Any) -> Any:
     if len(weight_shape) == 1:
         return g.unsqueeze(-1) * input.conj()
-    return matmul(g.reshape(-1, g.shape[-1]).mT, input.reshape(-1, input.shape[-1]).conj())
+    return matmul(_rows(g).mT, _rows(input).conj())
 
 
 def _input_grad(g: Any, weight: Any) -> Any:
     if weight.ndim == 1:
         return g.unsqueeze(-1) * weight.conj()
     return matmul(g, weight.conj())
+
+
+def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
+    """A layer as PyTorch records it: the product of the rows with the transposed weight."""
+    if bias is None or not (input.ndim == 2 or input.is_contiguous()):
+        turned = weight.t()
+        one_node = _matmul_shapes(None, input.shape, turned.shape) is None
+        product = (matmul if one_node else _matmul_in_steps)(input, turned)
+        return product if bias is None else product + bias
+    rows = input if input.ndim == 2 else input.view(-1, input.shape[-1])
+    result = OPS["addmm"].function(bias, rows, weight.t())
+    return result if input.ndim == 2 else result.view(*input.shape[:-1], weight.shape[0])
+
+
+def _layer_shapes(out: Any, input: Any, weight: Any, bias: Any) -> Any:
+    n = out[-1] if out else 1
+    if weight is None:  # nor does the input want a gradient: any length of the rows will do
+        weight = (n, 1) if input is None else (n, input[-1])
+    if input is None:
+        input = (*(out if len(weight) == 1 else out[:-1]), weight[-1])
+    return input, weight, bias
 
 
 def _layers(make: Any) -> Any:
@@ -444,6 +504,7 @@ linear = bilinear(
     backward=(_plain_backward, "g input weight needs"),
     node="UnsafeViewBackward0",
     nodes=[(2, 2, "MmBackward0"), (1, 2, "SqueezeBackward4")],
+    unfold=in_steps(_layer_in_steps, _layer_shapes),
     where="nn",
     samples=_layers,
     doc="input @ weight.T + bias, over any leading dimensions of input.",
@@ -455,12 +516,15 @@ _linear_bias = general(
     vjp={
         "input": _input_grad,
         "weight": _weight_grad,
-        "bias": lambda g: g.sum(tuple(range(g.ndim - 1))) if g.ndim > 1 else g,
+        "bias": lambda g: g,  # the engine sums over what was broadcast
     },
     backward=(_biased_backward, "g input weight needs"),
     edges="bias input weight",
     node="ViewBackward0",
     nodes=[(2, 2, "AddmmBackward0")],
+    unfold=in_steps(
+        _layer_in_steps, lambda out, *known: (*_layer_shapes(out, *known)[:2], out[-1:])
+    ),
     where="nn",
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
     doc="`linear` with a bias.",
@@ -488,9 +552,8 @@ def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> An
                 f"got {x.shape[-1]} but expected {weight.shape[i]}"
             )
     k, m, n = weight.shape
-    x = input1.reshape(-1, m)
-    y = input2.reshape(-1, n)
-    rows = matmul(x, weight.permute(1, 0, 2).reshape(m, k * n)).reshape(-1, k, n)
+    x, y = _rows(input1), _rows(input2)
+    rows = matmul(x, weight.permute(1, 0, 2).reshape(m, k * n)).reshape(x.shape[0], k, n)
     result = matmul(rows, y.unsqueeze(-1)).squeeze(-1)
     if bias is not None:
         result = result + bias
