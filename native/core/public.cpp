@@ -197,7 +197,7 @@ PyMemberDef kPublicMembers[] = {
 // A property of Tensor.
 struct Attribute {
   PyObject_HEAD
-  PyObject *name, *get, *set, *doc;  // set: nullptr where it is read only
+  PyObject *name, *get, *set, *remove, *doc;  // set, remove: nullptr where that is refused
 };
 
 PyTypeObject* AttributeType = nullptr;
@@ -213,14 +213,14 @@ PyObject* attribute_get(PyObject* self, PyObject* instance, PyObject*) {
 
 int attribute_set(PyObject* self, PyObject* instance, PyObject* value) {
   PyObject* result;
-  PyObject* set = as_attribute(self)->set;
-  if (!set || !value) {
+  PyObject* how = value ? as_attribute(self)->set : as_attribute(self)->remove;
+  if (!how) {
     PyErr_Format(PyExc_AttributeError, "attribute '%U' of 'torch._C.TensorBase' objects is not writable", as_attribute(self)->name);
     return -1;
   }
-  if (is_plain(instance) || !attribute_overridden(instance, self, "__set__", value, &result)) {
+  if (is_plain(instance) || !attribute_overridden(instance, self, value ? "__set__" : "__delete__", value, &result)) {
     PyObject* args[] = {instance, value};
-    result = PyObject_Vectorcall(set, args, 2, nullptr);
+    result = PyObject_Vectorcall(how, args, value ? 2 : 1, nullptr);
   }
   Py_XDECREF(result);
   return result ? 0 : -1;
@@ -231,13 +231,14 @@ PyObject* attribute_repr(PyObject* self) {
 }
 
 PyObject* attribute_new(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *name, *get, *set, *doc;
-  if (!PyArg_ParseTuple(args, "UOOO", &name, &get, &set, &doc)) return nullptr;
+  PyObject *name, *get, *set, *remove, *doc;
+  if (!PyArg_ParseTuple(args, "UOOOO", &name, &get, &set, &remove, &doc)) return nullptr;
   Attribute* a = as_attribute(type->tp_alloc(type, 0));
   if (!a) return nullptr;
   a->name = Py_NewRef(name);
   a->get = Py_NewRef(get);
   a->set = set == Py_None ? nullptr : Py_NewRef(set);
+  a->remove = remove == Py_None ? nullptr : Py_NewRef(remove);
   a->doc = Py_NewRef(doc);
   return as_object(a);
 }
@@ -246,6 +247,7 @@ int attribute_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(as_attribute(self)->get);
   Py_VISIT(as_attribute(self)->set);
+  Py_VISIT(as_attribute(self)->remove);
   Py_VISIT(as_attribute(self)->doc);
   return 0;
 }
@@ -257,6 +259,7 @@ void attribute_dealloc(PyObject* self) {
   Py_CLEAR(a->name);
   Py_CLEAR(a->get);
   Py_CLEAR(a->set);
+  Py_CLEAR(a->remove);
   Py_CLEAR(a->doc);
   type->tp_free(self);
   Py_DECREF(type);

@@ -13,7 +13,6 @@ from ._missing import missing_attribute
 from .device import cpu, resolve, strided
 from .handles import warn_if_has_hooks
 from .ops._op import namespace
-from .ops._portable import read_only
 
 __all__ = ["tensor_types"]
 
@@ -447,8 +446,6 @@ _METHODS: dict[str, Any] = {
 }
 
 for _name, _value in _METHODS.items():
-    if isinstance(_value, property) and _value.fget is not None and _value.fset is None:
-        _value = read_only(_name, _value.fget, _value.__doc__)
     setattr(Tensor, _name, _value)
 
 Tensor.__doc__ = """An array of one dtype that can record how it was computed.

@@ -420,8 +420,8 @@ def put_gates() -> None:
         if type(member) is FunctionType and name not in _NO_GATE:
             setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
         elif type(member) is property:
-            attribute = _core.Attribute(name, member.fget, member.fset, member.__doc__)
-            setattr(_core.Tensor, name, attribute)
+            how = member.fget, member.fset, member.fdel
+            setattr(_core.Tensor, name, _core.Attribute(name, *how, member.__doc__))
     made: dict[Any, Any] = {}
     for functions in _NAMESPACES.values():
         for name, function in functions.items():
