@@ -41,6 +41,18 @@ Handler handler_of(PyTypeObject* type) {
 #endif
 }
 
+// Whether an object that is no tensor has it though its class has not: in its dict, or by __getattr__, which runs here.
+bool has_of_its_own(PyObject* o) {
+  if (is_tensor(o) || PyType_Check(o)) return false;
+  PyObject* found;
+#if PY_VERSION_HEX < 0x030D0000
+  if (_PyObject_LookupAttr(o, torch_function, &found) < 0) PyErr_Clear();
+#else
+  if (PyObject_GetOptionalAttr(o, torch_function, &found) < 0) PyErr_Clear();
+#endif
+  return Ref(found).get() != nullptr && found != of_parameter;
+}
+
 // Types that have none, so that the everyday ones are not looked up.
 bool is_basic(PyTypeObject* t) {
   for (const PyTypeObject* basic : {&PyLong_Type, &PyFloat_Type, &PyBool_Type, &PyUnicode_Type, &PyTuple_Type, &PyList_Type,
@@ -175,7 +187,7 @@ class Takers {
     PyTypeObject* type = Py_TYPE(o);
     if (!subclasses_ || type == parameter_type || is_basic(type)) return;
     Ref owned = Ref::borrow(o);
-    if (type == TensorType ? !count_plain_ : handler_of(type) == Handler::None) return;
+    if (type == TensorType ? !count_plain_ : handler_of(type) == Handler::None && !has_of_its_own(o)) return;
     size_t at = takers_.size();
     for (size_t i = takers_.size(); i-- > 0;) {
       PyTypeObject* other = Py_TYPE(takers_[i].get());
