@@ -111,7 +111,7 @@ _LETTERS = {
     "f": "_float",
     "i": "_int",
     "I": "_Ints",
-    "J": "_int | _Ints",
+    "J": "_Ints",
     "b": "_bool",
     "s": "_str",
     "d": "_dtype",
