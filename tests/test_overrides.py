@@ -1168,3 +1168,52 @@ def test_handlers_that_do_odd_things():
         torch.add(torch.ones(1), 1)
     while torch._C._len_torch_function_stack():
         torch._C._pop_torch_function_stack()
+
+
+def test_an_object_may_have_a_handler_of_its_own():
+    class Instance:
+        def __init__(self):
+            self.__torch_function__ = lambda func, types, args=(), kwargs=None: "in the dict"
+
+    class Asked:
+        def __getattr__(self, name):
+            if name != "__torch_function__":
+                raise AttributeError(name)
+            return lambda func, types, args=(), kwargs=None: "by getattr"
+
+    x = torch.ones(2)
+    assert torch.add(x, Instance()) == torch.cat([x, Instance()]) == "in the dict"
+    assert torch.add(x, Asked()) == "by getattr"
+
+
+def test_a_class_is_told_of_deletions():
+    told = []
+
+    class Told(Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            told.append((func.__name__, len(args)))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2).as_subclass(Told)
+    del x.volatile
+    assert told == [("__delete__", 1)]
+    told.clear()
+    with pytest.raises(RuntimeError, match="^Deletion of _backward"):
+        del x._backward_hooks
+    assert told == [("__delete__", 1)]
+    with pytest.raises(AttributeError, match="not writable"):
+        del x.T
+    assert told == [("__delete__", 1)]
+
+
+@pytest.mark.skipif(NAME == "torch", reason="an empty list is an error of its own there")
+def test_a_handler_may_change_the_list_that_holds_it():
+    class Clearing(Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            tensors.clear()
+            return len(types)
+
+    tensors = [torch.ones(2).as_subclass(Clearing) for _ in range(3)]
+    assert torch.cat(tensors) == 1 and tensors == []

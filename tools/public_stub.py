@@ -112,6 +112,7 @@ _LETTERS = {
     "i": "_int",
     "I": "_Ints",
     "J": "_Ints",
+    "S": "Any",
     "b": "_bool",
     "s": "_str",
     "d": "_dtype",

@@ -537,6 +537,11 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
+  if (tls.derivative) {
+    int last = op->n_params - 1;
+    while (last > 1 && slots[last] == Py_None) --last;
+    if (check_captured(self, op->name, last > 0 ? slots[last] : nullptr) < 0) return nullptr;
+  }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
   if (check_place(self, recording) < 0) return nullptr;
   Ref node;

@@ -53,25 +53,6 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
   Py_RETURN_NONE;
 }
 
-// watch(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
-// requires grad when `value` does.
-PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !PyArray_Check(args[3]))) {
-    PyErr_SetString(PyExc_TypeError, "watch(value, flag, object[, array])");
-    return nullptr;
-  }
-  const long flag = PyLong_AsLong(args[1]);
-  if (flag == -1 && PyErr_Occurred()) return nullptr;
-  Tensor* value = as_tensor(args[0]);
-  PyObject* array = n == 4 ? args[3] : as_object(value->array);
-  Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
-  if (!t) return nullptr;
-  t->flags |= static_cast<uint32_t>(flag) & (kTangent | kTransformed);
-  if (requires_grad(value)) t->flags |= kRequiresGrad;
-  t->watched.set(Py_NewRef(args[2]));
-  return as_object(t);
-}
-
 PyObject* set_default_dtype(PyObject*, PyObject* code) {
   const long n = PyLong_AsLong(code);
   if (n == -1 && PyErr_Occurred()) return nullptr;
@@ -266,7 +247,6 @@ PyMethodDef kMethods[] = {
     {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
-    {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
     {"arguments_of", arguments_of, METH_O, "What a custom Function asks of its arguments."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
@@ -304,7 +284,9 @@ PyObject* make_module() {
   if (!module) return nullptr;
   PyObject* m = module.get();
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  if (PyModule_AddFunctions(m, kSubscriptMethods) < 0 || PyModule_AddFunctions(m, kSavedMethods) < 0) return nullptr;
+  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions}) {
+    if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
+  }
   if (init_tensor(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;

@@ -51,7 +51,10 @@ struct Seen {
 void look_at(Tensor* t, Seen* seen) {
   seen->flags |= t->flags;
   seen->wants_grad |= requires_grad(t);
-  if (t->base) seen->stale |= t->history_version != version_of(t);
+  if (t->base) {
+    seen->stale |= t->history_version != version_of(t);
+    seen->flags |= t->base->flags & kWatched;
+  }
 }
 
 // What is wrong with the history of an argument is said before the call computes anything.
@@ -402,7 +405,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags : 0);
+  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags | watched_bits(as_tensor(out)) : 0);
   if (flags & kTangent) {
     PyErr_Format(PyExc_NotImplementedError,
                  "Trying to use forward AD with %s_out that does not support it because it is an out= function",

@@ -348,7 +348,7 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (t->flags & kWatched) return false;
+  if (watched_bits(t)) return false;
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && PyArray_NDIM(t->array) > 0);
 }
 
@@ -542,11 +542,11 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   PyObject* taken;
   if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
   Tensor* t = as_tensor(self);
-  if ((t->flags & kWatched) || !ops.select) return leave_to("getitem", self, key, nullptr);
+  if (watched_bits(t) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) &&
-        !(index->flags & kWatched)) {
+        !watched_bits(index)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       return call_op(ops.index, slots);
     }
@@ -587,11 +587,15 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     PyLong_AsLongLongAndOverflow(value, &overflow);
     number = !overflow;
   }
-  if (!(t->flags & kWatched) && ops.select && (number || Py_TYPE(value) == TensorType)) {
+  if (!watched_bits(t) && ops.select && (number || Py_TYPE(value) == TensorType)) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);
     Outcome done = walk_key(&walk, key, true);
+    if (tls.derivative && done == Outcome::Done && !walk.has_entries()) {
+      static PyObject* name = PyUnicode_InternFromString("copy_");
+      if (!name || check_captured(t, name, nullptr) < 0) return -1;
+    }
     if (done == Outcome::Done && walk.has_entries()) {
       done = assign_places(t, &walk, value);
       if (done == Outcome::Done) return 0;

@@ -30,6 +30,7 @@ void clear_fields(Tensor* t) {
   t->hooks.init();
   t->grad_dtype.init();
   t->watched.init();
+  t->made_in = 0;
   t->dict = nullptr;
   t->weakrefs = nullptr;
 }
@@ -147,7 +148,10 @@ Tensor* wrap_array(PyArrayObject* array, DType dtype) {
   }
   t->array = array;
   t->dtype = dtype;
-  if (in_inference()) t->flags |= kInference;
+  if (modes_used.load(std::memory_order_relaxed)) {
+    if (tls.inference) t->flags |= kInference;
+    t->made_in = tls.transform;
+  }
   return t;
 }
 
@@ -170,6 +174,7 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
     t->flags |= kInference;
     hold(source->version);
     t->version = source->version;
+    t->made_in = source->made_in;
     return t;
   }
   VersionCounter* v = shared_version(source);
@@ -182,6 +187,7 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
   hold(v);
   t->version = v;
   t->history_version = v->value;
+  t->made_in = source->made_in;
   Tensor* root = source->base ? source->base : source;
   Py_INCREF(root);
   t->base = root;
@@ -200,7 +206,9 @@ namespace {
 // What a transform has taken over is asked for its memory: an element of a batch has none of its own.
 PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(t);
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_array");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -252,6 +260,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   if (!r) return nullptr;
   hold(v);
   r->version = v;
+  r->made_in = t->made_in;
   r->flags = t->flags & kInference;
   if (inference && !tls.inference && !shared_version(r)) {
     Py_DECREF(r);
@@ -264,7 +273,9 @@ Tensor* alias(Tensor* t, bool share_version) {
 
 PyObject* get_data(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(t);
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_data");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -282,7 +293,9 @@ int set_data(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   Tensor* v = as_tensor(value);
-  if ((t->flags | v->flags) & (kTangent | kTransformed)) {
+  const int watched[] = {is_watched(t), is_watched(v)};
+  if (watched[0] < 0 || watched[1] < 0) return -1;
+  if (watched[0] || watched[1]) {
     PyObject* f = callback("watched_set_data");
     Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
     return done ? 0 : -1;
@@ -305,6 +318,10 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
+  if (t->flags & kWatched) {
+    PyObject* f = callback("watched_version");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
   if (t->flags & kInference && !t->version) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;
@@ -328,6 +345,12 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_watched(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  if (is_watched(t) < 0) return nullptr;
+  return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
+}
+
+PyObject* get_attached(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
 }
@@ -367,6 +390,7 @@ PyGetSetDef kGetSet[] = {
     {"_base", gated_get<"_base", get_base>, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
     {"_hooks", get_hooks, set_hooks, "A leaf's hooks object.", nullptr},
     {"_watched", get_watched, set_watched, "What a transform or forward-mode attached.", nullptr},
+    {"_attached", get_attached, nullptr, "The same, of a view that was not told of its root's yet: None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -374,7 +398,9 @@ PyGetSetDef kGetSet[] = {
 
 PyObject* method_detach(PyObject* self, PyObject*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kWatched) {
+  const int watched = is_watched(t);
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_detach");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -469,7 +495,9 @@ PyObject* method_element_size(PyObject* self, PyObject*) {
 }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   Ref memory;
-  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(as_tensor(self));
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_memory");
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
@@ -659,6 +687,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   // A subclass's instance of a watched tensor is watched as well.
   t->flags = (from->flags & (kInference | kTangent | kTransformed)) | (wants ? kRequiresGrad : 0u);
   t->watched.init(from->watched.own().release());
+  t->made_in = from->made_in;
   return as_object(t);
 }
 
@@ -678,6 +707,7 @@ PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
   hold(from->version);
   t->version = from->version;
   t->history_version = from->history_version;
+  t->made_in = from->made_in;
   Py_XINCREF(from->base);
   t->base = from->base;
   t->watched.init(from->watched.own().release());

@@ -74,7 +74,9 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
 }  // namespace
 
 PyObject* method_item(PyObject* self, PyObject*) {
-  if (as_tensor(self)->flags & kWatched) {
+  const int watched = is_watched(as_tensor(self));
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_item");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -86,7 +88,9 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
   Ref memory;
-  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(as_tensor(self));
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_memory");
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
@@ -125,7 +129,9 @@ namespace {
 
 int tensor_bool(PyObject* self) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kWatched) {
+  const int watched = is_watched(t);
+  if (watched < 0) return -1;
+  if (watched) {
     PyObject* f = callback("watched_bool");
     Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
     return r ? PyObject_IsTrue(r.get()) : -1;

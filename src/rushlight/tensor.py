@@ -271,6 +271,7 @@ def _detach_(self: Any) -> Any:
     """Cut the tensor off its history, in place; nothing happens in inference mode."""
     if _core.is_inference():
         return self
+    _core.check_captured(self, "detach_", None)
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "

@@ -386,7 +386,7 @@ def _batched(
             f"{sizes} for the mapped dimension"
         )
     n = sizes[0]
-    with levels.Level("batch", n) as level:
+    with levels.Level("batch", n, inside=True) as level:
         gradients = tuple(None if g is None else levels.batch(level, g) for g in batches)
         found = levels.run_backward(roots, gradients, retain, bool(create_graph), wanted)
         return tuple(None if f is None else levels.rows(f, level) for f in found)

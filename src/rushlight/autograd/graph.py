@@ -18,6 +18,7 @@ from .. import _core
 from ..device import cpu
 from ..handles import RemovableHandle
 from ..ops import quietly
+from .running import running
 from .saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -350,6 +351,13 @@ def retain_grad(tensor: Any) -> None:
 
     if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if running("dual", "batch", "grad"):
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+            "outside of a function being transformed instead."
+        )
     if tensor.is_leaf or tensor.retains_grad:
         return
     tensor._set_flag(_RETAINS_GRAD, True)

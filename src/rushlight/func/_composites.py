@@ -74,7 +74,7 @@ def _like(function: Any) -> Any:
         while isinstance(w, Dual) and w.level.active:
             input, w = w.value, w.value._watched
         if isinstance(w, Batch) and w.level.active:
-            return batch(w.level, make(w.value, *args, **kwargs))
+            return batch(w.level, make(w.value, *args, **kwargs), w.alike)
         return function(input, *args, **kwargs)
 
     return make
@@ -94,8 +94,8 @@ def _new(function: Any) -> Any:
             size = (kwargs.pop("size"), *size)
         n = w.level.size
         if size and isinstance(size[0], (tuple, list)):
-            return batch(w.level, make(w.value, (n, *size[0]), *size[1:], **kwargs))
-        return batch(w.level, make(w.value, n, *size, **kwargs))
+            return batch(w.level, make(w.value, (n, *size[0]), *size[1:], **kwargs), w.alike)
+        return batch(w.level, make(w.value, n, *size, **kwargs), w.alike)
 
     return make
 

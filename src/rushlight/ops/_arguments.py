@@ -46,6 +46,7 @@ _WORDS = {
     "b": "bool",
     "s": "str",
     "d": "torch.dtype",
+    "S": "torch.Storage",
     "g": "torch.Generator",
     "l": "torch.layout",
     "v": "torch.device",
@@ -240,6 +241,7 @@ _ANNOTATED = {
     "int": "i",
     "Ints": "J",
     "Sizes": "I",
+    "Sequence[Any]": "L",
     "bool": "b",
     "Flag": "",
     "str": "s",
@@ -261,7 +263,7 @@ def _of_function(function: Any) -> _Signature:
         if variable:
             kind = "I" if p.name in _ALL_INTS else ""
         optional = p.default is not p.empty
-        none = optional and p.default in (None, ())
+        none = annotation.endswith(" | None") or (optional and p.default in (None, ()))
         rows.append(_Param(p.name, kind, optional, p.kind is p.KEYWORD_ONLY, variable, none))
     return _Signature(tuple(rows))
 
@@ -412,6 +414,8 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
         return isinstance(value, Generator)
     if kind == "m":
         return isinstance(value, _device.memory_format)
+    if kind == "S":
+        return hasattr(value, "_root")
     return True
 
 

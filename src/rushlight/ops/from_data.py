@@ -343,7 +343,10 @@ def asarray(
             "Only Tensors of floating point and complex dtype can require gradients. This one is "
             f"{found.dtype}."
         )
-    return found.requires_grad_(requires_grad) if found.is_leaf else found
+    if found.is_leaf:
+        # Not by requires_grad_(), which transformed functions may not call.
+        found.requires_grad = requires_grad
+    return found
 
 
 def _aliased(obj: Any, dtype: Any) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -563,14 +564,14 @@ def _put_value(input: Any, place: Any, values: Any) -> Any:
     return _for_place(input, place, values) if place[3] else values
 
 
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
     place = _put_place("index_put", input, indices)
     return _index_put(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
-def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put_(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
     place = _put_place("index_put_", input, indices)

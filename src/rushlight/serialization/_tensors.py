@@ -45,8 +45,7 @@ def tensor_parts(tensor: Any) -> Parts:
 
 
 def make_tensor(parts: Parts) -> Any:
-    tensor = base._core.wrap(parts_array(parts))
-    return tensor.requires_grad_() if parts.requires_grad else tensor
+    return base._core.wrap(parts_array(parts), parts.requires_grad)
 
 
 def make_parameter(data: Any, requires_grad: bool) -> Any:
