@@ -451,7 +451,7 @@ def function_stub(
     indent = "    " if method else ""
     doc = summary(entry, function)
     declared = ""
-    if type(function) is not torch._core.Op:
+    if type(inspect.unwrap(function)) is not torch._core.Op:
         declared = inspect.signature(function).return_annotation
         declared = declared if isinstance(declared, str) else ""
     params = valid(parameters(function, name))
