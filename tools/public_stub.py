@@ -263,7 +263,7 @@ def of_function(function: Any, name: str) -> list[Parameter]:
 
 def parameters(function: Any, name: str) -> list[Parameter]:
     """The parameters of any public function."""
-    if type(function) is torch._core.Op:
+    if type(function) is _core.Op:
         return of_op(function)
     return of_function(function, name)
 
@@ -449,9 +449,11 @@ def function_stub(
     """A function of the table, or a method,
     with all its signatures that differ in what they give."""
     indent = "    " if method else ""
+    if type(inspect.unwrap(function)) is _core.Op:  # also behind the name that programs see it by
+        function = inspect.unwrap(function)
     doc = summary(entry, function)
     declared = ""
-    if type(inspect.unwrap(function)) is not torch._core.Op:
+    if type(function) is not _core.Op:
         declared = inspect.signature(function).return_annotation
         declared = declared if isinstance(declared, str) else ""
     params = valid(parameters(function, name))

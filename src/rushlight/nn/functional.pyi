@@ -382,7 +382,7 @@ def interpolate(
     scale_factor: _float | Sequence[_float] | None = None,
     mode: _str = "nearest",
     align_corners: _bool | None = None,
-    recompute_scale_factor: _bool | None = None,
+    recompute_scale_factor: Any = None,
     antialias: _bool = False,
 ) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
@@ -434,7 +434,7 @@ def linear(
     """input @ weight.T + bias, over any leading dimensions of input."""
 
 def local_response_norm(
-    input: Tensor, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0
+    input: Tensor, size: _int, alpha: _Number = 0.0001, beta: _Number = 0.75, k: _int = 1.0
 ) -> Tensor:
     """input over a power of the mean square of neighbouring channels."""
 
@@ -695,7 +695,7 @@ def rrelu_(
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
-    value: _Number,
+    value: Tensor,
     attn_mask: Tensor | None = None,
     dropout_p: _float = 0.0,
     is_causal: _bool = False,
@@ -798,9 +798,7 @@ def triplet_margin_with_distance_loss(
 
 def unfold(
     input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1
-) -> Tensor:
-    """Windows of a size along a dimension, every step, as a new last dimension."""
-
+) -> Tensor: ...
 def upsample(
     input: Tensor,
     size: _Ints | None = None,
