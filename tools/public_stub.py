@@ -124,6 +124,7 @@ _LETTERS = {
 _MARKS = {"int": "_int", "ints": "_Ints", "bool": "_bool", "flag": "_bool", "dtype": "_dtype"}
 _MARKS |= {"number": "_Number", "str": "_str"}
 _WORDS = {"int": "_int", "float": "_float", "bool": "_bool", "str": "_str", "complex": "_complex"}
+_WORDS |= {"Number": "_Number"}
 _WORDS |= {w: w for w in ("None", "Any", "Sequence", "Callable", "Tensor", "tuple", "list", "dict")}
 _WORDS |= {"dtype": "_dtype", "device": "_device", "Generator": "_Generator", "Size": "_Size"}
 # What cannot be seen from one call: as many tensors as asked for, or a form that a flag decides.
@@ -257,13 +258,15 @@ def of_function(function: Any, name: str) -> list[Parameter]:
         if p.kind is p.VAR_POSITIONAL and known.startswith("Sequence["):
             known = f"{known[9:-1]} | {known}"
         text = "" if p.default is p.empty else default_text(p.default)
+        if text == "None" and known not in ("", "Any") and not known.endswith("None"):
+            known += " | None"
         found.append(Parameter(p.name, known, text, p.kind))
     return found
 
 
 def parameters(function: Any, name: str) -> list[Parameter]:
     """The parameters of any public function."""
-    if type(function) is _core.Op:
+    if isinstance(function, torch._core.Op):
         return of_op(function)
     return of_function(function, name)
 
@@ -449,11 +452,9 @@ def function_stub(
     """A function of the table, or a method,
     with all its signatures that differ in what they give."""
     indent = "    " if method else ""
-    if type(inspect.unwrap(function)) is _core.Op:  # also behind the name that programs see it by
-        function = inspect.unwrap(function)
     doc = summary(entry, function)
     declared = ""
-    if type(function) is not _core.Op:
+    if not isinstance(function, torch._core.Op):
         declared = inspect.signature(function).return_annotation
         declared = declared if isinstance(declared, str) else ""
     params = valid(parameters(function, name))

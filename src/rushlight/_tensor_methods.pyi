@@ -717,7 +717,9 @@ class TensorMethods:
     def ge_(self, other: Tensor | _Number) -> Tensor:
         """input >= other."""
 
-    def geometric_(self, value: _float = None, *, generator: _Generator | None = None) -> Tensor:
+    def geometric_(
+        self, value: _float | None = None, *, generator: _Generator | None = None
+    ) -> Tensor:
         """Fill from a geometric distribution."""
 
     def ger(self, vec2: Tensor) -> Tensor:

@@ -176,11 +176,11 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh_(input: Tensor) -> Tensor:
     """The inverse of cosh."""
 
-def adaptive_avg_pool1d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
 def adaptive_max_pool1d(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
@@ -1051,7 +1051,7 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """input >= other."""
 
 def geometric_(
-    self: Tensor, value: _float = None, *, generator: _Generator | None = None
+    self: Tensor, value: _float | None = None, *, generator: _Generator | None = None
 ) -> Tensor:
     """Fill from a geometric distribution."""
 
@@ -1707,7 +1707,7 @@ def pairwise_distance(
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
     """The distances of all pairs of rows."""
 
-def permute(input: Tensor, *dims: _Ints) -> Tensor:
+def permute(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
     """The dimensions in the order given."""
 
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
@@ -1879,8 +1879,8 @@ def randperm(
     """The numbers 0 to n - 1 in random order."""
 
 def range(
-    start: Tensor | _Number,
-    end: Tensor | _Number,
+    start: _Number,
+    end: _Number,
     step: _Number = 1,
     *,
     out: Tensor | None = None,
@@ -1963,8 +1963,8 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 def rrelu(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
@@ -1972,8 +1972,8 @@ def rrelu(
 
 def rrelu_(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
 ) -> Tensor:
     """In-place version of `rrelu`."""

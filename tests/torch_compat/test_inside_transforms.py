@@ -43,6 +43,14 @@ def inside(run: Any) -> dict[str, Any]:
     }
 
 
+def captured(m: Any, method: str, args: Any) -> Any:
+    """A method that gives a tensor other memory, of one that the function was not given."""
+    fixed, t = m.zeros(3), m.zeros(4)
+    words = {"t": t, "storage": t.untyped_storage(), "double": t.double()}
+    given = [words.get(a, a) if isinstance(a, str) else a for a in args]
+    return m.func.grad(lambda a: (getattr(fixed, method)(*given), a.sum())[1])(m.ones(2))
+
+
 def hooked(m: Any, function: Any) -> Any:
     with m.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         return function()
@@ -91,6 +99,13 @@ CASES: dict[str, Any] = {
     **{f"requires_grad_ of another in {n}": f for n, f in inside(lambda m, a: m.zeros(2).requires_grad_(False)).items()},
     **{f"requires_grad set in {n}": f for n, f in inside(lambda m, a: setattr(m.zeros(2), "requires_grad", True)).items()},
     **{f"{name} in {n}": f for name in ("jacobian", "hessian", "vjp", "hvp") for n, f in inside(lambda m, a, name=name: getattr(F(m), name)(total, a)).items()},
+    **{
+        f"captured.{method}{args}": lambda m, x, z, method=method, args=args: captured(m, method, args)
+        for method, args in (
+            ("set_", ()), ("set_", ("t",)), ("set_", ("t", 0, (2,))), ("set_", ("storage",)), ("set_", ("storage", 0, (2,))),
+            ("set_", ("double",)), ("set_", (3,)), ("resize_", (2,)), ("resize_", (3,)), ("resize_as_", ("t",)),
+        )
+    },
     "retain_grad in grad": lambda m, x, z: m.func.grad(lambda a: ((a * 2).retain_grad(), a.sum())[1])(x),
     "retain_grad in vmap": lambda m, x, z: m.func.vmap(lambda a: ((a * 2).retain_grad(), a.sum())[1])(z),
     # forward mode switched off

@@ -351,8 +351,8 @@ def _check_statistics(running_mean: Any, running_var: Any) -> None:
 @composite(where="nn")
 def batch_norm(
     input: Any,
-    running_mean: Any,
-    running_var: Any,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     weight: Any = None,
     bias: Any = None,
     training: bool = False,
