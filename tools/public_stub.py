@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight import base, dtypes, return_types
+from rushlight import _core, base, dtypes, return_types
 from rushlight.ops import OPS, _arguments, _op, namespace
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
@@ -609,15 +609,19 @@ def tensor_body() -> list[str]:
         value = inspect.getattr_static(torch.Tensor, name)
         if isinstance(value, (types.GetSetDescriptorType, types.MethodDescriptorType)):
             continue  # in _core.pyi
-        if isinstance(value, property):
+        if isinstance(value, _core.Attribute):
             kind = type_of(getattr(sample if name != "imag" else sample + 1j, name))
             body += ["    @property", f"    def {name}(self) -> {kind}: ..."]
         elif isinstance(value, (type, classmethod, staticmethod)) or not callable(value):
             body.append(f"    {name}: Any")
         else:
             entry = getattr(value, "entry", None) or OPS.get(name)
-            own = entry is None or type(value) is types.FunctionType  # not the form of the table
-            function = value if own else entry.function
+            plain = getattr(value, "__wrapped__", value)
+            # What is not the form of the table.
+            own = entry is None or (
+                isinstance(plain, types.FunctionType) and plain is not entry.function
+            )
+            function = plain if own else entry.function
             where = "Tensor" if own else "torch"
             body += function_stub(name, function, entry, where, method=True)
     return body

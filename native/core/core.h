@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/site.h"
 #include "core/python.h"
@@ -110,6 +111,9 @@ bool is_complex(DType t);
 inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 
 // ---- per-thread state ----
+// Who may take calls over (see override.h): modes and classes, modes alone, nobody.
+enum class Overrides : uint8_t { All, Modes, None };
+
 struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
@@ -119,6 +123,9 @@ struct ThreadState {
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
+  Overrides overrides = Overrides::All;
+  bool skip_override = false;        // the next gate lets its call pass
+  std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
   uint32_t transform = 0;            // the number of the youngest transform that runs, or 0
   uint32_t derivative = 0;           // the same of those that differentiate: what was made before may not be written
   int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread

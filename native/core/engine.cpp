@@ -21,7 +21,7 @@
 #include <pthread.h>
 #endif
 
-#include "core/core.h"
+#include "core/override.h"
 
 namespace rushlight {
 
@@ -553,6 +553,7 @@ class Backward {
     if (create_graph_ || (t->flags & kWatched)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
+      const OverridesOf quiet(Overrides::None);
       PyObject* copy = callback("copy_gradient");
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }

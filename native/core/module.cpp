@@ -1,6 +1,6 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
 #define RUSHLIGHT_IMPORT_ARRAY
-#include "core/core.h"
+#include "core/override.h"
 
 #include <cstring>
 
@@ -11,13 +11,14 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
+PyObject* arguments_of(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
 PyObject* find_members(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
 
 namespace {
 
-// register(size=type, dtypes=[...], symbol=type, callbacks={...}): what the core calls back into.
+// register(size=type, dtypes=[...], symbol=type, parameter=type, callbacks={...}): what the core calls back into.
 PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -30,6 +31,8 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "symbol")) {
       Py_INCREF(value);
       Py_XSETREF(registry.symbol_type, value);
+    } else if (!strcmp(name, "parameter")) {
+      if (register_parameter(value) < 0) return nullptr;
     } else if (!strcmp(name, "dtypes") && PyList_Check(value)) {
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value) && i < static_cast<Py_ssize_t>(DType::Count); ++i) {
         PyObject* dtype = PyList_GET_ITEM(value, i);
@@ -245,6 +248,7 @@ PyMethodDef kMethods[] = {
     {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
+    {"arguments_of", arguments_of, METH_O, "What a custom Function asks of its arguments."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
     {"find_members", find_members, METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
@@ -283,7 +287,7 @@ PyObject* make_module() {
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
-  if (init_tensor(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
+  if (init_tensor(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;
   return module.release();

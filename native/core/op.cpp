@@ -6,6 +6,8 @@
 // and one for the Node. That road stays in this file, where the compiler can inline along it.
 #include "core/op.h"
 
+#include "core/override.h"
+
 namespace rushlight {
 
 namespace {
@@ -34,6 +36,7 @@ PyObject* call_with_slots(const char* name, Op* op, PyObject* const* slots) {
   Ref tuple(f ? slots_tuple(op, slots) : nullptr);
   if (!tuple) return nullptr;
   PyObject* args[] = {as_object(op), tuple.get()};
+  const OverridesOf quiet(Overrides::None);
   return PyObject_Vectorcall(f, args, 2, nullptr);
 }
 
@@ -455,7 +458,10 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  PyObject* result = bind_and_call(op, args, n, kwnames);
+  const bool lists = op->list_param >= 0;
+  PyObject* result;
+  if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
+  result = bind_and_call(op, args, n, kwnames);
   return result ? result : explain(self, op->in_place, args, n, kwnames);
 }
 

@@ -72,8 +72,10 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 // ---- public.cpp ----
-// make_public(function, method): see Public.
+// make_public(function, method, asks=0): see Public.
 PyObject* make_public(PyObject*, PyObject* args);
+PyObject* make_overridable(PyObject*, PyObject* args);
+PyObject* changed_public(PyObject*, PyObject* args);
 int init_public(PyObject* module);
 
 }  // namespace rushlight

@@ -4,7 +4,7 @@
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
 // alias. Tensors and lists become one index tensor and one op, as the head of indexing.py says.
-#include "core/core.h"
+#include "core/override.h"
 
 #include <cfloat>
 #include <cmath>
@@ -459,6 +459,9 @@ int wants_recording(Tensor* self, bool* recording) {
 }
 
 PyObject* leave_to(const char* name, PyObject* self, PyObject* key, PyObject* value) {
+  PyObject* result;
+  // Keys and values of other classes are rare ones; of another `self`, all were asked at once.
+  if (is_plain(self) && subscript_overridden(self, key, value, &result)) return result;
   PyObject* f = callback(name);
   if (!f) return nullptr;
   PyObject* args[] = {self, key, value};
@@ -536,6 +539,8 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
   Tensor* t = as_tensor(self);
   if (watched_bits(t) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
@@ -569,6 +574,11 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
   if (!value) {
     PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
     return -1;
+  }
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, value, &taken)) {
+    Py_XDECREF(taken);
+    return taken ? 0 : -1;
   }
   Tensor* t = as_tensor(self);
   bool number = PyFloat_Check(value) || PyLong_Check(value);

@@ -1,6 +1,7 @@
 // A tensor as what Python code wants in its place: a number, a truth value, an index, an ndarray.
 #include <cstring>
 
+#include "core/override.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -165,10 +166,13 @@ void* slot(F f) {
 }  // namespace
 
 void add_conversion_slots(std::vector<PyType_Slot>* slots) {
-  for (const PyType_Slot& s : {PyType_Slot{Py_nb_bool, slot(tensor_bool)}, PyType_Slot{Py_nb_float, slot(tensor_float)},
-                               PyType_Slot{Py_nb_int, slot(tensor_int)}, PyType_Slot{Py_nb_index, slot(tensor_index)}}) {
-    slots->push_back(s);
-  }
+  const PyType_Slot own[] = {
+      {Py_nb_bool, slot(gated_truth<"__bool__", tensor_bool>)},
+      {Py_nb_float, slot(gated_unary<"__float__", tensor_float>)},
+      {Py_nb_int, slot(gated_unary<"__int__", tensor_int>)},
+      {Py_nb_index, slot(gated_unary<"__index__", tensor_index>)},
+  };
+  slots->insert(slots->end(), std::begin(own), std::end(own));
 }
 
 }  // namespace rushlight

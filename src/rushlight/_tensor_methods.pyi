@@ -241,9 +241,6 @@ class TensorMethods:
     ) -> Tensor:
         """A copy of the tensor with `src` at the place of `as_strided`."""
 
-    def as_subclass(self, cls: Any) -> Tensor:
-        """The same storage as an instance of a subclass."""
-
     def asin(self, *, out: Tensor | None = None) -> Tensor:
         """The angle of that sine."""
 
@@ -1282,7 +1279,7 @@ class TensorMethods:
     def nextafter_(self, other: Tensor) -> Tensor:
         """The next number after input towards other."""
 
-    def nonzero(self, *, out: Tensor | None = None) -> Any:
+    def nonzero(self, *, as_tuple: _bool = False, **out: Tensor) -> Any:
         """The indices of the elements that are not zero, one a row."""
 
     def norm(
@@ -1321,7 +1318,7 @@ class TensorMethods:
     def poisson(self, generator: _Generator | None = None) -> Tensor:
         """Counts of a Poisson distribution with the rates that each element gives."""
 
-    def polygamma(self, input: Tensor) -> Tensor:
+    def polygamma(self, n: Any) -> Tensor:
         """The n-th derivative of digamma."""
 
     def polygamma_(self, n: Any) -> Tensor:
@@ -1828,9 +1825,7 @@ class TensorMethods:
     def vsplit(self, indices_or_sections: Tensor | _Ints | None = None) -> tuple[Tensor, ...]:
         """`tensor_split` as numpy.vsplit does it."""
 
-    def where(
-        self, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-    ) -> Tensor:
+    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
         """input where the condition holds, else other; without them, the indices where it holds."""
 
     def xlogy(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:

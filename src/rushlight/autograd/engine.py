@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from .. import _core
+from ..ops import overridable
 from .running import refuse_backward
 from .running import state as _state
 
@@ -240,6 +241,7 @@ def tensor_backward(
     _run((self,), (gradient,), bool(retain_graph), False, None)
 
 
+@overridable
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -282,6 +284,7 @@ def backward(
     _run(roots, gradients, retain, bool(create_graph), inputs, inputs is not None)
 
 
+@overridable
 def grad(
     outputs: Any,
     inputs: Any,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place
 from .running import only, running
 from .running import state as _state
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 _Tensor = _core.Tensor
+
 # Bits of the core's TensorFlag.
 _NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW, _INFERENCE_VIEW = 8, 16, 32, 64
 
@@ -437,14 +439,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _run(cls, args: tuple[Any, ...], node: Any = None) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
-        is_tensor = tuple(isinstance(a, _Tensor) for a in args)
         ctx = (node or cls._backward_cls)()
-        needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
-        ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
+        ctx._is_tensor, needs, tensors, kinds = _core.arguments_of(args)
+        ctx.needs_input_grad = needs
         recording = _core.is_grad_enabled() and any(needs)
-        tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
         if recording:
-            ctx._input_kinds = tuple([(t.shape, t.dtype) for t in tensors])
+            ctx._input_kinds = tuple(kinds)
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
@@ -551,9 +551,13 @@ def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
 
 
 def _plain_view(o: Any) -> Any:
+    kind = type(o)
     before = _core.set_grad_enabled(False)
     try:
-        return o.view_as(o)
+        view = o.view_as(o)
+        if kind.__torch_function__ is _core._disabled_torch_function_impl:
+            return view
+        return view if kind is _Tensor else view.as_subclass(kind)
     finally:
         _core.set_grad_enabled(before)
 
@@ -587,6 +591,7 @@ _DIRTY_NO_INPUT = (
 )
 
 
+@quietly
 def _finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..device import cpu
 from ..handles import RemovableHandle
+from ..ops import quietly
 from .running import running
 from .saved import (
     allow_mutation_on_saved_tensors,
@@ -171,6 +172,7 @@ def _name(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
+@quietly
 def _check_replacement(hook: Any, old: Any, new: Any) -> None:
     if not isinstance(new, _Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
@@ -265,7 +267,7 @@ def _check_count(hook: Any, got: Any, expected: int) -> None:
 
 
 def _accumulate_retained(tensor: Any, grad: Any) -> None:
-    have = tensor._grad if tensor.retains_grad else None
+    have = tensor._grad if tensor._flags() & _RETAINS_GRAD else None
     if have is None:
         tensor._grad = grad if _core.is_grad_enabled() else grad.detach().clone()
     else:

@@ -205,5 +205,8 @@ def _by_probabilities(function: Any) -> Any:
     return fill
 
 
-_Tensor.bernoulli_ = _by_probabilities(_Tensor.bernoulli_)  # type: ignore[method-assign]
+_own: Any = vars(_Tensor)["bernoulli_"]
+_Tensor.bernoulli_ = _core.changed_public(  # type: ignore[method-assign]
+    _own, _by_probabilities(_own.__wrapped__)
+)
 _op.mapped_draw = _mapped_draw

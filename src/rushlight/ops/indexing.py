@@ -26,7 +26,6 @@ from ._arrays import anywhere, cell
 from ._kinds import linear
 from ._op import namespace
 from .copies import alias
-from .joining import unbind
 from .parts import _slice, select
 from .selection import copy_, fill_
 from .shape import unsqueeze
@@ -516,9 +515,9 @@ def _for_place(target: Any, place: Any, value: Any) -> Any:
 
 
 def _iterate(x: Any) -> Any:
-    if x._array.ndim == 0:
+    if x.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(unbind(x, 0))
+    return iter(x.unbind(0))
 
 
 # ---- index_put
