@@ -271,6 +271,12 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
     switch (v.when) {
       case Variant::Scalar: taken = !is_tensor(o) && !is_symbol(o); break;
       case Variant::Given: taken = o != op->params[v.param].fallback; break;
+      case Variant::Below: {
+        const int below = PyFloat_Check(o) || PyLong_Check(o) ? PyObject_RichCompareBool(o, v.value, Py_LT) : 0;
+        if (below < 0) return nullptr;
+        taken = below;
+        break;
+      }
       default: {
         const int equal = Py_TYPE(o) == Py_TYPE(v.value) ? PyObject_RichCompareBool(o, v.value, Py_EQ) : 0;
         if (equal < 0) return nullptr;
@@ -422,6 +428,13 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   if (looks_first && check_in_place(as_tensor(out), false) < 0) return nullptr;
   if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
   if (looks_first && check_resized_argument(op, slots, out) < 0) return nullptr;
+  PyObject* typed[kMaxParams];
+  if (op->typed_out >= 0 && is_tensor(out) && (!op->float_out || is_differentiable(as_tensor(out)->dtype)) &&
+      (!slots[op->typed_out] || slots[op->typed_out] == Py_None)) {
+    std::copy_n(slots, op->n_params, typed);
+    typed[op->typed_out] = dtype_object(as_tensor(out)->dtype);
+    slots = typed;
+  }
   Ref result;
   {
     GradMode off(false);
@@ -433,8 +446,10 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   }
   PyObject* f = result ? callback("write_out") : nullptr;
   if (!f) return nullptr;
-  PyObject* args[] = {out, result.get(), op->name, op->kind == Op::Pointwise ? Py_True : Py_False};
-  return PyObject_Vectorcall(f, args, 4, nullptr);
+  const Op* chosen = choose_variant(op, slots);
+  if (!chosen) return nullptr;
+  PyObject* args[] = {out, result.get(), chosen->name};
+  return PyObject_Vectorcall(f, args, 3, nullptr);
 }
 
 }  // namespace

@@ -369,6 +369,10 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
     const DType first = as_tensor(slots[0])->dtype;
     for (int i = 1; i < n; ++i) {
       if (!is_tensor(slots[i]) || as_tensor(slots[i])->dtype == first) continue;
+      if (op->one_type_text) {
+        PyErr_SetObject(PyExc_RuntimeError, op->one_type_text);
+        return -1;
+      }
       PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%U` but got dtype %s", c_name(first), op->params[i].name,
                    c_name(as_tensor(slots[i])->dtype));
       return -1;

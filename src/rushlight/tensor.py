@@ -324,7 +324,7 @@ class _Storage:
         self._root = array
 
     def data_ptr(self) -> int:
-        return int(self._root.__array_interface__["data"][0])
+        return int(self._root.__array_interface__["data"][0]) if self._root.size else 0
 
     def nbytes(self) -> int:
         return int(self._root.nbytes)

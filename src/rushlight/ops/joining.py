@@ -44,6 +44,8 @@ def _alike(make: Any) -> list[Any]:
     return [([make(2, 3), make(2, 3)],), ([make(2, 3)] * 3, -1), ([make(), make()],)]
 
 
+_CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
+
 cat: Any = linear(
     "cat(tensors: Tensors, dim=0)",
     _promoted(_kernels.cat),
@@ -52,6 +54,7 @@ cat: Any = linear(
     backward=(_kernels.cat_backward, "g dim tensors_shape"),
     method=False,
     overlap="never",
+    out=("cast", TypeError, _CAST),
     samples=_some,
     doc="Tensors one after the other along a dimension.",
 )
@@ -64,6 +67,7 @@ stack: Any = linear(
     backward=(_kernels.unbind, "g dim"),
     method=False,
     overlap="never",
+    out=("cast", TypeError, _CAST),
     samples=_alike,
     doc="Tensors of one shape as the entries of a new dimension.",
 )

@@ -129,6 +129,7 @@ def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
 kthvalue: Any = selecting(
     "kthvalue(input, k: int, dim=-1, keepdim=False)",
     _kthvalue,
+    out="output values must be of same type as input",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
     doc="The k-th smallest entry of a dimension, and where it was.",
 )

@@ -224,6 +224,7 @@ mvlgamma = general(
     "mvlgamma(input, p: int)",
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
+    out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
 )
