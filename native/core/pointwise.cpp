@@ -599,6 +599,12 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
   if (has_complex && !is_complex(common)) {
+    for (int i = 0; i < n && op->tensor_params.size() == 2; ++i) {  // alpha: what one of two operands is scaled by
+      if (!PyComplex_Check(slots[i]) || PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha")) continue;
+      PyErr_Format(PyExc_RuntimeError, "For %s input tensors, argument alpha must not be a %s number.",
+                   is_differentiable(common) ? "non-complex" : "integral", is_differentiable(common) ? "complex" : "floating point");
+      return nullptr;
+    }
     PyErr_Format(PyExc_RuntimeError,
                  "value cannot be converted to type %s without overflow: %U() was given a complex number for a tensor of %s",
                  common == DType::F64 ? "double" : "float", op->name, scalar_name(common));

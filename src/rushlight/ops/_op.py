@@ -197,8 +197,6 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
         row: tuple[Any, ...] = (head, param)
         if has_default:
             row += (_default(default.strip()),)
-        elif variable:
-            row += ((),)
         params.append(row)
         if variable and positional < 0:
             positional = len(params)

@@ -39,8 +39,8 @@ def _check(name: str, rule: Any, result: Any, out: Any) -> None:
     elif word == "float dtype":
         word, text = ("exact", None) if got.category > 1 else ("cast", text)
     if word != "cast" or not _core.can_cast(want.code, got.code):
-        text = text or _TEXTS.get(word, word)
-        raise error(text.format(name=name, want=want, got=got))
+        said = str(text or _TEXTS.get(word, word))
+        raise error(said.format(name=name, want=want, got=got))
 
 
 def write_out(out: Any, result: Any, name: str) -> Any:

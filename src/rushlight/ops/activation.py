@@ -303,6 +303,22 @@ celu = _activation(
     doc="input above 0, alpha * (e ** (input / alpha) - 1) below.",
 )
 
+
+def _no_alpha(a: Any, alpha: Any, inplace: Any) -> Any:
+    raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+_celu_of_zero = pointwise(
+    "_celu_of_zero(input, alpha: Number, inplace: flag = False)",
+    portable=_no_alpha,
+    method=False,
+    in_place=False,
+    out=False,
+    doc="`celu` with alpha 0, which has no value.",
+)
+for _zero in (0, 0.0):
+    variant(celu, "alpha", "equals", _celu_of_zero, _zero)
+
 # ---- smooth gates
 
 _INV_SQRT2, _INV_SQRT_2PI = 1 / math.sqrt(2.0), 1 / math.sqrt(2.0 * math.pi)

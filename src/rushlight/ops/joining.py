@@ -196,6 +196,16 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     dim = dim_in(dim, input.ndim)
     size = input.shape[dim]
     if isinstance(cuts, Tensor):
+        if cuts.dtype.name != "int64":
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{cuts.dtype.scalar_name}"
+            )
+        if cuts.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {cuts.ndim} dims"
+            )
         cuts = cuts.tolist()
     if isinstance(cuts, int):
         if cuts <= 0:

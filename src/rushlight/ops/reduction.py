@@ -563,6 +563,8 @@ logsumexp: Any = general(
 @composite
 def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum that undoes broadcasting from `size`."""
+    if not size:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     have = tuple(input.shape)
     lead = len(have) - len(shape)
