@@ -285,6 +285,7 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
     }
     if (taken) {
       op = v.op;
+      if (op->in_place) return op;  // whose own variants are asked when it writes
       i = 0;
     } else {
       ++i;

@@ -189,6 +189,7 @@ F.rrelu_((x * 1).requires_grad_() * 1, -1, -0.5).sum().backward() # raises
 o = x.clone(); F.elu_(o, -1); o                # f nograd
 o = x.clone(); F.leaky_relu_(o, -0.5); o       # f nograd
 o = x.clone(); F.rrelu_(o, -1, -0.5); o        # f nograd
+o = x.clone(); F.elu(o, -1, inplace=True); o   # f nograd
 # identity and versions
 x.add_(1) is x                                 # i64
 o = x.clone(); o.mul_(2) is o                  # f

@@ -189,9 +189,9 @@ def _adaptive_of(n: int) -> None:
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
     def avg(input: Any, output_size: Any) -> Any:
-        if n > 1 and output_size in (1, (1,) * n, [1] * n) and input.ndim >= n:
-            if isinstance(output_size, int) or input.ndim > n:
-                return input.mean(tuple(range(-n, 0)), keepdim=True)
+        ones = output_size in (1, (1,) * n, [1] * n)
+        if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
+            return input.mean(tuple(range(-n, 0)), keepdim=True)
         wanted = _target_size(avg_name, input, output_size, n, "")
         refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
         return average(input, wanted)
