@@ -399,6 +399,14 @@ int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
   return check_out_shape(as_tensor(out)->array, ndim, dims);
 }
 
+// Whether the result is to be computed in the type of `out`, which it would not have by itself.
+bool takes_type_of_out(Op* op, PyObject* const* slots, PyObject* out) {
+  if (op->typed_out < 0 || !is_tensor(out) || (slots[op->typed_out] && slots[op->typed_out] != Py_None)) return false;
+  const DType type = as_tensor(out)->dtype;
+  if (!is_differentiable(type)) return !op->float_out;
+  return !is_tensor(slots[0]) || as_tensor(slots[0])->dtype != type;
+}
+
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   Seen seen;
   if (op->kind == Op::Pointwise && !is_tensor(out)) {
@@ -430,8 +438,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
   if (looks_first && check_resized_argument(op, slots, out) < 0) return nullptr;
   PyObject* typed[kMaxParams];
-  if (op->typed_out >= 0 && is_tensor(out) && (!op->float_out || is_differentiable(as_tensor(out)->dtype)) &&
-      (!slots[op->typed_out] || slots[op->typed_out] == Py_None)) {
+  if (takes_type_of_out(op, slots, out)) {
     std::copy_n(slots, op->n_params, typed);
     typed[op->typed_out] = dtype_object(as_tensor(out)->dtype);
     slots = typed;
