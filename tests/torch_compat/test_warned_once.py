@@ -1,4 +1,4 @@
-"""Warnings that are given once in a process: each call in a process of its own, on both libraries."""
+"""Warnings given once in a process: each call in a process of its own, on both libraries."""
 
 import subprocess
 import sys
