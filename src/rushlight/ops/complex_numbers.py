@@ -124,6 +124,7 @@ conj_physical: Any = pointwise(
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     portable_for="bool int float complex",
+    out="found",
     samples=_complex_one,
     doc="The complex conjugate.",
 )
@@ -191,6 +192,12 @@ def _both_real(a: Any, b: Any, names: tuple[str, str]) -> None:
         )
 
 
+_COMPLEX_OUT = (
+    "Expected object of scalar type {want.scalar_name} but got scalar type {got.scalar_name} for "
+    "argument 'out'"
+)
+
+
 def _complex(a: Any, b: Any) -> Any:
     _both_real(a, b, ("real", "imag"))
     out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
@@ -203,6 +210,7 @@ complex = general(
     _complex,
     vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
     method=False,
+    out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3), make(2, 3))],
     doc="real + i * imag.",
 )
@@ -221,6 +229,7 @@ polar = general(
         "angle": lambda g, out: real(g * conj(out * 1j)),
     },
     method=False,
+    out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
     doc="The complex number of that absolute value and angle.",
 )
