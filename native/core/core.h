@@ -41,11 +41,15 @@ enum TensorFlag : uint32_t {
   kFunctionView = 32,   // a view made by a custom Function
   kInferenceView = 64,  // a view of a normal tensor made in inference mode
   kSpecialView = kNoGradView | kMultiView | kFunctionView | kInferenceView,
+  kConjBit = 128,       // shows the conjugate of what its memory holds; see lazy.h
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
   kCut = 1024,          // has no history because it was cut at Tensor::cut, or something it was computed from was
+  kNegBit = 2048,       // shows the negative of it
   kCutReason = 7 << 12, // why: a Cut
-  kWatched = kTangent | kTransformed,
+  kLazy = kConjBit | kNegBit,
+  kStandsFor = kTangent | kTransformed,
+  kWatched = kStandsFor | kLazy,
 };
 
 // What ended the history of a tensor, kept for the error that says so.
@@ -65,7 +69,7 @@ struct Tensor {
   Tensor* base;              // of a differentiable view: the root whose storage it shows
   Field<> hooks;             // of a leaf: its hooks object; of a non-leaf they live on grad_fn
   Field<> grad_dtype;        // nullptr, or what Tensor.grad_dtype was set to
-  Field<> watched;           // the tangent, transform level, ... of a tensor with a kWatched bit
+  Field<> watched;           // the tangent, transform level, ... of a tensor with a kStandsFor bit
   Site cut;                  // of a tensor with kCut
   PyObject* dict;
   PyObject* weakrefs;
@@ -162,12 +166,14 @@ struct Saved {
                             // Inner: the node that a CopySlices runs
   VersionCounter* version;  // Output: the counter shared with the result tensor
   uint32_t expected;        // version at the time of saving
-  uint32_t output_nr : 28;
+  uint32_t output_nr : 26;
+  uint32_t conj : 1;      // Output: it had kConjBit
+  uint32_t neg : 1;       // and kNegBit
   uint32_t kind : 3;      // a Kind
   uint32_t had_node : 1;  // Input: was no leaf then, so it must not be one now
 };
 // How many edges, saved values or outputs a node can have.
-constexpr Py_ssize_t kMaxCount = (1 << 28) - 1;
+constexpr Py_ssize_t kMaxCount = (1 << 26) - 1;
 
 // Shape and dtype of one output of a node: what its incoming gradient is fitted to.
 struct OutputMeta {
@@ -312,6 +318,7 @@ struct Op {
   PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
   PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
   PyObject* unfold;       // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
+  PyObject* put_off;      // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
   PyObject* dict;
   Kind kind;
   bool view;              // the result shows its first argument's storage
@@ -319,6 +326,7 @@ struct Op {
   bool lends;             // the result may share memory with an argument that nobody else sees
   bool takes_out;         // has an out= form
   uint8_t overlap;        // enum Overlap
+  uint32_t toggles;       // the bits of kLazy that the view has and its argument has not, or the other way round
   bool differentiable;
   bool multi_view;
   bool first_only;        // of several outputs only the first is differentiable

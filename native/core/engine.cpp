@@ -21,7 +21,7 @@
 #include <pthread.h>
 #endif
 
-#include "core/core.h"
+#include "core/lazy.h"
 
 namespace rushlight {
 
@@ -498,7 +498,7 @@ class Backward {
     Ref more(g);
     for (;;) {
       const Owned<Tensor> have = v->grad.own();
-      if (have && !create_graph_ && !(have->flags & kWatched)) {
+      if (have && !create_graph_ && !(have->flags & kStandsFor)) {
         AddingInPlace turn(have.get());
         if (v->grad.peek() != have.get()) continue;
         return add_in_place(have.get(), more.get());
@@ -520,6 +520,12 @@ class Backward {
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
     const Ref target = Ref::borrow(as_object(have->array));
+    if ((have->flags | as_tensor(g)->flags) & kLazy) {
+      PlainSlots plain;
+      PyObject** values = plain.of(add, slots);
+      const Ref sum(values ? as_object(pointwise_forward(add, values, nullptr)) : nullptr);
+      return sum && put_values(have, as_array(sum.get())) == 0 ? bump_version(have) : -1;
+    }
     const Ref done(as_object(pointwise_forward(add, slots, as_array(target.get()))));
     return done ? bump_version(have) : -1;
   }
@@ -527,13 +533,15 @@ class Backward {
   // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
   // Takes over `g`.
   PyObject* fresh_gradient(Tensor* v, PyObject* g) {
-    Tensor* t = as_tensor(g);
-    if (create_graph_ || (t->flags & kWatched)) {
+    if (create_graph_ || (as_tensor(g)->flags & kStandsFor)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       PyObject* copy = callback("copy_gradient");
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
+    g = plain_tensor(g);
+    if (!g) return nullptr;
+    Tensor* t = as_tensor(g);
     const bool alone = Py_REFCNT(g) == 1 && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
                        Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
     if (alone && same_strides(t->array, v->array)) return g;

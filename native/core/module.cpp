@@ -12,6 +12,9 @@ PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
+PyObject* to_write(PyObject*, PyObject* o);
+PyObject* write_values(PyObject*, PyObject* args);
+PyObject* shown(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
 
 namespace {
@@ -62,7 +65,7 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyObject* array = n == 4 ? args[3] : as_object(value->array);
   Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
   if (!t) return nullptr;
-  t->flags |= static_cast<uint32_t>(flag) & (kTangent | kTransformed);
+  t->flags |= (static_cast<uint32_t>(flag) & kStandsFor) | (value->flags & kLazy);
   if (requires_grad(value)) t->flags |= kRequiresGrad;
   t->watched.set(Py_NewRef(args[2]));
   return as_object(t);
@@ -276,6 +279,8 @@ PyMethodDef kMethods[] = {
     {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
+    {"to_write", to_write, METH_O, "An array for the new values of a tensor."},
+    {"write_values", write_values, METH_VARARGS, "Puts values where a tensor shows them."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
     {"set_grad_enabled", set_grad_enabled, METH_O, "Sets it; returns what it was."},
@@ -289,6 +294,7 @@ PyMethodDef kMethods[] = {
     {"check_place", check_place_function, METH_VARARGS, "Raises where a tensor may not be written, whatever its memory."},
     {"check_dirty", check_dirty_function, METH_O, "Raises where a custom Function may not have written a tensor."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
+    {"shown", shown, METH_VARARGS, "What a view shows of its root, of another tensor that lies in memory as that does."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
     {"cut_of", cut_of_function, METH_O, "Why and where a tensor lost its history, or None."},
     {"gradient_edge", gradient_edge_function, METH_O, "(node, output number) of a tensor, or None."},

@@ -301,7 +301,7 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
 }
 
 Outcome Walk::fill(PyObject* number, DType dtype) {
-  if (source_->flags & (kInference | kInferenceView)) return Outcome::Rare;
+  if (source_->flags & (kInference | kInferenceView | kLazy)) return Outcome::Rare;
   if (!PyArray_ISBEHAVED(as_array(held_.get()))) return Outcome::Rare;
   for (int i = 0; i < ndim_; ++i) {
     if (dims_[i] > 1 && strides_[i] == 0) return Outcome::Rare;
@@ -537,7 +537,7 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   Tensor* t = as_tensor(self);
-  if ((t->flags & kWatched) || !ops.select) return leave_to("getitem", self, key, nullptr);
+  if ((t->flags & kStandsFor) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) &&
@@ -577,7 +577,7 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     PyLong_AsLongLongAndOverflow(value, &overflow);
     number = !overflow;
   }
-  if (!(t->flags & kWatched) && ops.select && (number || Py_TYPE(value) == TensorType)) {
+  if (!(t->flags & kStandsFor) && ops.select && (number || Py_TYPE(value) == TensorType)) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);

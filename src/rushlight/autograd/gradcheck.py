@@ -84,23 +84,29 @@ def _values(tensors: Sequence[Any]) -> list[_Matrix]:
     return [np.array(t.detach()._array, copy=True).reshape(-1) for t in tensors]
 
 
+def _set(x: Any, array: Any, index: Any, value: Any) -> None:
+    """Write into what `to_write` gave for x, and so into x."""
+    array[index] = value
+    _core.write_values(x, array)
+
+
 def _numerical(
     function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any], eps: float
 ) -> list[list[_Matrix]]:
     """[output][input] Jacobians by central differences; inputs are changed and put back."""
     columns: list[list[list[_Matrix]]] = []
     for x in wanted:
-        array, rows = x._array, []
+        array, rows = _core.to_write(x), []
         for index in np.ndindex(*array.shape):
             original = array[index].item()
             steps = (1, 1j) if x.dtype.is_complex else (1,)
             row: list[_Matrix] | None = None
             for step in steps:
-                array[index] = original + eps * step
+                _set(x, array, index, original + eps * step)
                 above = _values(function(*inputs))
-                array[index] = original - eps * step
+                _set(x, array, index, original - eps * step)
                 below = _values(function(*inputs))
-                array[index] = original
+                _set(x, array, index, original)
                 with np.errstate(all="ignore"):
                     slopes = [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
                 row = (
@@ -387,15 +393,15 @@ class _Check:
         for i, x in enumerate(self.wanted):
             u = random.rand(*x.shape)
             u = u / np.linalg.norm(u) if u.size else u
-            array, original = x._array, x._array.copy()
+            array, original = _core.to_write(x), x._array.copy()
             slopes = []
             steps = (1, 1j) if x.dtype.is_complex else (1,)
             for step in steps:
-                array[...] = original + self.eps * step * u
+                _set(x, array, ..., original + self.eps * step * u)
                 above = _values(function(*self.inputs))
-                array[...] = original - self.eps * step * u
+                _set(x, array, ..., original - self.eps * step * u)
                 below = _values(function(*self.inputs))
-                array[...] = original
+                _set(x, array, ..., original)
                 slopes.append([(a - b) / (2 * self.eps) for a, b in zip(above, below, strict=True)])
             for o, output in enumerate(outputs):
                 v = seeds[o] / (np.linalg.norm(seeds[o]) or 1.0)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..ops._op import OPS, namespace
+from ..ops._op import LAZY, OPS, namespace
 from .hidden import MEMORY, Hidden
 from .running import running, state
 
@@ -35,6 +35,7 @@ __all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_watched"]
 _Tensor = _core.Tensor
 _watch = _core.watch
 _TANGENT, _TRANSFORMED = 256, 512
+_LAZY = sum(LAZY.values())  # the bits of a conjugate or a negative that was put off
 _numbers = itertools.count(1)
 
 
@@ -91,10 +92,23 @@ def dual(level: Level, value: Any, tangent: Any) -> Any:
     """The watched tensor of a value and a tangent; the value itself where there is no tangent."""
     if tangent is None:
         return value
+    tangent = put_off_alike(tangent, value)
     t = _watch(value, _TANGENT, Dual(level, value, tangent))
     if tangent.requires_grad:
         t._set_flag(1, True)
     return t
+
+
+def put_off_alike(tangent: Any, value: Any) -> Any:
+    """The tangent with the bits of its value, so that what is a view of one is one of the other."""
+    if not (value._flags() ^ tangent._flags()) & _LAZY:
+        return tangent
+
+    def turned(t: Any) -> Any:
+        t = t.conj() if value.is_conj() else t
+        return namespace("torch")["_neg_view"](t) if value.is_neg() else t
+
+    return turned(turned(tangent).clone())
 
 
 def batch(level: Level, value: Any) -> Any:
@@ -102,6 +116,13 @@ def batch(level: Level, value: Any) -> Any:
     array = value._seen
     seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
     return _watch(value, _TRANSFORMED, Batch(level, value), seen)
+
+
+def show(t: Any, value: Any) -> None:
+    """Let a watched tensor have the memory of another value than before."""
+    t._array = value._seen
+    t._set_flag(_LAZY, False)
+    t._set_flag(value._flags() & _LAZY, True)
 
 
 def is_watched(t: Any) -> bool:
@@ -227,7 +248,7 @@ def has_batch(t: Any) -> bool:
 
 def _watched_array(t: Any) -> Any:
     """`_array` of a watched tensor."""
-    return Hidden(t._seen) if has_batch(t) else t._seen
+    return Hidden(t._seen) if has_batch(t) else t._watched.value._array
 
 
 def _watched_memory(t: Any) -> Any:
@@ -263,7 +284,7 @@ def _watched_set_data(t: Any, new: Any) -> None:
     w = t._watched
     if w is not None:  # a dual of forward_ad keeps its tangent
         w.value.data = new
-        t._array = w.value._seen
+        show(t, w.value)
     else:
         t.data = new.data
 

@@ -293,13 +293,13 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     if op.base.entry.name in _SHAPE_CHANGING:
         _call(op, values)
         _call(op, [w.tangent, *values[1:]])
-        self._array = w.value._seen
+        levels.show(self, w.value)
         return self
     recording = _core.is_grad_enabled() and any(_has_history(v) for v in values)
     if recording:
-        # The tangent's rule may save the value, which is about to be overwritten.
-        values_before = [v.clone() if i == 0 else v for i, v in enumerate(values)]
-        result = _call(op.base, _rejoined(values_before, tangents, level))
+        # The tangent's rule may save value and tangent, which are about to be overwritten.
+        before = [values[0].clone(), *values[1:]]
+        result = _call(op.base, _rejoined(before, {**tangents, 0: tangents[0].clone()}, level))
     else:
         result = _call(op.base, slots)
     _, tangent = levels.parts_at(result, level)
@@ -341,9 +341,9 @@ def _promote(self: Any, level: Level) -> None:
     else:
         value = _inner(self)
         tangent = levels.batched_throughout(_zeros_laid_out(value), level)
-    made = Dual(level, value, tangent)
+    made = Dual(level, value, levels.put_off_alike(tangent, value))
     made.origin = _address(self)
-    self._array = value._seen
+    levels.show(self, value)
     self._watched = (256, made)
 
 
@@ -360,7 +360,7 @@ def _takes_part(whole: Any, level: Level) -> bool:
 def _inner(self: Any) -> Any:
     """The tensor as it was before it got a tangent."""
     if self._watched is None:
-        return self.clone() if self.requires_grad else _core.wrap(self._seen)
+        return self.clone() if self.requires_grad else self.data
     value = _core.watch(self, 0, None)
     value._watched = (self._flags() & 768, self._watched)
     return value
@@ -378,10 +378,8 @@ def _part_of(base: Any, view: Any, level: Level) -> tuple[Any, Any]:
     if base._watched is None:
         _promote(base, level)
     w: Any = base._watched
-    offset = (_address(view) - (w.origin or _address(base))) // view._seen.itemsize
-    size, stride = tuple(view.shape), tuple(view.stride())
-    tangent = w.tangent.as_strided(size, stride, offset)
-    return w.value.as_strided(size, stride, w.value.storage_offset() + offset), tangent
+    origin = w.origin or _address(base)
+    return _core.shown(view, w.value, origin), _core.shown(view, w.tangent, origin)
 
 
 Dual.call = staticmethod(_dual_call)

@@ -63,6 +63,10 @@ CHECKS = {
 OVERLAPS = {"self": 1, "arguments": 2, "never": 4, "same": 8, "late": 16}
 
 
+# The bit of a lazy view, numbered as TensorFlag in native/core/core.h.
+LAZY = {"": 0, "conj": 128, "neg": 2048}
+
+
 class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
@@ -291,6 +295,8 @@ def define(
     nodes: list[tuple[int, int, str]] | None = None,
     edges: str | None = None,
     unfold: Any = None,
+    toggles: str = "",
+    put_off: Any = None,
     doc: str = "",
     samples: Any = None,
     view: bool = False,
@@ -343,6 +349,8 @@ def define(
         "nodes": nodes,
         "edges": [names.index(p) for p in edges.split()] if edges else None,
         "unfold": unfold,
+        "toggles": LAZY[toggles],
+        "put_off": put_off,
         "view": view,
         "lends": lends,
         "multi_view": multi_view,

@@ -116,7 +116,7 @@ def _write(out: Any, result: Any) -> Any:
                 stacklevel=4,
             )
         out._array = np.empty(array.shape, out._array.dtype)
-    np.copyto(out._array, array, casting="unsafe")
+    _core.write_values(out, array)
     out._bump_version()
     return out
 

@@ -60,6 +60,16 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
     return a.view(to)
 
 
+def _refuse_dtype(input: Any, size: tuple[Any, ...]) -> None:
+    """`view(dtype)` of bytes whose conjugate or negative is meant."""
+    if len(size) == 1 and isinstance(size[0], dtype_class):
+        what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {what} when converting to a different dtype. "
+            "Use resolve_conj() or resolve_neg() first."
+        )
+
+
 def _name_of(a: Array) -> str:
     from ..dtypes import from_numpy_dtype
 
@@ -87,6 +97,7 @@ view = _reshaping(
     _view_dtype,
     native=_kernels.view,
     view=True,
+    put_off=_refuse_dtype,
     samples=lambda make: [
         (make(2, 6), 3, 4),
         (make(2, 6), (-1,)),

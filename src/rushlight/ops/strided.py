@@ -27,7 +27,7 @@ from .. import _core
 from ._arrays import Array, is_half
 from ._kinds import composite, linear
 from ._op import internal
-from .complex_numbers import view_as_complex, view_as_real
+from .complex_numbers import resolve_conj, view_as_complex, view_as_real
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -236,11 +236,14 @@ _strided_scatter: Any = linear(
 
 
 def _as_real(a: Any, layout: Any) -> tuple[Any, Any]:
-    return view_as_real(a), None if layout is None else (*layout, 1)
+    return view_as_real(resolve_conj(a)), None if layout is None else (*layout, 1)
 
 
 def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str) -> Any:
     if which == "view":
+        strides = tuple(layout or _contiguous_strides(a.shape))
+        if offset == 0 and (*size, 2) == a.shape and (*stride, 1) == strides:
+            return view_as_complex(a)
         return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(a, layout)
     if layout is None and offset == 0 and (*size,) == real.shape:
@@ -260,7 +263,7 @@ def _mixed_scatter(
 ) -> Any:
     if which == "view":
         place = ((*size, 2), (*stride, 1), offset, layout)
-        return _strided_scatter(g, view_as_real(src), *place)
+        return _strided_scatter(g, view_as_real(resolve_conj(src)), *place)
     real, layout = _as_real(g, layout)
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
 
@@ -330,7 +333,7 @@ def _reseat(self: Any, seen: Any, *args: Any) -> Any:
     _may_be_written(self)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
-    self._array = made._array
+    self._array = made._seen
     self._bump_version()
     if node is not None:
         _core.set_history(self, node, 0)  # a view's only: its memory is as it was
@@ -422,7 +425,7 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     for n in size:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
-    array = self._array
+    array = self._seen
     if array.shape == size:
         return self
     wanted = math.prod(size)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rushlight import base, dtypes, nn
+from rushlight.tensor import memory_of, with_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,8 @@ class Parts(NamedTuple):
     strides: tuple[int, ...]
     requires_grad: bool
     is_parameter: bool = False
+    conj: bool = False
+    neg: bool = False
 
 
 def tensor_type() -> Any:
@@ -39,13 +42,17 @@ def is_tensor(obj: object) -> bool:
 
 
 def tensor_parts(tensor: Any) -> Parts:
-    return array_parts(
-        tensor._array, tensor.dtype, tensor.requires_grad, isinstance(tensor, parameter_type())
+    parts = array_parts(
+        memory_of(tensor),
+        tensor.dtype,
+        tensor.requires_grad,
+        isinstance(tensor, parameter_type()),
     )
+    return parts._replace(conj=tensor.is_conj(), neg=tensor.is_neg())
 
 
 def make_tensor(parts: Parts) -> Any:
-    tensor = base._core.wrap(parts_array(parts))
+    tensor = with_bits(base._core.wrap(parts_array(parts)), parts.conj, parts.neg)
     if parts.is_parameter:
         return parameter_type()(tensor, requires_grad=parts.requires_grad)
     return tensor.requires_grad_() if parts.requires_grad else tensor

@@ -94,8 +94,10 @@ def _rebuild_tensor(
             f"and itemsize {kind.itemsize} requiring a storage size of {size} are out of bounds "
             f"for storage of size {storage.data.size}"
         )
+    bits = metadata if isinstance(metadata, dict) else {}
+    lazy = {name: bool(bits.get(name)) for name in ("conj", "neg")}
     parts = Parts(storage.data, kind, offset, tuple(shape), tuple(strides), bool(requires_grad))
-    return _tensors.make_tensor(parts)
+    return _tensors.make_tensor(parts._replace(**lazy))
 
 
 def _rebuild_tensor_v2(
@@ -107,7 +109,7 @@ def _rebuild_tensor_v2(
     hooks: object,
     metadata: object = None,
 ) -> Any:
-    return _rebuild_tensor(storage, offset, shape, strides, requires_grad)
+    return _rebuild_tensor(storage, offset, shape, strides, requires_grad, metadata=metadata)
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, hooks: object) -> Any:
