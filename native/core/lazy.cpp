@@ -35,13 +35,11 @@ PyObject* plain_tensor(PyObject* o) {
 
 PyObject* changed_over(PyObject* t, uint32_t bits) {
   Ref seen(t);
-  if (bits & kConjBit && is_complex(as_tensor(t)->dtype)) {
-    Op* op = op_callback("conj_view");
+  for (const auto& [bit, name] : {std::pair(kConjBit, "conj_view"), std::pair(kNegBit, "neg_view")}) {
+    if (!(bits & bit)) continue;
+    Op* op = op_callback(name);
     seen = Ref(op ? call_op(op, seen.get()) : nullptr);
-  }
-  if (seen && bits & kNegBit) {
-    Op* op = op_callback("neg_view");
-    seen = Ref(op ? call_op(op, seen.get()) : nullptr);
+    if (!seen) return nullptr;
   }
   return seen.release();
 }

@@ -13,7 +13,7 @@ PyArrayObject* values_of(Tensor* t);
 int put_values(Tensor* t, PyArrayObject* values);
 // The tensor itself, or one of its values alone where something was put off. Takes over `o`; anything but a tensor stays as it is.
 PyObject* plain_tensor(PyObject* o);
-// A view of `t` with those bits changed over (of a real tensor, kNegBit alone). Takes over `t`; recorded as any view.
+// A view of `t` with those bits changed over (real numbers have no conjugates). Takes over `t`; recorded as any view.
 PyObject* changed_over(PyObject* t, uint32_t bits);
 
 // The arguments of a call as what reads arrays is to see them: plain tensors in the place of lazy ones.

@@ -209,7 +209,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     }
     Tensor* t = wrap_view(array, as_tensor(source));
     if (t && op->multi_view && grad_enabled() && !(t->flags & kInferenceView)) t->flags = (t->flags & ~kSpecialView) | kMultiView;
-    if (t) t->flags ^= op->toggles;
+    if (t && op->toggles) t->flags ^= is_complex(t->dtype) ? op->toggles : op->toggles & ~kConjBit;
     return t;
   }
   bool shared = PyArray_BASE(array) != nullptr;
