@@ -4,6 +4,7 @@
 #   make run        train the digits network of examples/ on real data
 #   make test       the test suite; compares with PyTorch too where it is installed (make torch)
 #   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make bench      benchmarks/compare.py against PyTorch
 #   make lint       ruff and mypy
 #   make clean      remove everything that these made
@@ -15,6 +16,10 @@ VENV ?= .venv
 PYTEST_ARGS ?= -n auto --dist worksteal
 SANITIZE_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
+SECONDS ?= 60
+SEED ?= 1
+FUZZ_ARGS ?=
+SANITIZE ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
@@ -27,7 +32,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: run test sanitize bench lint torch wheel install clean
+.PHONY: run test sanitize fuzz bench lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -77,11 +82,16 @@ $(VENV)/torch: $(VENV)/ready
 # AddressSanitizer see every Python object's bounds; leaks are not counted (CPython keeps much until exit:
 # the suite counts leaks over training steps itself). The first error ends its process, with exit code 99 so
 # that no test takes it for an exception; --capture=sys lets its report through to the terminal.
-sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
-	LD_PRELOAD="$(RUNTIMES)" PYTHONMALLOC=malloc \
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:exitcode=99:quarantine_size_mb=2 \
+SANITIZED = LD_PRELOAD="$(RUNTIMES)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=6000:exitcode=99:quarantine_size_mb=2 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99 \
-	$(VENV)-sanitize/bin/python -m pytest -p no:cacheprovider --capture=sys $(SANITIZE_ARGS)
+	$(VENV)-sanitize/bin/python
+
+sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
+	$(SANITIZED) -m pytest -p no:cacheprovider --capture=sys $(SANITIZE_ARGS)
+
+fuzz: $(if $(SANITIZE),$(VENV)-sanitize/installed $(VENV)-sanitize/test,$(VENV)/installed $(VENV)/test)
+	$(if $(SANITIZE),$(SANITIZED),$(BIN)/python) tests/fuzz --seconds $(SECONDS) --seed $(SEED) $(FUZZ_ARGS)
 
 $(VENV)-sanitize/ready: tools/setup_venv.py pyproject.toml
 	$(PYTHON) tools/setup_venv.py $(VENV)-sanitize

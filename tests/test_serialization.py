@@ -27,10 +27,11 @@ with_torch = pytest.mark.skipif(torch is None, reason="compares with PyTorch")
 
 
 class StandIn:
-    __slots__ = ("__dict__", "_array", "dtype", "requires_grad")
+    __slots__ = ("__dict__", "_array", "dtype", "lazy", "requires_grad")
 
-    def __init__(self, array, dtype=None, requires_grad=False):
+    def __init__(self, array, dtype=None, requires_grad=False, lazy=(False, False)):
         self._array = array
+        self.lazy = lazy
         self.dtype = dtype or dtypes.from_numpy_dtype(array.dtype)
         self.requires_grad = requires_grad
 
@@ -46,14 +47,18 @@ def _use_stand_ins(monkeypatch):
         return _tensors.array_parts(tensor._array, tensor.dtype, tensor.requires_grad, is_parameter)
 
     def make(parts):
-        kind = StandInParameter if parts.is_parameter else StandIn
-        return kind(_tensors.parts_array(parts), parts.dtype, parts.requires_grad)
+        array, lazy = _tensors.parts_array(parts), (parts.conj, parts.neg)
+        return StandIn(array, parts.dtype, parts.requires_grad, lazy)
+
+    def make_parameter(data, requires_grad):
+        return StandInParameter(data._array, data.dtype, requires_grad)
 
     monkeypatch.setattr(_tensors, "is_tensor", lambda obj: isinstance(obj, StandIn))
     monkeypatch.setattr(_tensors, "tensor_type", lambda: StandIn)
     monkeypatch.setattr(_tensors, "parameter_type", lambda: StandInParameter)
     monkeypatch.setattr(_tensors, "tensor_parts", parts)
     monkeypatch.setattr(_tensors, "make_tensor", make)
+    monkeypatch.setattr(_tensors, "make_parameter", make_parameter)
 
 
 def tensor(values, name="float32", **given):
@@ -245,7 +250,7 @@ def test_wrong_files(tmp_path):
         with pytest.raises(pickle.UnpicklingError):
             load(io.BytesIO(junk), weights_only=False)
     with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
-        load(io.BytesIO(pickle.dumps({"a": 1})))
+        load(io.BytesIO(pickle.dumps({"a": 1}, 2)))
     other = io.BytesIO()
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("a/b", "c")
@@ -372,7 +377,7 @@ def test_weights_only_functions_cannot_be_altered():
         archive.writestr("x/data.pkl", pickled.getvalue())
         archive.writestr("x/version", "3\n")
     file.seek(0)
-    with pytest.raises(AttributeError, match="constant"):
+    with pytest.raises(pickle.UnpicklingError, match=r"Can only build .* got <class 'func"):
         load(file)
 
 
@@ -562,3 +567,59 @@ def test_the_same_kind_of_error_as_torch(content):
         # PyTorch lets a KeyError of its own reader through.
         expected = pickle.UnpicklingError if theirs.type is KeyError else theirs.type
         assert ours.type is expected
+
+
+@with_torch
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_conjugate_and_negative_views_from_torch(weights_only):
+    """PyTorch writes their memory as it is, and a note."""
+    values = torch.tensor([1 + 2j, 3 - 1j])
+    for view in (values.conj(), values.conj().imag, values.conj()[1:]):
+        in_memory = view._neg_view() if view.is_neg() else view.conj()
+        for zipped in (True, False):
+            file = written_by_torch(view, _use_new_zipfile_serialization=zipped)
+            ours = load(file, weights_only=weights_only)
+            assert ours._array.tolist() == in_memory.tolist()
+            assert ours.lazy == (view.is_conj(), view.is_neg())
+
+
+@with_torch
+def test_a_file_without_checksums_from_torch():
+    before = torch.serialization.get_crc32_options()
+    torch.serialization.set_crc32_options(False)
+    try:
+        theirs = torch.arange(3.0)
+        assert_equals_torch(load(written_by_torch(theirs)), theirs)
+    finally:
+        torch.serialization.set_crc32_options(before)
+
+
+@with_torch
+def test_numpy_s_arrays_from_torch_where_they_are_added():
+    arrays = {"ints": np.arange(3), "float": np.float32(2.5), "table": np.ones((2, 3), "f4")}
+    added = [np.ndarray, np.dtype, np.dtypes.Int64DType, np.dtypes.Float32DType]
+    added += [np._core.multiarray._reconstruct, np._core.multiarray.scalar]
+    with pytest.raises(pickle.UnpicklingError, match=r"numpy.* was not an allowed global"):
+        load(written_by_torch(arrays))
+    with serialization.safe_globals(added):
+        again = load(written_by_torch(arrays))
+    assert {key: each.tolist() for key, each in again.items()} == {
+        "ints": [0, 1, 2],
+        "float": 2.5,
+        "table": [[1.0] * 3] * 2,
+    }
+
+
+@with_torch
+@pytest.mark.parametrize("protocol", [3, 4, 5])
+def test_other_protocols_end_as_in_torch(protocol):
+    ours = written({"a": tensor([1.0]), "b": b"bytes"}, pickle_protocol=protocol)
+    with pytest.warns(UserWarning, match="protocol"), pytest.raises(Exception) as theirs:
+        torch.load(ours)
+    ours.seek(0)
+    with pytest.raises(pickle.UnpicklingError) as caught:
+        load(ours)
+    assert theirs.type is pickle.UnpicklingError
+    assert str(theirs.value).split("\n\n")[1] in str(caught.value)
+    ours.seek(0)
+    assert load(ours, weights_only=False)["b"] == b"bytes"

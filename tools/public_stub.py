@@ -12,6 +12,7 @@ several signatures give different things, each is listed (`ops/_overloads.py` ha
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import sys
@@ -138,6 +139,8 @@ _RETURNS = {
 }
 # Further typed names of the root, where they are.
 _TYPED = "autograd func device dtypes random serialization torch_alias size errors _core".split()
+for _room in _TYPED:  # some are imported late: it must not matter who asked first
+    importlib.import_module(f"rushlight.{_room}")
 # What to call a function with, by a parameter's name or type, to see what it gives.
 _VALUES: dict[str, list[Any]] = {
     "_int": [1, 0, 2],
@@ -578,9 +581,10 @@ def base_body() -> list[str]:
 def root_body() -> list[str]:
     """The root: all of base, and the rooms."""
     lines = ["from ._version import __version__ as __version__"]
-    for name, value in sorted(vars(torch).items()):
+    for name in sorted({*vars(torch), *torch.__all__}):  # some are imported when asked for
         if name.startswith("_") or name in vars(base) or name in namespace("torch"):
             continue
+        value = getattr(torch, name)
         if isinstance(value, types.ModuleType):
             if value.__name__ == f"rushlight.{name}":
                 lines.append(f"from . import {name} as {name}")

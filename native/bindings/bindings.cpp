@@ -28,6 +28,13 @@ Ref new_zeros(DType dtype, int ndim, const npy_intp* shape) {
   return result;
 }
 
+Ref held_items(PyObject* object, const char* otherwise) {
+  if (PyTuple_Check(object)) return Ref::borrow(object);
+  if (PyList_Check(object)) return Ref(PyList_AsTuple(object));
+  Ref items(PySequence_Fast(object, otherwise));
+  return Ref(items ? PySequence_Tuple(items.get()) : nullptr);
+}
+
 int normal_dim(Py_ssize_t dim, int ndim) {
   const Py_ssize_t n = ndim > 0 ? ndim : 1;
   if (dim < -n || dim >= n) {
@@ -57,10 +64,10 @@ bool dims_argument(PyObject* object, int ndim, uint64_t& mask) {
     mask = (uint64_t{1} << dim) & all;
     return true;
   }
-  Ref sequence(PySequence_Fast(object, "dim must be an int, a sequence of ints or None"));
-  if (!sequence) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence.get()); i++) {
-    const int dim = dim_argument(PySequence_Fast_GET_ITEM(sequence.get(), i), ndim);
+  Ref items = held_items(object, "dim must be an int, a sequence of ints or None");
+  if (!items) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
+    const int dim = dim_argument(PyTuple_GET_ITEM(items.get(), i), ndim);
     if (dim < 0) return false;
     const uint64_t bit = uint64_t{1} << dim;
     if (mask & bit) {
@@ -80,15 +87,15 @@ bool ints_argument(PyObject* object, const char* name, int n, npy_intp* out) {
     for (int i = 0; i < n; i++) out[i] = value;
     return true;
   }
-  Ref sequence(PySequence_Fast(object, "expected an int or a sequence of ints"));
-  if (!sequence) return false;
-  const Py_ssize_t length = PySequence_Fast_GET_SIZE(sequence.get());
+  Ref items = held_items(object, "expected an int or a sequence of ints");
+  if (!items) return false;
+  const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
   if (length != n && length != 1) {
     PyErr_Format(PyExc_RuntimeError, "%s must have %d elements, got %zd", name, n, length);
     return false;
   }
   for (int i = 0; i < n; i++) {
-    out[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(sequence.get(), length == 1 ? 0 : i), PyExc_OverflowError);
+    out[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), length == 1 ? 0 : i), PyExc_OverflowError);
     if (out[i] == -1 && PyErr_Occurred()) return false;
   }
   return true;
@@ -99,16 +106,16 @@ bool shape_argument(PyObject* object, npy_intp* shape, int& ndim) {
     ndim = 1;
     if (!ints_argument(object, "size", 1, shape)) return false;
   } else {
-    Ref sequence(PySequence_Fast(object, "size must be a sequence of ints"));
-    if (!sequence) return false;
-    const Py_ssize_t length = PySequence_Fast_GET_SIZE(sequence.get());
+    Ref items = held_items(object, "size must be a sequence of ints");
+    if (!items) return false;
+    const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
     if (length > NPY_MAXDIMS) {
       PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", NPY_MAXDIMS, length);
       return false;
     }
     ndim = static_cast<int>(length);
     for (int i = 0; i < ndim; i++) {
-      shape[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(sequence.get(), i), PyExc_OverflowError);
+      shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_OverflowError);
       if (shape[i] == -1 && PyErr_Occurred()) return false;
     }
   }

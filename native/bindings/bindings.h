@@ -76,6 +76,10 @@ inline Ref new_ref(DType dtype, int ndim, const npy_intp* shape) {
 // A C-contiguous array of zeros.
 Ref new_zeros(DType dtype, int ndim, const npy_intp* shape);
 
+// The items of a list or tuple (or another sequence): a tuple, because reading one of them as an int may run a program's
+// code, which may change a list. TypeError with that text for anything else.
+Ref held_items(PyObject* object, const char* otherwise);
+
 // A dim of a tensor of ndim dimensions (at least 1) made non-negative, -1 with IndexError set if it is out of range.
 int normal_dim(Py_ssize_t dim, int ndim);
 // A Python int as a normalised dim; -1 with an exception set.

@@ -4,6 +4,7 @@
 // leaves the threads to the product. The patch buffer belongs to the task.
 #include "bindings/bindings.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -89,12 +90,30 @@ struct Buffer {
   void* p;
 };
 
-// The patches of the channels of one group, and those channels with their padding; nothing for pointwise convolutions.
+// Patches are laid out for some rows of the output at a time, so that they stay in the cache until they are multiplied.
+constexpr npy_intp kBandBytes = 1 << 21;
+
+// The patches of a band of one group's channels, and those channels with their padding; nothing for pointwise convolutions.
 struct Patches {
   Patches(const Geometry& g, ptrdiff_t item)
-      : columns(g.pointwise() ? 0 : g.patch() * g.places() * item),
+      : rows(rows_of(g, item)),
+        columns(g.pointwise() ? 0 : g.patch() * rows * g.window.out_w * item),
         padded(g.pointwise() ? 0 : g.in_channels / g.groups * g.padded_plane() * item) {}
   explicit operator bool() const { return columns.p && padded.p; }
+  static npy_intp rows_of(const Geometry& g, ptrdiff_t item) {
+    if (g.pointwise()) return g.window.out_h;
+    const npy_intp row = g.patch() * g.window.out_w * item;
+    return std::min<npy_intp>(g.window.out_h, std::max<npy_intp>(1, kBandBytes / row));
+  }
+  // Calls f(band, its first place, how many places it has).
+  template <class F>
+  void for_bands(const Geometry& g, const F& f) const {
+    for (npy_intp row = 0; row < g.window.out_h; row += rows) {
+      const Band band{row, std::min<npy_intp>(row + rows, g.window.out_h)};
+      f(band, row * g.window.out_w, (band.to - row) * g.window.out_w);
+    }
+  }
+  npy_intp rows;
   Buffer columns, padded;
 };
 
@@ -112,6 +131,9 @@ bool for_images(npy_intp batch, bool one_by_one, const F& f) {
 }
 
 constexpr npy_intp kParallelWork = 1 << 18;
+// A group of few outputs is summed in registers, kernel position by kernel position: a product would read each patch
+// element for few multiplications.
+constexpr npy_intp kDirectOutputs = 8;
 
 // Adds bias[c] to every element of plane c.
 template <class T>
@@ -156,6 +178,8 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   char* out = PyArray_BYTES(array_of(result));
   const npy_intp work = g.out_channels * patch * places;
   const bool one_by_one = g.batch == 1 || g.batch * work < kParallelWork;
+  const bool direct = !g.pointwise() && g.window.stride_w == 1 && per_group <= kDirectOutputs &&
+                      g.window.out_w >= dense_kernels().direct_width(type);
   bool worked;
   {
     ReleaseGil release(true);
@@ -166,13 +190,26 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (!buffers) return false;
       for (npy_intp group = 0; group < g.groups; group++) {
         const char* planes = in + group * (g.in_channels / g.groups) * g.in_plane() * item;
-        const void* patches = planes;
-        if (!g.pointwise()) {
-          dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p, buffers.columns.p);
-          patches = buffers.columns.p;
+        const char* kernels = wp + group * per_group * patch * item;
+        char* made = to + group * per_group * places * item;
+        const npy_intp channels = g.in_channels / g.groups;
+        if (!g.pointwise()) dense_kernels().pad(type, planes, channels, g.window, buffers.padded.p);
+        if (direct) {
+          const npy_intp grain = one_by_one && work >= kParallelWork ? std::max<npy_intp>(1, g.window.out_h / 16) : g.window.out_h;
+          parallel(g.window.out_h, grain, [&](ptrdiff_t from, ptrdiff_t to_row) {
+            dense_kernels().convolve_rows(type, buffers.padded.p, channels, g.window, {from, to_row}, kernels, per_group, made);
+          });
+          continue;
         }
-        gemm(type, per_group, places, patch, 1.0, {wp + group * per_group * patch * item, patch, 1},
-             {patches, places, 1}, nullptr, 0.0, to + group * per_group * places * item, one_by_one && g.batch == 1);
+        buffers.for_bands(g, [&](Band band, npy_intp at, npy_intp n) {
+          const void* patches = planes;
+          if (!g.pointwise()) {
+            dense_kernels().im2col(type, buffers.padded.p, channels, g.window, band, buffers.columns.p);
+            patches = buffers.columns.p;
+          }
+          gemm(type, per_group, n, patch, 1.0, {kernels, patch, 1}, {patches, n, 1}, nullptr, 0.0, made + at * item,
+               one_by_one && g.batch == 1, places);
+        });
       }
       if (bp && type == DType::F32)
         add_channel_bias(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(bp), g.out_channels, places);
@@ -236,10 +273,15 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
       for (npy_intp group = 0; group < g.groups; group++) {
         const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
         char* to = out + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
-        gemm(type, patch, places, per_group, 1.0, {wp + group * per_group * patch * item, 1, patch}, {from, places, 1},
-             nullptr, 0.0, g.pointwise() ? to : buffers.columns.p, one_by_one && g.batch == 1);
-        if (!g.pointwise())
-          dense_kernels().col2im(type, buffers.columns.p, g.in_channels / g.groups, g.window, buffers.padded.p, to);
+        const char* kernels = wp + group * per_group * patch * item;
+        const npy_intp channels = g.in_channels / g.groups;
+        if (!g.pointwise()) std::memset(buffers.padded.p, 0, static_cast<size_t>(channels * g.padded_plane() * item));
+        buffers.for_bands(g, [&](Band band, npy_intp at, npy_intp n) {
+          gemm(type, patch, n, per_group, 1.0, {kernels, 1, patch}, {from + at * item, places, 1}, nullptr, 0.0,
+               g.pointwise() ? to : buffers.columns.p, one_by_one && g.batch == 1);
+          if (!g.pointwise()) dense_kernels().col2im(type, buffers.columns.p, channels, g.window, band, buffers.padded.p);
+        });
+        if (!g.pointwise()) dense_kernels().unpad(type, buffers.padded.p, channels, g.window, to);
       }
       return true;
     });
@@ -285,15 +327,18 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
           for (npy_intp group = 0; group < g.groups; group++) {
             const char* planes =
                 xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
-            const void* patches = planes;
-            if (!g.pointwise()) {
-              dense_kernels().im2col(type, planes, g.in_channels / g.groups, g.window, buffers.padded.p,
-                                     buffers.columns.p);
-              patches = buffers.columns.p;
-            }
             const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
-            gemm(type, per_group, patch, places, 1.0, {from, places, 1}, {patches, 1, places}, nullptr, 1.0,
-                 sum + group * per_group * patch * item, false);
+            const npy_intp channels = g.in_channels / g.groups;
+            if (!g.pointwise()) dense_kernels().pad(type, planes, channels, g.window, buffers.padded.p);
+            buffers.for_bands(g, [&](Band band, npy_intp at, npy_intp n) {
+              const void* patches = planes;
+              if (!g.pointwise()) {
+                dense_kernels().im2col(type, buffers.padded.p, channels, g.window, band, buffers.columns.p);
+                patches = buffers.columns.p;
+              }
+              gemm(type, per_group, patch, n, 1.0, {from + at * item, places, 1}, {patches, 1, n}, nullptr, 1.0,
+                   sum + group * per_group * patch * item, false);
+            });
           }
         return true;
       });

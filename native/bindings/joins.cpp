@@ -91,7 +91,8 @@ PyObject* cat(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (first < 0 && !(a.ndim == 1 && a.shape[0] == 0)) first = i;
   }
   const Array& model = arrays[first < 0 ? 0 : first];
-  const int dim = dim_argument(args[1], model.ndim);
+  // Empty vectors are left out, whatever the dimension; where there is nothing else, so is the dimension.
+  const int dim = first < 0 ? 0 : dim_argument(args[1], model.ndim);
   if (dim < 0) return nullptr;
   npy_intp shape[NPY_MAXDIMS];
   std::memcpy(shape, model.shape, sizeof(npy_intp) * static_cast<size_t>(model.ndim));

@@ -98,7 +98,7 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or None, steps, lr, beta1, beta2, eps, weight_decay, amsgrad,
-//  maximize, decoupled) -> None. steps: 0-d float32 arrays, incremented.
+//  maximize, decoupled) -> None. steps: 0-d float arrays, incremented.
 PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   ArrayList params, grads, means, squares, highest, steps;
   AdamOptions o;
@@ -117,15 +117,16 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
         !usable(means.at(i), p.dtype, p, true) || !usable(squares.at(i), p.dtype, p, true) ||
         (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
       return not_implemented();
-    if (!as_array(steps.at(i), step) || step.dtype != DType::F32 || step.size() != 1 || !step.contiguous() ||
+    if (!as_array(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() ||
         !PyArray_ISWRITEABLE(step.array))
       return not_implemented();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     const Array p = view_of(params.array(i));
-    float* step = static_cast<float*>(PyArray_DATA(steps.array(i)));
-    *step += 1.0f;
-    const double t = *step;
+    const Array step = view_of(steps.array(i));
+    double t;
+    if (step.dtype == DType::F32) t = *reinterpret_cast<float*>(step.data) += 1;
+    else t = *reinterpret_cast<double*>(step.data) += 1;
     const npy_intp size = p.size();
     const ptrdiff_t item = item_size(p.dtype);
     char* grad = PyArray_BYTES(grads.array(i));

@@ -74,6 +74,12 @@ npy_intp plane_count(const Array& x) {
   return n;
 }
 
+// How many planes are worth a thread: counted as a double, because windows may be far larger than planes.
+npy_intp grain(const Window& w) {
+  const double work = static_cast<double>(w.out_h) * w.out_w * w.kernel_h * w.kernel_w;
+  return static_cast<npy_intp>(kGrain / work) + 1;
+}
+
 void output_shape(const Array& x, const Window& w, npy_intp* shape) {
   for (int i = 0; i + 2 < x.ndim; i++) shape[i] = x.shape[i];
   shape[x.ndim - 2] = w.out_h;
@@ -101,7 +107,7 @@ PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const npy_intp positions = w.out_h * w.out_w;
   {
     ReleaseGil release(x.size() * item > kReleaseGilBytes);
-    parallel(plane_count(x), kGrain / (positions * w.kernel_h * w.kernel_w) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    parallel(plane_count(x), grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().max_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w,
                                to + begin * positions * item, places + begin * positions);
     });
@@ -191,7 +197,7 @@ PyObject* avg_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   char* to = PyArray_BYTES(array_of(out));
   const npy_intp positions = w.out_h * w.out_w;
   ReleaseGil release(x.size() * item > kReleaseGilBytes);
-  parallel(plane_count(x), kGrain / (positions * w.kernel_h * w.kernel_w) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel(plane_count(x), grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().avg_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w, a.include_pad, a.divisor,
                              to + begin * positions * item);
   });
@@ -224,7 +230,7 @@ PyObject* avg_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   char* to = PyArray_BYTES(array_of(out));
   const npy_intp positions = w.out_h * w.out_w;
   ReleaseGil release(PyArray_NBYTES(array_of(out)) > kReleaseGilBytes);
-  parallel(plane_count(g), kGrain / (positions * w.kernel_h * w.kernel_w) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel(plane_count(g), grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().avg_pool_backward(g.dtype, from + begin * positions * item, end - begin, w, a.include_pad,
                                       a.divisor, to + begin * w.in_h * w.in_w * item);
   });

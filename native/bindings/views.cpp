@@ -6,8 +6,8 @@
 #include "bindings/bindings.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace rushlight {
 
@@ -36,6 +36,12 @@ struct Layout {
     --ndim;
   }
 };
+
+// A stride, taken in such steps. Of what is too long for a number one element is left, and no step is ever taken.
+npy_intp times(npy_intp stride, npy_intp step) {
+  npy_intp product;
+  return __builtin_mul_overflow(stride, step, &product) ? 0 : product;
+}
 
 PyObject* make_view(PyArrayObject* a, const Layout& l) {
   PyArray_Descr* descr = PyArray_DESCR(a);
@@ -66,14 +72,16 @@ int ints_of(PyObject* o, npy_intp* out, int& n) {
     return index_argument(o, out[0]) ? 1 : -1;
   }
   if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
-  const Py_ssize_t length = PySequence_Fast_GET_SIZE(o);
+  Ref items = held_items(o, "");
+  if (!items) return -1;
+  const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
   if (length > NPY_MAXDIMS) {
     PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", NPY_MAXDIMS, length);
     return -1;
   }
   n = static_cast<int>(length);
   for (int i = 0; i < n; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
     if (!PyIndex_Check(item)) return 0;
     if (!index_argument(item, out[i])) return -1;
   }
@@ -84,12 +92,12 @@ int ints_of(PyObject* o, npy_intp* out, int& n) {
 bool sizes_argument(const char* function, const char* argument, PyObject* o, npy_intp* out, int& n) {
   const int read = ints_of(o, out, n);
   if (read == 0) {
+    Ref items = PyTuple_Check(o) || PyList_Check(o) ? held_items(o, "") : Ref(PyTuple_New(0));
+    if (!items) return false;
     PyObject* culprit = o;
-    if (PyTuple_Check(o) || PyList_Check(o)) {
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
-        culprit = PySequence_Fast_GET_ITEM(o, i);
-        if (!PyIndex_Check(culprit)) break;
-      }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      culprit = PyTuple_GET_ITEM(items.get(), i);
+      if (!PyIndex_Check(culprit)) break;
     }
     PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s",
                  function, argument, Py_TYPE(culprit)->tp_name);
@@ -148,7 +156,7 @@ bool view_strides(const Array& a, Layout& l) {
     npy_intp step = item;
     for (int i = l.ndim - 1; i >= 0; --i) {
       l.strides[i] = step;
-      step *= std::max<npy_intp>(l.shape[i], 1);
+      step = times(step, std::max<npy_intp>(l.shape[i], 1));
     }
     return true;
   }
@@ -210,7 +218,7 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (int i = a.ndim - 1; i >= 0; --i) {
     as_before.shape[i] = a.shape[i];
     as_before.strides[i] = step;
-    step *= a.shape[i];
+    step = times(step, a.shape[i]);
   }
   Ref target(make_view(c, as_before));
   if (!target || PyArray_CopyInto(array_of(target), a.array) < 0) return nullptr;
@@ -294,7 +302,7 @@ PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const int dim = dim_argument(args[1], a.ndim + 1);
   if (dim < 0) return nullptr;
   if (a.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
-  const npy_intp stride = dim < a.ndim ? a.shape[dim] * a.strides[dim] : PyArray_ITEMSIZE(a.array);
+  const npy_intp stride = dim < a.ndim ? times(a.strides[dim], a.shape[dim]) : PyArray_ITEMSIZE(a.array);
   Layout l;
   for (int i = 0; i < dim; ++i) l.add(a.shape[i], a.strides[i]);
   l.add(1, stride);
@@ -336,7 +344,7 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
                                             ") isn't allowed in a leading, non-existing dimension " + std::to_string(i));
       }
       // As if the missing dimensions had size 1; where the new size is 1 too, the stride is that of a contiguous tensor.
-      const npy_intp stride = i + 1 < l.ndim ? l.shape[i + 1] * l.strides[i + 1] : PyArray_ITEMSIZE(a.array);
+      const npy_intp stride = i + 1 < l.ndim ? times(l.strides[i + 1], l.shape[i + 1]) : PyArray_ITEMSIZE(a.array);
       l.strides[i] = wanted == 1 ? stride : 0;
       continue;
     }
@@ -362,6 +370,7 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // What `select` shows of a layout whose dimension `dim` has more than `index` entries; false with an exception set.
 bool selected(Layout& l, int dim, npy_intp index) {
+  if (l.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
   const npy_intp size = l.shape[dim];
   if (index < -size || index >= size) {
     PyErr_SetString(PyExc_IndexError, ("select(): index " + std::to_string(index) + " out of range for tensor of size " +
@@ -379,7 +388,6 @@ PyObject* select(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   npy_intp index;
   if (!first_array("select", args, n, 3, 3, a)) return no_array();
-  if (a.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], index)) return nullptr;
   Layout l(a);
@@ -388,6 +396,7 @@ PyObject* select(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // Narrows dimension `dim` to [start, end) in steps, clamped as Python's slices; false with an exception set.
 bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_object) {
+  if (l.ndim == 0) return fail(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
   const npy_intp size = l.shape[dim];
   npy_intp first = 0, last = size, step = 1;
   // Far out of range means the end of the range, also beyond a machine word.
@@ -401,7 +410,7 @@ bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_o
   last = std::clamp<npy_intp>(last, first, size);
   l.offset += first * l.strides[dim];
   l.shape[dim] = (last - first) / step + ((last - first) % step != 0);
-  l.strides[dim] *= step;
+  l.strides[dim] = times(l.strides[dim], step);
   return true;
 }
 
@@ -409,7 +418,6 @@ bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_o
 PyObject* slice(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("slice", args, n, 5, 5, a)) return no_array();
-  if (a.ndim == 0) return fail(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
   Layout l(a);
@@ -463,7 +471,7 @@ PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Layout l(a);
   if (a.ndim) {
     l.shape[dim] = (longest - size) / step + 1;
-    l.strides[dim] = step * stride;
+    l.strides[dim] = times(stride, step);
   }
   l.add(size, stride);
   return make_view(a, l);
@@ -502,7 +510,7 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return nullptr;
   }
   if (n_strides != l.ndim) return fail(PyExc_RuntimeError, "mismatch in length of strides and shape");
-  const npy_intp item = PyArray_ITEMSIZE(a.array);
+  const npy_intp item = PyArray_ITEMSIZE(a.array), far = NPY_MAX_INTP / 128 / item;
   npy_intp reach = 0;
   bool empty = false, overflow = false;
   for (int i = 0; i < l.ndim; ++i) {
@@ -515,18 +523,23 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
                                           sizes_text(l.shape, l.ndim));
     }
     empty |= l.shape[i] == 0;
-    if (l.shape[i] > 1 && strides[i] > NPY_MAX_INTP / 64 / l.shape[i] / item) overflow = true;
-    else reach += strides[i] * std::max<npy_intp>(l.shape[i] - 1, 0);
-    l.strides[i] = overflow ? 0 : strides[i] * item;
+    if (l.shape[i] > 1 && strides[i] > far / l.shape[i]) overflow = true;
+    else if (l.shape[i] > 1) reach += strides[i] * (l.shape[i] - 1);
+    l.strides[i] = times(strides[i], item);
+  }
+  if (overflow || offset > far || offset < -far) {
+    return fail(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=" + sizes_text(l.shape, l.ndim) +
+                                        " and strides=" + sizes_text(strides, n_strides));
   }
   const char *low, *high;
   storage_of(a.array, low, high);
   const npy_intp before = (a.data - low) / item, size = high - low;
   const npy_intp first = before + offset, needed = empty ? 0 : (first + reach + 1) * item;
-  if (first < 0 || (!empty && (overflow || offset > NPY_MAX_INTP / 64 / item || needed > size))) {
+  if (first < 0) return fail(PyExc_RuntimeError, "Tensor: invalid storage offset " + std::to_string(first));
+  if (needed > size) {
     return fail(PyExc_RuntimeError, "setStorage: sizes " + sizes_text(l.shape, l.ndim) + ", strides " + sizes_text(strides, n_strides) +
                                         ", storage offset " + std::to_string(first) + ", and itemsize " + std::to_string(item) +
-                                        " requiring a storage size of " + (overflow ? "more than memory" : std::to_string(needed)) +
+                                        " requiring a storage size of " + std::to_string(needed) +
                                         " are out of bounds for storage of size " + std::to_string(size));
   }
   l.offset = empty ? 0 : offset * item;
@@ -552,6 +565,8 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (dim < 0) return nullptr;
   const npy_intp total = a.shape[dim];
   Py_ssize_t count;
+  Ref sizes_given;
+  std::vector<npy_intp> sizes_read;
   if (equal) {
     if (each == 0 && total) {
       return fail(PyExc_RuntimeError,
@@ -564,23 +579,25 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
                    Py_TYPE(args[1])->tp_name);
       return nullptr;
     }
-    count = PySequence_Fast_GET_SIZE(args[1]);
+    if (!(sizes_given = held_items(args[1], ""))) return nullptr;
+    count = PyTuple_GET_SIZE(sizes_given.get());
     std::string sizes = "[";
     npy_intp sum = 0;
-    bool negative = false;
+    bool negative = false, wide = false;
     for (Py_ssize_t i = 0; i < count; ++i) {
       npy_intp size;
-      if (!index_argument(PySequence_Fast_GET_ITEM(args[1], i), size)) return nullptr;
+      if (!index_argument(PyTuple_GET_ITEM(sizes_given.get(), i), size)) return nullptr;
+      sizes_read.push_back(size);
       if (i) sizes += ", ";
       sizes += std::to_string(size);
       negative |= size < 0;
-      sum = size > NPY_MAX_INTP - std::abs(sum) ? -1 : sum + size;
+      wide |= __builtin_add_overflow(sum, size, &sum);
     }
     if (negative) {
       return fail(PyExc_RuntimeError,
                   "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=" + sizes + "]");
     }
-    if (sum != total) {
+    if (wide || sum != total) {
       return fail(PyExc_RuntimeError, "split_with_sizes expects split_sizes to sum exactly to " + std::to_string(total) +
                                           " (input tensor's size at dimension " + std::to_string(dim) +
                                           "), but got split_sizes=" + sizes + "]");
@@ -591,9 +608,7 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Layout l(a);
   npy_intp at = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    npy_intp size = each;
-    if (equal) size = std::min(each, total - at);
-    else if (!index_argument(PySequence_Fast_GET_ITEM(args[1], i), size)) return nullptr;
+    const npy_intp size = equal ? std::min(each, total - at) : sizes_read[i];
     l.shape[dim] = size;
     l.offset = at * l.strides[dim];
     PyObject* piece = make_view(a, l);

@@ -1,75 +1,243 @@
 // Reading a call's arguments: positions and keywords go to an op's slots, plain arguments are checked, and what is wrong
 // with any of them is said in torch's words.
 #include "core/op.h"
+#include "core/tensor.h"
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace rushlight {
 
 namespace {
 
-constexpr const char* kAliases[][2] = {{"self", "input"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"axes", "dims"},
-                                       {"x1", "input"}, {"x2", "other"}, {"x", "input"}};
-
-int find_param(Op* op, PyObject* keyword) {
-  for (int i = 0; i < op->n_params; ++i) {
-    if (op->params[i].name == keyword) return i;
+// Of kinds, the first word that torch uses in "argument must be ...".
+const char* word_of(uint16_t kinds) {
+  constexpr std::pair<Takes::Kind, const char*> kWords[] = {
+      {Takes::kTensor, "Tensor"}, {Takes::kTensors, "tuple of Tensors"}, {Takes::kInt, "int"},  {Takes::kInts, "tuple of ints"},
+      {Takes::kFloat, "float"},   {Takes::kNumber, "Number"},            {Takes::kBool, "bool"}, {Takes::kType, "torch.dtype"},
+      {Takes::kText, "str"},      {Takes::kGenerator, "torch.Generator"},   {Takes::kLayout, "torch.layout"},
+      {Takes::kDevice, "torch.device"}, {Takes::kMemoryFormat, "torch.memory_format"}};
+  for (const auto& [kind, word] : kWords) {
+    if (kinds & kind) return word;
   }
-  const char* text = PyUnicode_AsUTF8(keyword);
-  if (!text) return -1;
-  for (int i = 0; i < op->n_params; ++i) {
-    if (!strcmp(PyUnicode_AsUTF8(op->params[i].name), text)) return i;
-  }
-  for (const auto& alias : kAliases) {
-    if (strcmp(alias[0], text)) continue;
-    for (int i = 0; i < op->n_params; ++i) {
-      const char* name = PyUnicode_AsUTF8(op->params[i].name);
-      if (!strcmp(name, alias[1]) || (!strcmp(alias[1], "dims") && !strcmp(name, "dim"))) return i;
-    }
-  }
-  return -1;
+  return "None";
 }
 
-constexpr const char* kCheckNames[] = {"", "int", "tuple of ints", "bool", "torch.dtype", "Number", "str"};
-
-bool is_integer(PyObject* o) {
-  if (PyLong_Check(o)) return !PyBool_Check(o);
-  if (is_tensor(o)) return PyArray_SIZE(as_tensor(o)->array) == 1 && !is_differentiable(as_tensor(o)->dtype);
-  return PyIndex_Check(o);
+// As its errors have it.
+std::string name_of(PyObject* function) {
+  if (Py_TYPE(function) == OpType) return public_name(reinterpret_cast<Op*>(function));
+  Ref name(PyObject_GetAttrString(function, "__name__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (text) return text;
+  PyErr_Clear();
+  return "function";
 }
 
-// Whether a plain argument has a type that its parameter takes. None is left to the op.
-bool fits(PyObject* o, Param::Check check) {
-  if (is_symbol(o)) return true;
-  switch (check) {
-    case Param::Anything: return true;
-    case Param::Int: return o == Py_None || is_integer(o);
-    case Param::Ints: {
-      if (o == Py_None || is_integer(o)) return true;
-      if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
-        if (!PyIndex_Check(PySequence_Fast_GET_ITEM(o, i))) return false;
-      }
-      return true;
-    }
-    case Param::Bool: return PyBool_Check(o) || PyArray_IsScalar(o, Bool);
-    case Param::Type: return o == Py_None || PyType_Check(o) || (registry.dtypes[0] && Py_TYPE(o) == Py_TYPE(registry.dtypes[0]));
-    case Param::Scalar: return o == Py_None || is_python_scalar(o) || (is_tensor(o) && !PyArray_NDIM(as_tensor(o)->array));
-    case Param::Text: return PyUnicode_Check(o);
+enum Fit { kMisfit, kFits, kReplaced, kRaised };
+
+// Takes over `value`.
+Fit replaced(PyObject* value, Ref* instead) {
+  *instead = Ref(value);
+  return value ? kReplaced : kRaised;
+}
+
+// An integer is within 64 bits, for a number the unsigned ones too; a size is what torch says of neither.
+Fit fit_integer(PyObject* o, uint16_t kinds, Ref* instead) {
+  if (!(kinds & (Takes::kInt | Takes::kNumber | Takes::kFloat))) return kMisfit;
+  int overflow;
+  PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (!overflow) return kFits;
+  if (kinds & Takes::kFloat) return replaced(PyNumber_Float(o), instead);
+  if (kinds & Takes::kNumber) {
+    if (PyLong_AsUnsignedLongLong(o) != static_cast<unsigned long long>(-1) || !PyErr_Occurred()) return kFits;
+    return kRaised;
   }
-  return true;
+  PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long: an integer argument does not fit in 64 bits");
+  return kRaised;
+}
+
+// A tensor of one element in the place of a number.
+Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
+  Tensor* t = as_tensor(o);
+  const bool scalar = PyArray_NDIM(t->array) == 0;
+  if (PyArray_SIZE(t->array) != 1 || requires_grad(t)) return kMisfit;
+  const bool differentiable = is_differentiable(t->dtype);
+  const bool wanted = (scalar && (kinds & (Takes::kNumber | Takes::kFloat))) ||
+                      (scalar && (kinds & Takes::kInt) && !differentiable && t->dtype != DType::Bool) ||
+                      ((kinds & Takes::kInts) && (kinds & Takes::kInt) && !differentiable);
+  if (!wanted) return kMisfit;
+  if (t->flags & kWatched) return kFits;
+  Ref item(method_item(o, nullptr));
+  if (!item) return kRaised;
+  if (kinds & Takes::kNumber) return replaced(item.release(), instead);
+  if (!(kinds & Takes::kFloat)) return replaced(PyNumber_Index(item.get()), instead);
+  if (PyComplex_Check(item.get())) {
+    if (PyComplex_ImagAsDouble(item.get()) != 0) {
+      PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow: it is a complex number");
+      return kRaised;
+    }
+    return replaced(PyFloat_FromDouble(PyComplex_RealAsDouble(item.get())), instead);
+  }
+  return replaced(PyNumber_Float(item.get()), instead);
+}
+
+// A list or tuple of ints. The first decides whether it is one.
+Fit fit_ints(PyObject* o, PyObject* function, PyObject* name, Ref* instead) {
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  bool plain = true;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    if (is_symbol(item)) return kFits;
+    int overflow = 0;
+    if (PyLong_CheckExact(item)) PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (PyLong_CheckExact(item) && !overflow) continue;
+    if (i == 0 && (PyBool_Check(item) || PyArray_IsScalar(item, Bool) || !PyIndex_Check(item))) return kMisfit;
+    if (overflow || !PyIndex_Check(item)) {
+      PyErr_Format(PyExc_TypeError, "%s(): argument '%U' failed to unpack the object at pos %zd with error \"%s%s\"",
+                   name_of(function).c_str(), name, i + 1, overflow ? "Overflow when unpacking long long" : "type must be tuple of ints,but got ", overflow ? "" : Py_TYPE(item)->tp_name);
+      return kRaised;
+    }
+    plain = false;
+  }
+  if (plain && PyTuple_Check(o)) return kFits;
+  Ref ints(PyTuple_New(n));
+  if (!ints || PySequence_Fast_GET_SIZE(o) != n) return ints ? kMisfit : kRaised;
+  for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(o); ++i) {
+    const Ref item = Ref::borrow(PySequence_Fast_GET_ITEM(o, i));
+    PyObject* index = PyNumber_Index(item.get());
+    if (!index) return kRaised;
+    PyTuple_SET_ITEM(ints.get(), i, index);
+  }
+  return replaced(ints.release(), instead);
+}
+
+Fit fit_type(PyObject* o, Ref* instead) {
+  constexpr std::pair<PyTypeObject*, DType> kTypes[] = {
+      {&PyFloat_Type, DType::F64}, {&PyLong_Type, DType::I64}, {&PyBool_Type, DType::Bool}, {&PyComplex_Type, DType::C128}};
+  if (registry.dtypes[0] && Py_TYPE(o) == Py_TYPE(registry.dtypes[0])) return kFits;
+  for (const auto& [type, dtype] : kTypes) {
+    if (o == as_object(type)) return replaced(Py_XNewRef(dtype_object(dtype)), instead);
+  }
+  return kMisfit;
+}
+
+// The other kinds are instances of a class of their own.
+Fit fit_class(PyObject* o, uint16_t kinds) {
+  constexpr std::pair<Takes::Kind, const char*> kClasses[] = {{Takes::kGenerator, "Generator"},
+                                                              {Takes::kLayout, "layout"},
+                                                              {Takes::kDevice, "device"},
+                                                              {Takes::kMemoryFormat, "memory_format"}};
+  for (const auto& [kind, name] : kClasses) {
+    if (!(kinds & kind)) continue;
+    PyObject* type = callback(name);
+    const int is = type ? PyObject_IsInstance(o, type) : -1;
+    if (is) return is < 0 ? kRaised : kFits;
+  }
+  return kMisfit;
+}
+
+Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
+  const uint16_t kinds = row.kinds;
+  if (o == Py_None) return kinds & Takes::kNone ? kFits : kMisfit;
+  if (PyBool_Check(o)) {
+    if (kinds & (Takes::kBool | Takes::kNumber)) return kFits;
+    return kinds & Takes::kFloat ? replaced(PyNumber_Float(o), instead) : kMisfit;
+  }
+  if (PyLong_Check(o)) return kinds & Takes::kDevice ? kFits : fit_integer(o, kinds, instead);
+  if (PyFloat_Check(o)) return kinds & (Takes::kNumber | Takes::kFloat) ? kFits : kMisfit;
+  if (is_tensor(o)) return kinds & Takes::kTensor ? kFits : fit_element(o, kinds, instead);
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    if (kinds & Takes::kInts) {
+      const Fit ints = fit_ints(o, function, row.name, instead);
+      if (ints != kMisfit) return ints;
+    }
+    return kinds & Takes::kTensors ? kFits : kMisfit;
+  }
+  if (is_symbol(o)) return kFits;
+  if (PyUnicode_Check(o)) return kinds & (Takes::kText | Takes::kDevice) ? kFits : kMisfit;
+  if (PyComplex_Check(o)) return kinds & Takes::kNumber ? kFits : kMisfit;
+  if (PyArray_IsScalar(o, Integer)) {
+    if (!(kinds & (Takes::kInt | Takes::kNumber | Takes::kFloat))) return kMisfit;
+    return replaced(kinds & (Takes::kInt | Takes::kNumber) ? PyNumber_Index(o) : PyNumber_Float(o), instead);
+  }
+  if (PyArray_IsScalar(o, Floating) || PyArray_IsScalar(o, Bool)) {  // as torch reads NumPy's booleans
+    return kinds & (Takes::kNumber | Takes::kFloat) ? replaced(PyNumber_Float(o), instead) : kMisfit;
+  }
+  if (PyArray_IsScalar(o, ComplexFloating)) return kinds & Takes::kNumber ? replaced(scalar_object(o), instead) : kMisfit;
+  if (!(kinds & Takes::kType)) return fit_class(o, kinds);
+  const Fit type = fit_type(o, instead);
+  return type == kMisfit ? fit_class(o, kinds) : type;
+}
+
+constexpr int kMostLists = 64;  // in one another; NumPy's limit
+
+// Which kinds of Python's own numbers nested lists hold: 1 bool, 2 int, 4 float, 8 complex; 16 for anything else.
+int number_kinds(PyObject* data, int depth) {
+  if (PyFloat_CheckExact(data)) return 4;
+  if (PyLong_CheckExact(data)) return 2;
+  if (PyBool_Check(data)) return 1;
+  if (PyComplex_CheckExact(data)) return 8;
+  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return 16;
+  int kinds = 0;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < 16; ++i) {
+    kinds |= number_kinds(PySequence_Fast_GET_ITEM(data, i), depth + 1);
+  }
+  return kinds;
 }
 
 }  // namespace
 
-int check_width(PyObject* o) {
-  if (!PyLong_CheckExact(o)) return 0;
-  int overflow;
-  PyLong_AsLongLongAndOverflow(o, &overflow);
-  if (!overflow) return 0;
-  PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long: an integer argument does not fit in 64 bits");
-  return -1;
+PyObject* number_kinds_function(PyObject*, PyObject* data) { return PyLong_FromLong(number_kinds(data, 0)); }
+
+void forget_takes(Takes* takes) {
+  for (Takes::Row& row : takes->rows) Py_DECREF(row.name);
+  takes->rows.clear();
+}
+
+int learn_takes(PyObject* function, Takes* takes) {
+  if (takes->known) return 0;
+  PyObject* f = callback("takes");
+  Ref said(f ? PyObject_CallOneArg(f, function) : nullptr);
+  if (!said) return -1;
+  PyObject* rows;
+  int positional, rest;
+  if (!PyArg_ParseTuple(said.get(), "O!ii", &PyTuple_Type, &rows, &positional, &rest)) return -1;
+  if (takes->known) return 0;  // another thread has asked, too
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); ++i) {
+    PyObject* name;
+    int index, kinds;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "Uii", &name, &index, &kinds)) {
+      forget_takes(takes);
+      return -1;
+    }
+    Py_INCREF(name);
+    PyUnicode_InternInPlace(&name);
+    takes->rows.push_back({name, index, static_cast<uint16_t>(kinds)});
+  }
+  takes->positional = positional;
+  takes->rest = rest;
+  takes->known = true;
+  return 0;
+}
+
+void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value) {
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", name_of(function).c_str(), name, index + 1,
+               word_of(kinds), Py_TYPE(value)->tp_name);
+}
+
+int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound) {
+  Ref instead;
+  switch (fit(*value, function, row, &instead)) {
+    case kFits: return 0;
+    case kRaised: return -1;
+    case kMisfit: raise_misfit(function, row.name, row.index, row.kinds, *value); return -1;
+    case kReplaced: break;
+  }
+  if (!bound->instead) bound->instead = Ref(PyList_New(0));
+  if (!bound->instead || PyList_Append(bound->instead.get(), instead.get()) < 0) return -1;
+  *value = instead.get();
+  return 0;
 }
 
 int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Bound* owned) {
@@ -101,7 +269,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     for (Py_ssize_t k = 0; k < nk; ++k) {
       PyObject* keyword = PyTuple_GET_ITEM(kwnames, k);
       PyObject* value = args[n + k];
-      const int i = find_param(op, keyword);
+      const int i = find_name(keyword, op->n_params, [&](int p) { return op->params[p].name; });
       if (i < 0) {
         if (PyErr_Occurred()) return -1;
         if (op->takes_out && PyUnicode_CompareWithASCIIString(keyword, "out") == 0) {
@@ -137,14 +305,10 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     owned->tensors = Ref(PyList_AsTuple(slots[op->list_param]));
     if (!(slots[op->list_param] = owned->tensors.get())) return -1;
   }
-  for (const auto& [i, check] : op->checks) {
-    PyObject* o = slots[i];
-    if (o == op->params[i].fallback) continue;
-    if ((check == Param::Int || check == Param::Ints) && check_width(o) < 0) return -1;
-    if (fits(o, check)) continue;
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", public_name(op).c_str(), op->params[i].name, i + 1,
-                 kCheckNames[check], Py_TYPE(o)->tp_name);
-    return -1;
+  if (!op->takes.known && learn_takes(as_object(op), &op->takes) < 0) return -1;
+  for (const Takes::Row& row : op->takes.rows) {
+    if (slots[row.index] == op->params[row.index].fallback) continue;
+    if (conform(as_object(op), row, &slots[row.index], owned) < 0) return -1;
   }
   return 0;
 }
@@ -164,9 +328,9 @@ std::string public_name(Op* op) {
   return name;
 }
 
-void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   // Whatever went wrong, torch would have looked at the types of the arguments first.
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) return;
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* f = callback("explain");
@@ -179,20 +343,25 @@ void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t 
   for (Py_ssize_t i = 0; ready && i < n_named; ++i) {
     ready = PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[n + i]) == 0;
   }
-  Ref text;
+  Ref answer;
   if (ready) {
     PyObject* arguments[] = {function, method ? Py_True : Py_False, given.get(), named.get(), said.get()};
-    text = Ref(PyObject_Vectorcall(f, arguments, 5, nullptr));
+    answer = Ref(PyObject_Vectorcall(f, arguments, 5, nullptr));
   }
-  if (!text || text.get() == Py_None) {
+  if (!answer || answer.get() == Py_None) {
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
-    return;
+    reword_memory_error();
+    return nullptr;
   }
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(traceback);
-  PyErr_SetObject(PyExc_TypeError, text.get());
+  if (PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2) {  // the arguments, in the order of today
+    return PyObject_Call(function, PyTuple_GET_ITEM(answer.get(), 0), PyTuple_GET_ITEM(answer.get(), 1));
+  }
+  PyErr_SetObject(PyExc_TypeError, answer.get());
+  return nullptr;
 }
 
 }  // namespace rushlight

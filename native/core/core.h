@@ -12,6 +12,7 @@
 // pointers inside a running backward (the roots keep the graph alive: edges never change after a node is made).
 #pragma once
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -113,10 +114,12 @@ struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
-  PyObject* saved_hooks = nullptr;   // borrowed from the Python side's stack: the (pack, unpack) in force, or nullptr
+  PyObject* saved_hooks = nullptr;   // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
+  PyObject* packing = nullptr;       // borrowed: of these the pack hook is running, which must not pack what it saves itself
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
+  int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread
 };
 extern constinit thread_local ThreadState tls;
 
@@ -139,7 +142,9 @@ int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);
 // value would ask its thread costs more than to ask here first.
 extern std::atomic<bool> modes_used;
 inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) && tls.inference; }
-inline PyObject* saved_hooks() { return modes_used.load(std::memory_order_relaxed) ? tls.saved_hooks : nullptr; }
+inline PyObject* saved_hooks() {
+  return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
+}
 inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {
@@ -151,6 +156,28 @@ class GradMode {
 
  private:
   bool before_;
+};
+
+// The modes as they were when this was made, which code that a backward calls (a hook, a Function) may change and leave changed:
+// the engine puts them back after each node, as torch does.
+class Modes {
+ public:
+  Modes() : grad_(tls.grad_enabled), inference_(tls.inference), hooks_(Py_XNewRef(tls.saved_hooks)) {}
+  ~Modes() {
+    restore();
+    Py_XDECREF(hooks_);
+  }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+  void restore() {
+    tls.grad_enabled = grad_;
+    tls.inference = inference_;
+    if (tls.saved_hooks != hooks_) Py_XDECREF(std::exchange(tls.saved_hooks, Py_XNewRef(hooks_)));
+  }
+
+ private:
+  bool grad_, inference_;
+  PyObject* hooks_;
 };
 
 // ---- graph ----
@@ -253,10 +280,27 @@ PyTypeObject* node_type(const char* name);  // the class of that name, made on f
 // ---- ops ----
 struct Param {
   enum Kind : uint8_t { TensorArg, Operand, OptionalTensor, TensorList, Plain, VarArgs, Number };
-  enum Check : uint8_t { Anything, Int, Ints, Bool, Type, Scalar, Text };  // what a plain argument must be
   PyObject* name;      // interned
   PyObject* fallback;  // default value, nullptr where required
   Kind kind;
+};
+
+// What a function takes for its parameters: of each a bit for every type that one of PyTorch's signatures of the function's name
+// has there; none where anything goes. Asked of ops/_arguments.py at the first call.
+struct Takes {
+  enum Kind : uint16_t {
+    kTensor = 1, kNumber = 2, kFloat = 4, kInt = 8, kInts = 16, kBool = 32, kText = 64, kType = 128, kTensors = 256, kNone = 512,
+    kGenerator = 1024, kLayout = 2048, kDevice = 4096, kMemoryFormat = 8192
+  };
+  struct Row {
+    PyObject* name;  // strong
+    int index;
+    uint16_t kinds;
+  };
+  bool known = false;
+  int positional = 0;     // of a Python function: how many arguments may stand without a name, *args apart
+  int rest = -1;          // of a Python function: the row of its *args, where those are ints
+  std::vector<Row> rows;  // of an op those with a kind only, of a Python function all
 };
 
 // Where an argument of a rule comes from.
@@ -333,7 +377,7 @@ struct Op {
   int n_params, n_positional;
   std::vector<Param> params;
   std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
-  std::vector<std::pair<uint8_t, Param::Check>> checks;  // the plain params whose types are looked at before anything runs
+  Takes takes;
   std::vector<Variant> variants;
   std::vector<Rule> rules;
   std::vector<int8_t> rule_of;         // param -> index in rules, -1 where none
@@ -366,6 +410,7 @@ struct Op {
   bool one_type;                       // all tensors must have the type of the first
   bool numbers_fit;                    // a number must fit the common type: ops/_arrays.py looks where that is in doubt
   bool halves_round;                   // then a half takes any number, and is infinite where it is too large
+  bool numbers_round;                  // with halves a number is rounded to their type first
   bool integer_power;                  // the second argument is an exponent: none below 0 for integers
   bool own_type;                       // the common type is that of the first argument (masked_fill), which mask and value follow
   int8_t zero_dim_param;               // the tensor that must have no dimensions, or -1
@@ -437,6 +482,10 @@ PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph);
 // Broadcast-reduced and cast to the given shape and dtype. Takes over `g`; new reference.
 PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph);
 
+// Runs what a backward does: here, or where many run in each other, on a thread of its own that has this one's state. -1 with an
+// exception; a RecursionError where they are too many.
+int run_nested(const std::function<int()>& work);
+
 // Objects that the Python side registers at import (see module.cpp).
 struct Registry {
   PyObject* size_type = nullptr;
@@ -457,6 +506,7 @@ int init_op(PyObject* module);
 extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];
+extern PyMethodDef kSavedMethods[];
 PyObject* tensor_subscript(PyObject* self, PyObject* key);              // subscript.cpp
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value);
 

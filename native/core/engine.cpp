@@ -121,21 +121,30 @@ class Backward {
     captured_.emplace_back();
   }
 
-  // Takes over both references.
+  // Takes over both references. The gradient gets the root's element type.
   int add_root(Edge e, PyObject* gradient) {
     roots_.push_back(e.node);
     root_edges_.push_back(e);
-    root_gradients_.emplace_back(gradient);
-    return 0;
+    root_gradients_.emplace_back(fit(e.node, static_cast<int>(e.nr), e, gradient));
+    return root_gradients_.back() ? 0 : -1;
+  }
+
+  int run(bool restricted, bool accumulate) {
+    return run_nested([=, this] {
+      running = this;  // of this thread, which may be another than the one that called
+      final_callbacks = &callbacks_;
+      return walk(restricted, accumulate);
+    });
   }
 
   // `accumulate`: the inputs' nodes are run, which fills `.grad`; else their gradients are captured and they are not.
-  int run(bool restricted, bool accumulate) {
+  int walk(bool restricted, bool accumulate) {
     restricted_ = restricted;
     accumulate_ = accumulate;
     visit();
     for (size_t i = 0; i < roots_.size(); ++i) {
-      if (add(roots_[i], root_edges_[i].nr, root_gradients_[i].release()) < 0) return -1;
+      PyObject* g = fit(nullptr, static_cast<int>(i), root_edges_[i], root_gradients_[i].release());
+      if (!g || add(roots_[i], root_edges_[i].nr, g) < 0) return -1;
     }
     for (Node* r : roots_) {
       BackwardState& s = state(r);
@@ -145,6 +154,7 @@ class Backward {
       }
     }
     GradMode mode(create_graph_);
+    Modes modes;
     while (!ready_.empty()) {
       Node* n = ready_.top();
       ready_.pop();
@@ -152,6 +162,7 @@ class Backward {
       tls.current_node = as_object(n);
       const int done = step(n);
       tls.current_node = before;
+      modes.restore();
       if (done < 0) return -1;
       if ((++steps_ & 1023) == 0 && PyErr_CheckSignals() < 0) return -1;
     }
@@ -357,7 +368,7 @@ class Backward {
     return 0;
   }
 
-  // Takes over `g`; a new reference.
+  // Takes over `g`; a new reference. `n`: whose gradient it is; nullptr where the program gave it for a root.
   PyObject* fit(Node* n, int i, const Edge& e, PyObject* g) {
     if (!is_tensor(g)) {
       PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(g)->tp_name);
@@ -390,8 +401,9 @@ class Backward {
     for (int d = 0; fits && d < ndim; ++d) fits = dims[d] == PyArray_DIM(a, d + shift) || dims[d] == 1;
     if (!fits) {
       const std::string got = sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)), want = sizes_text(dims, ndim);
-      PyErr_Format(PyExc_RuntimeError, "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s",
-                   short_type_name(n).c_str(), i, got.c_str(), want.c_str());
+      const std::string whose = n ? "Function " + short_type_name(n) + " returned an " : "";
+      PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - got %s but expected shape compatible with %s", whose.c_str(), i,
+                   got.c_str(), want.c_str());
       Py_DECREF(g);
       return nullptr;
     }
@@ -456,26 +468,25 @@ class Backward {
     return 0;
   }
 
+  // Without a gradient too the hooks that come after are called, as torch's are.
   int accumulate(Node* n, PyObject* leaf_hooks, PyObject** grads) {
     Tensor* v = n->variable;
-    PyObject* g = grads[0];
-    if (!v || !g) return 0;
-    Node* made_by;
-    if (current_grad_fn(v, &made_by) < 0) return -1;
-    if (made_by) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "leaf variable has been moved into the graph interior. It was used as a leaf here, and written in place "
-                      "by a recorded operation afterwards: use a clone of it in one of the two places.");
-      return -1;
-    }
-    grads[0] = nullptr;
+    if (!v) return 0;
     Owned<Tensor> held = Owned<Tensor>::borrow(v);
     Ref incoming;
-    if (n->hooks) incoming = Ref::borrow(g);
-    if (!requires_grad(v)) {
-      Py_DECREF(g);  // it stopped to want one after the graph was made
-    } else if (add_to_leaf(v, g) < 0) {
-      return -1;
+    if (PyObject* g = std::exchange(grads[0], nullptr)) {
+      Ref owned(g);
+      Node* made_by;
+      if (current_grad_fn(v, &made_by) < 0) return -1;
+      if (made_by) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "leaf variable has been moved into the graph interior. It was used as a leaf here, and written in place "
+                        "by a recorded operation afterwards: use a clone of it in one of the two places.");
+        return -1;
+      }
+      if (n->hooks) incoming = Ref::borrow(g);
+      // One that stopped to want a gradient after the graph was made gets none.
+      if (requires_grad(v) && add_to_leaf(v, owned.release(), incoming ? 2 : 1) < 0) return -1;
     }
     if (leaf_hooks) {
       Ref done(PyObject_CallMethod(leaf_hooks, "leaf_after", "O", as_object(v)));
@@ -493,8 +504,8 @@ class Backward {
   // Only one adds in place at a time (AddingInPlace). What takes the place of .grad is made first and put there if .grad is still
   // what it was made from; else the turn starts anew.
   //
-  // Takes over `g`.
-  int add_to_leaf(Tensor* v, PyObject* g) {
+  // Takes over `g`, of which `ours` references are the engine's (hooks are shown the gradient's own memory).
+  int add_to_leaf(Tensor* v, PyObject* g, int ours) {
     Ref more(g);
     for (;;) {
       const Owned<Tensor> have = v->grad.own();
@@ -504,7 +515,7 @@ class Backward {
         return add_in_place(have.get(), more.get());
       }
       Ref next(have ? add_gradients(Py_NewRef(as_object(have.get())), Py_NewRef(more.get()), create_graph_)
-                    : fresh_gradient(v, more.release()));
+                    : fresh_gradient(v, more.release(), ours));
       if (!next) return -1;
       if (v->grad.peek() == have.get()) {
         v->grad.set(as_tensor(next.release()));
@@ -532,17 +543,20 @@ class Backward {
 
   // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
   // Takes over `g`.
-  PyObject* fresh_gradient(Tensor* v, PyObject* g) {
+  PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
     if (create_graph_ || (as_tensor(g)->flags & kStandsFor)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       PyObject* copy = callback("copy_gradient");
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
-    g = plain_tensor(g);
-    if (!g) return nullptr;
+    if (as_tensor(g)->flags & kLazy) {
+      g = plain_tensor(g);
+      ours = 1;
+      if (!g) return nullptr;
+    }
     Tensor* t = as_tensor(g);
-    const bool alone = Py_REFCNT(g) == 1 && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
+    const bool alone = Py_REFCNT(g) == ours && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
                        Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
     if (alone && same_strides(t->array, v->array)) return g;
     Ref owned(g);
@@ -715,7 +729,7 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
       Py_DECREF(e.node);
       return nullptr;
     }
-    task.add_root(e, g);
+    if (task.add_root(e, g) < 0) return nullptr;
   }
   const bool restricted = inputs != Py_None;
   if (restricted) {

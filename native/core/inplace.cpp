@@ -309,6 +309,28 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   return value ? PyArray_CopyInto(a, as_array(value.get())) : -1;
 }
 
+// An array with the dimensions `once` of size 1; a new reference.
+PyObject* seen_once(PyArrayObject* a, const bool* once) {
+  npy_intp shape[NPY_MAXDIMS];
+  for (int i = 0; i < PyArray_NDIM(a); ++i) shape[i] = once[i] ? 1 : PyArray_DIM(a, i);
+  PyArray_Descr* descr = PyArray_DESCR(a);
+  Py_INCREF(descr);
+  return PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), shape, PyArray_STRIDES(a), PyArray_BYTES(a),
+                              PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr);
+}
+
+// Writes `from` to an array of its shape; only once where both show the same elements again and again.
+int copy_seen(PyArrayObject* to, PyArrayObject* from) {
+  bool once[NPY_MAXDIMS], any = false;
+  for (int i = 0; i < PyArray_NDIM(to); ++i) {
+    once[i] = PyArray_DIM(to, i) > 1 && !PyArray_STRIDE(to, i) && !PyArray_STRIDE(from, i);
+    any |= once[i];
+  }
+  if (!any) return PyArray_CopyInto(to, from);
+  Ref target(seen_once(to, once)), source(target ? seen_once(from, once) : nullptr);
+  return source ? PyArray_CopyInto(as_array(target.get()), as_array(source.get())) : -1;
+}
+
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   if (op->overlap & kSaidLate && (overlaps_itself(self->array) || shares(op, slots, self, 0))) {
     Ref value(run_forward(op, slots));
@@ -333,7 +355,7 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
                  scalar_name(self->dtype));
     return -1;
   }
-  return PyArray_CopyInto(to, from);
+  return copy_seen(to, from);
 }
 
 int write(Op* op, PyObject* const* slots, Tensor* self) {

@@ -69,11 +69,7 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 }
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
-  if (!value) {
-    PyErr_SetString(PyExc_AttributeError, "attribute 'requires_grad' cannot be deleted");
-    return -1;
-  }
-  if (!PyBool_Check(value)) {
+  if (!value || !PyBool_Check(value)) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }
@@ -83,6 +79,10 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
 PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"requires_grad", nullptr};
   PyObject* on = Py_True;
+  if (PyTuple_GET_SIZE(args) > 1) {
+    PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given", PyTuple_GET_SIZE(args));
+    return nullptr;
+  }
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
   if (!PyBool_Check(on) && !PyArray_IsScalar(on, Bool)) {
     PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad'%s must be bool, not %s",

@@ -48,7 +48,8 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->base);
   op->params.~vector();
   op->tensor_params.~vector();
-  op->checks.~vector();
+  forget_takes(&op->takes);
+  op->takes.~Takes();
   op->variants.~vector();
   op->argument_refusals.~vector();
   op->rules.~vector();
@@ -106,6 +107,8 @@ PyObject* op_get_params(PyObject* self, void*) {
 }
 PyObject* op_get_differentiable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->differentiable); }
 
+PyObject* op_get_has_var_args(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->has_var_args); }
+
 PyObject* op_get_view(PyObject* self, void*) {
   const Op* op = reinterpret_cast<Op*>(self);
   return PyBool_FromLong(op->view || op->multi_view);
@@ -119,6 +122,7 @@ PyGetSetDef kOpGetSet[] = {
     {"base", op_get_base, nullptr, "Of an in-place form: the op it is the form of.", nullptr},
     {"params", op_get_params, nullptr, "The parameters' names.", nullptr},
     {"differentiable", op_get_differentiable, nullptr, "Whether calls are recorded.", nullptr},
+    {"has_var_args", op_get_has_var_args, nullptr, "Whether its last parameter takes any number of arguments.", nullptr},
     {"view", op_get_view, nullptr, "Whether its results show the memory of its first argument.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -257,6 +261,7 @@ int fill_op(Op* op, PyObject* spec) {
   op->one_type = flag_of(spec, "one_type");
   op->numbers_fit = flag_of(spec, "numbers_fit");
   op->halves_round = flag_of(spec, "halves_round");
+  op->numbers_round = flag_of(spec, "numbers_round");
   op->integer_power = flag_of(spec, "integer_power");
   op->own_type = flag_of(spec, "own_type");
   if (PyObject* zero_dim = field(spec, "zero_dim"); zero_dim && zero_dim != Py_None) {
@@ -291,12 +296,6 @@ int fill_op(Op* op, PyObject* spec) {
     if (kind <= Param::TensorList) op->tensor_params.push_back(static_cast<uint8_t>(i));
     if (kind == Param::TensorList) op->list_param = i;
     if (kind == Param::VarArgs) op->has_var_args = true;
-  }
-  PyObject* checks = field(spec, "checks");
-  for (Py_ssize_t i = 0; checks && i < PyList_GET_SIZE(checks); ++i) {
-    int param, check;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(checks, i), "ii", &param, &check)) return -1;
-    op->checks.emplace_back(static_cast<uint8_t>(param), static_cast<Param::Check>(check));
   }
   op->rule_of.assign(op->n_params, -1);
   PyObject* rules = field(spec, "rules");
@@ -387,7 +386,7 @@ Op* allocate_op() {
   memset(reinterpret_cast<char*>(op) + sizeof(PyObject), 0, sizeof(Op) - sizeof(PyObject));
   new (&op->params) std::vector<Param>();
   new (&op->tensor_params) std::vector<uint8_t>();
-  new (&op->checks) std::vector<std::pair<uint8_t, Param::Check>>();
+  new (&op->takes) Takes();
   new (&op->variants) std::vector<Variant>();
   new (&op->argument_refusals) std::vector<Refusal>();
   new (&op->rules) std::vector<Rule>();
@@ -446,7 +445,6 @@ PyObject* make_in_place(PyObject*, PyObject* args) {
   op->has_var_args = base->has_var_args;
   op->differentiable = base->differentiable;
   op->tensor_params = base->tensor_params;
-  op->checks = base->checks;
   for (const Param& p : base->params) {
     Py_INCREF(p.name);
     Py_XINCREF(p.fallback);
@@ -539,6 +537,7 @@ void* slot(F f) {
 PyMethodDef kOpFunctions[] = {
     {"make_op", make_op, METH_O, "An Op from the fields of a table statement."},
     {"make_in_place", make_in_place, METH_VARARGS, "The form of an op that writes its first argument."},
+    {"number_kinds", number_kinds_function, METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
     {"make_public", make_public, METH_VARARGS, "A function of the table as programs see it."},
     {"add_variant", add_variant, METH_VARARGS, "Which op takes over for a kind of argument."},
     {"set_program", set_program, METH_VARARGS, "The traced forward of a composed pointwise op."},

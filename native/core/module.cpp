@@ -15,6 +15,7 @@ PyObject* bump_versions(PyObject*, PyObject* list);
 PyObject* to_write(PyObject*, PyObject* o);
 PyObject* write_values(PyObject*, PyObject* args);
 PyObject* shown(PyObject*, PyObject* args);
+PyObject* find_members(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
 
 namespace {
@@ -94,17 +95,6 @@ PyObject* set_inference(PyObject*, PyObject* on) {
   tls.inference = value;
   if (value) modes_used.store(true, std::memory_order_relaxed);
   return before;
-}
-
-// set_saved_hooks((pack, unpack) or None): what values saved on this thread go through. The caller keeps the tuple alive.
-PyObject* set_saved_hooks(PyObject*, PyObject* hooks) {
-  if (hooks != Py_None && (!PyTuple_Check(hooks) || PyTuple_GET_SIZE(hooks) != 2)) {
-    PyErr_SetString(PyExc_TypeError, "hooks are a (pack, unpack) pair");
-    return nullptr;
-  }
-  tls.saved_hooks = hooks == Py_None ? nullptr : hooks;
-  modes_used.store(true, std::memory_order_relaxed);
-  Py_RETURN_NONE;
 }
 
 PyObject* watch_writes(PyObject*, PyObject* on) {
@@ -281,12 +271,12 @@ PyMethodDef kMethods[] = {
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
     {"to_write", to_write, METH_O, "An array for the new values of a tensor."},
     {"write_values", write_values, METH_VARARGS, "Puts values where a tensor shows them."},
+    {"find_members", find_members, METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
     {"set_grad_enabled", set_grad_enabled, METH_O, "Sets it; returns what it was."},
     {"is_inference", is_inference, METH_NOARGS, "Whether this thread is in inference mode."},
     {"set_inference", set_inference, METH_O, "Sets it; returns what it was."},
-    {"set_saved_hooks", set_saved_hooks, METH_O, "What values saved on this thread go through."},
     {"watch_writes", watch_writes, METH_O, "Whether the callback before_write is told of in-place writes."},
     {"set_version", set_version, METH_VARARGS, "Sets how often a storage was written in place."},
     {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
@@ -316,7 +306,7 @@ PyObject* make_module() {
   if (!module) return nullptr;
   PyObject* m = module.get();
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  if (PyModule_AddFunctions(m, kSubscriptMethods) < 0) return nullptr;
+  if (PyModule_AddFunctions(m, kSubscriptMethods) < 0 || PyModule_AddFunctions(m, kSavedMethods) < 0) return nullptr;
   if (init_tensor(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;

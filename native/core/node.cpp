@@ -276,7 +276,7 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   int at;
   if ((!strncmp(text, "_saved_", 7) || !strncmp(text, "_raw_saved_", 11)) && unfold(n) < 0) return nullptr;
   if (!strncmp(text, "_saved_", 7) && (at = saved_index(n, text + 7)) >= 0) return saved_value(n, at);
-  if (!strncmp(text, "_raw_saved_", 11) && (at = saved_index(n, text + 11)) >= 0 && saves_tensor(n->op, n->op->saves[at])) {
+  if (!strncmp(text, "_raw_saved_", 11) && (at = saved_index(n, text + 11)) >= 0 && saves_tensor(n, at)) {
     PyObject* f = callback("raw_saved");
     return f ? PyObject_CallFunction(f, "Oi", self, at) : nullptr;
   }
@@ -290,12 +290,12 @@ PyObject* node_dir(PyObject* self, PyObject*) {
   Node* n = reinterpret_cast<Node*>(self);
   Ref names(PyObject_CallMethod(as_object(Py_TYPE(self)), "mro", nullptr));
   Ref type_dir(PyObject_Dir(as_object(Py_TYPE(self))));
-  if (!names || !type_dir) return nullptr;
+  if (!names || !type_dir || unfold(n) < 0) return nullptr;
   if (n->op) {
-    for (const auto& save : n->op->saves) {
-      const std::string name = saved_name(n->op, save);
+    for (int i = 0; i < n->n_saved && i < static_cast<int>(n->op->saves.size()); ++i) {
+      const std::string name = saved_name(n->op, n->op->saves[i]);
       for (const char* prefix : {"_saved_", "_raw_saved_"}) {
-        if (name.empty() || (prefix[1] == 'r' && !saves_tensor(n->op, save))) continue;
+        if (name.empty() || (prefix[1] == 'r' && !saves_tensor(n, i))) continue;
         Ref entry(PyUnicode_FromString((prefix + name).c_str()));
         if (!entry || PyList_Append(type_dir.get(), entry.get()) < 0) return nullptr;
       }
@@ -505,7 +505,7 @@ int init_node(PyObject* module) {
       {Py_tp_methods, kMethods},
       {0, nullptr},
   };
-  static PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(Node), 0,
+  static PyType_Spec spec = {"torch._C.Node", sizeof(Node), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              slots};
   NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

@@ -174,7 +174,9 @@ PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
       args[i] = o;
     }
   }
-  return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  PyObject* result = PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  if (!result) reword_memory_error();
+  return result;
 }
 
 // The result of anything but a pointwise op: an ndarray, or a tuple of them.
@@ -289,12 +291,30 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
 
 namespace {
 
+// As torch: what is computed from inference tensors alone is not recorded. A number among the operands stands for an ordinary
+// tensor, and a copy is the way out of the mode.
+bool only_inference(Op* op, PyObject* const* slots) {
+  for (uint8_t i : op->tensor_params) {
+    PyObject* const* items = &slots[i];
+    Py_ssize_t n = 1;
+    if (i == op->list_param) {
+      items = PySequence_Fast_ITEMS(slots[i]);
+      n = PySequence_Fast_GET_SIZE(slots[i]);
+    }
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      if (is_tensor(items[k]) ? !(as_tensor(items[k])->flags & kInference) : items[k] != Py_None) return false;
+    }
+  }
+  return PyUnicode_CompareWithASCIIString(op->name, "clone") && PyUnicode_CompareWithASCIIString(op->name, "_to_copy");
+}
+
 // The forward on `values`, which are `slots` but where something was put off, and the record of the call.
 #if defined(__GNUC__)
 [[gnu::always_inline]]
 #endif
 inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const* values, const Seen& seen, PyObject* known) {
-  const bool recording = seen.wants_grad && grad_enabled() && op->differentiable;
+  const bool recording = seen.wants_grad && grad_enabled() && op->differentiable &&
+                         !(seen.flags & kInference && only_inference(op, slots));
   if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
   Tensor* out;
   if (op->kind == Op::Pointwise && !known) {
@@ -460,8 +480,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
   PyObject* result = bind_and_call(op, args, n, kwnames);
-  if (!result) explain(self, op->in_place, args, n, kwnames);
-  return result;
+  return result ? result : explain(self, op->in_place, args, n, kwnames);
 }
 
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {

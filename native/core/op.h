@@ -1,6 +1,7 @@
 // What the files about Op share: op.cpp (a call), arguments.cpp (reading its arguments), make_op.cpp (the type, and how
 // ops are made), public.cpp (an op under the name that programs see).
 #pragma once
+#include <cstring>
 #include <string>
 
 #include "core/core.h"
@@ -18,17 +19,48 @@ inline bool is_symbol(PyObject* o) {
 }
 
 // ---- arguments.cpp ----
-// What binding made: the tuple of variable arguments, and that of a list of tensors.
+// What reading the arguments made: the tuple of variable arguments, that of a list of tensors, and a list of what was taken in
+// the place of an argument.
 struct Bound {
-  Ref var_args, tensors;
+  Ref var_args, tensors, instead;
 };
 // Fills `slots` from a call's arguments.
 int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** slots, PyObject** out, Bound* owned);
-// -1 with torch's exception for an integer that 64 bits do not hold.
-int check_width(PyObject* o);
-// After a failed call: where an argument has a type that the function does not take, the error says so in torch's words, with
-// the name and the position that the program used (ops/_arguments.py). Any other error stays as it is.
-void explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+// The place of the parameter that a keyword means, by NumPy's name too, among `count` of them; -1 where there is none.
+template <typename NameOf>
+int find_name(PyObject* keyword, int count, const NameOf& name_of) {
+  constexpr const char* kAliases[][2] = {{"self", "input"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"axes", "dims"},
+                                         {"x1", "input"},   {"x2", "other"}, {"x", "input"}};
+  for (int i = 0; i < count; ++i) {
+    if (name_of(i) == keyword) return i;
+  }
+  const char* text = PyUnicode_AsUTF8(keyword);
+  if (!text) return -1;
+  for (int i = 0; i < count; ++i) {
+    if (!strcmp(PyUnicode_AsUTF8(name_of(i)), text)) return i;
+  }
+  for (const auto& alias : kAliases) {
+    if (strcmp(alias[0], text)) continue;
+    for (int i = 0; i < count; ++i) {
+      const char* name = PyUnicode_AsUTF8(name_of(i));
+      if (!strcmp(name, alias[1]) || (!strcmp(alias[1], "dims") && !strcmp(name, "dim"))) return i;
+    }
+  }
+  return -1;
+}
+// number_kinds(data): what numbers nested lists hold.
+PyObject* number_kinds_function(PyObject*, PyObject* data);
+// Asks what a function takes, unless that is known. -1 with an exception.
+int learn_takes(PyObject* function, Takes* takes);
+void forget_takes(Takes* takes);
+// Whether a function takes a value in the place of a parameter. A tensor or a NumPy value that stands for a number is replaced by
+// that number, a Python type by the element type it stands for; what replaces it is kept in `bound`. -1 with an exception.
+int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound);
+void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value);
+// A failed call: made again where it has a form that torch had before; else nullptr, and where an argument has a type that the
+// function does not take, the error says so in torch's words, with the name and the position that the program used
+// (ops/_arguments.py). Any other error stays as it is.
+PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
 // ---- op.cpp ----
 // A call as a program writes it, in-place forms and out= included.

@@ -234,7 +234,9 @@ PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const np
     PyArray_Descr* descr = descr_of(dtype);
     if (!descr) return nullptr;
     Py_INCREF(descr);
-    return as_array(PyArray_NewLikeArray(a, NPY_KEEPORDER, descr, 0));
+    PyArrayObject* array = as_array(PyArray_NewLikeArray(a, NPY_KEEPORDER, descr, 0));
+    if (!array) reword_memory_error();
+    return array;
   }
   return new_array(dtype, ndim, dims);
 }
@@ -316,7 +318,10 @@ PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common,
     raw[i] = args[i].get();
   }
   PyObject* value = PyObject_Vectorcall(definition, raw, op->n_params, nullptr);
-  if (!value) return nullptr;
+  if (!value) {
+    reword_memory_error();
+    return nullptr;
+  }
   if (value == Py_NotImplemented) {
     Py_DECREF(value);
     PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
@@ -405,6 +410,38 @@ bool surely_fits(PyObject* o, DType type) {
     case DType::U8: return v >= 0 && v <= 255;
     default: return v >= 0 && v <= 127;
   }
+}
+
+// Puts numbers, and single elements of another floating-point type, into `fitted` as elements of the half type `common`; what
+// is new there lives in the list `owned`. -1 with an exception.
+int round_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** fitted, Ref* owned) {
+  for (int i = 0; i < op->n_params; ++i) fitted[i] = slots[i];
+  *owned = Ref(PyList_New(0));
+  if (!*owned) return -1;
+  for (int i = 0; i < n; ++i) {
+    PyObject* o = slots[i];
+    Ref wide;
+    if (is_tensor(o)) {
+      const Tensor* t = as_tensor(o);
+      if (PyArray_NDIM(t->array) || t->dtype == common || !is_floating(t->dtype)) continue;
+      wide = Ref(as_object(cast_array(t->array, DType::F32)));
+    } else if (PyFloat_Check(o) || PyLong_Check(o)) {
+      const double v = PyFloat_AsDouble(o);
+      if (v == -1 && PyErr_Occurred()) {  // too large: said where it is read
+        PyErr_Clear();
+        continue;
+      }
+      wide = Ref(as_object(new_array(DType::F32, 0, nullptr)));
+      if (wide) *static_cast<float*>(PyArray_DATA(as_array(wide.get()))) = static_cast<float>(v);
+    } else {
+      continue;
+    }
+    PyArrayObject* array = wide ? cast_array(as_array(wide.get()), common) : nullptr;
+    Ref element(as_object(array ? wrap_array(array) : nullptr));
+    if (!element || PyList_Append(owned->get(), element.get()) < 0) return -1;
+    fitted[i] = element.get();
+  }
+  return 0;
 }
 
 // Puts what must fit the common type into `fitted` (what is new there lives in the list `owned`): numbers, and single elements of another type where
@@ -571,6 +608,10 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   if (op->numbers_fit) {
     if (fit_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     if (owned) slots = fitted;
+  }
+  if (op->numbers_round && (common == DType::F16 || common == DType::BF16)) {
+    if (round_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
+    slots = fitted;
   }
   if (compute == DType::I64) {
     for (int i = 0; i < n; ++i) {

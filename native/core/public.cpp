@@ -3,6 +3,10 @@
 
 #include <structmember.h>
 
+#include <new>
+#include <utility>
+#include <vector>
+
 namespace rushlight {
 
 namespace {
@@ -13,54 +17,113 @@ struct Public {
   vectorcallfunc vectorcall;
   PyObject* target;  // an Op or a Python function
   bool method;
+  Takes takes;       // of a Python function
 };
 
 PyTypeObject* PublicType = nullptr;
 
+bool is_list(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
+
 PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  PyObject* target = reinterpret_cast<Public*>(self)->target;
-  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  PyObject* result = bind_and_call(reinterpret_cast<Op*>(target), args, n, kwnames);
-  if (!result) explain(target, true, args, n, kwnames);
-  return result;
+  Public* p = reinterpret_cast<Public*>(self);
+  Op* op = reinterpret_cast<Op*>(p->target);
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf), at = op->n_positional - 1;
+  PyObject* result = nullptr;
+  if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
+    raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts, args[at]);  // dims one by one: of a method only
+  } else {
+    result = bind_and_call(op, args, n, kwnames);
+  }
+  return result ? result : explain(p->target, p->method, args, n, kwnames);
 }
 
-// Whether argument `i` of a Python function is a number that becomes an element, which may be wider than a size.
-bool takes_element(PyObject* function, Py_ssize_t i) {
-  static const char* const kElements[] = {"value", "fill_value", "src", "other", "min", "max"};
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  Ref code(PyObject_GetAttrString(function, "__code__"));
-  Ref names(code ? PyObject_GetAttrString(code.get(), "co_varnames") : nullptr);
-  PyErr_Clear();
-  PyErr_Restore(type, value, traceback);
-  if (!names || i >= PyTuple_GET_SIZE(names.get())) return false;
-  for (const char* name : kElements) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), name) == 0) return true;
+// A call of a Python function, with the arguments as it takes them.
+struct Call {
+  PyObject* const* args;
+  size_t nargsf;
+  PyObject* kwnames;
+  std::vector<PyObject*> changed;
+  Bound bound;
+  Ref names;
+
+  void set(Py_ssize_t i, Py_ssize_t n, PyObject* value) {
+    if (changed.empty()) {
+      changed.assign(args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+      args = changed.data();
+      nargsf = static_cast<size_t>(n);
+    }
+    changed[i] = value;
   }
-  return false;
-}
+
+  int conform_at(PyObject* function, const Takes::Row& row, Py_ssize_t i, Py_ssize_t n) {
+    PyObject* value = args[i];
+    if (conform(function, row, &value, &bound) < 0) return -1;
+    if (value != args[i]) set(i, n, value);
+    return 0;
+  }
+
+  // NumPy's name of a parameter becomes torch's.
+  int rename(Py_ssize_t k, PyObject* name) {
+    Ref renamed(PyTuple_New(PyTuple_GET_SIZE(kwnames)));
+    if (!renamed) return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
+      PyTuple_SET_ITEM(renamed.get(), i, Py_NewRef(i == k ? name : PyTuple_GET_ITEM(kwnames, i)));
+    }
+    names = std::move(renamed);
+    kwnames = names.get();
+    return 0;
+  }
+
+  // The sizes of f(2, 3) or f((2, 3)); a function of a tensor takes them in a list, its method either way.
+  int read_rest(PyObject* function, const Takes& takes, bool method, Py_ssize_t n) {
+    const Takes::Row& row = takes.rows[takes.rest];
+    const Py_ssize_t at = takes.positional;
+    if (n == at + 1 && (is_list(args[at]) || (at && !method))) return conform_at(function, row, at, n);
+    for (Py_ssize_t i = at; i < n; ++i) {
+      if (PyLong_CheckExact(args[i])) continue;
+      if (conform_at(function, {row.name, static_cast<int>(i), Takes::kInt}, i, n) < 0) return -1;
+    }
+    return 0;
+  }
+
+  // -1 with an exception.
+  int read(PyObject* function, const Takes& takes, bool method) {
+    const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (takes.rest >= 0 && n > takes.positional && read_rest(function, takes, method, n) < 0) return -1;
+    for (Py_ssize_t i = 0; i < n && i < takes.positional; ++i) {
+      if (takes.rows[i].kinds && conform_at(function, takes.rows[i], i, n) < 0) return -1;
+    }
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+      const int i = find_name(PyTuple_GET_ITEM(kwnames, k), static_cast<int>(takes.rows.size()),
+                              [&](int r) { return takes.rows[r].name; });
+      if (i < 0) {
+        if (PyErr_Occurred()) return -1;
+        continue;
+      }
+      const Takes::Row& row = takes.rows[i];
+      if (row.name != PyTuple_GET_ITEM(kwnames, k) && rename(k, row.name) < 0) return -1;
+      if (row.kinds && conform_at(function, row, n + k, n) < 0) return -1;
+    }
+    return 0;
+  }
+};
 
 PyObject* public_of_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
-  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  if (n > 1 && is_tensor(args[0])) {
-    // Sizes and counts beyond all memory: Python code would set out to make them.
-    for (Py_ssize_t i = 1; i < n; ++i) {
-      if (check_width(args[i]) == 0) continue;
-      if (!takes_element(p->target, i)) return nullptr;
-      PyErr_Clear();
-    }
-  }
-  PyObject* result = PyObject_Vectorcall(p->target, args, nargsf, kwnames);
-  if (!result) explain(p->target, p->method, args, n, kwnames);
-  return result;
+  if (!p->takes.known && learn_takes(p->target, &p->takes) < 0) return nullptr;
+  Call call{args, nargsf, kwnames, {}, {}, {}};
+  PyObject* result = nullptr;
+  if (call.read(p->target, p->takes, p->method) == 0) result = PyObject_Vectorcall(p->target, call.args, call.nargsf, call.kwnames);
+  return result ? result : explain(p->target, p->method, args, PyVectorcall_NARGS(nargsf), kwnames);
 }
 
 void public_dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   PyTypeObject* type = Py_TYPE(self);
-  Py_CLEAR(reinterpret_cast<Public*>(self)->target);
+  Public* p = reinterpret_cast<Public*>(self);
+  Py_CLEAR(p->target);
+  forget_takes(&p->takes);
+  p->takes.~Takes();
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -104,6 +167,7 @@ PyObject* make_public(PyObject*, PyObject* args) {
   if (!p) return nullptr;
   p->target = Py_NewRef(target);
   p->method = method != 0;
+  new (&p->takes) Takes();
   p->vectorcall = Py_TYPE(target) == OpType ? public_of_op : public_of_function;
   PyObject_GC_Track(p);
   return as_object(p);

@@ -128,6 +128,8 @@ class ReleaseGil {
 DType dtype_of(PyArrayObject* array);
 // The NumPy descriptor of an element type: a borrowed reference, or nullptr with an exception set.
 PyArray_Descr* descr_of(DType dtype);
+// Makes the exception that NumPy raises for want of memory torch's RuntimeError; any other stays.
+void reword_memory_error();
 std::string sizes_text(const npy_intp* values, int n);  // "[2, 3]"
 // A new C-contiguous, uninitialised array; nullptr with an exception set on failure.
 PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape);

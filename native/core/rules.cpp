@@ -78,7 +78,10 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
     if (!(args[i] = owned[i].get())) return -1;
   }
   Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
-  if (!result) return -1;
+  if (!result) {
+    reword_memory_error();
+    return -1;
+  }
   if (result.get() == Py_NotImplemented) return 0;
   PyObject* single[] = {result.get()};
   PyObject* const* items = single;

@@ -13,38 +13,37 @@ namespace {
 // what unpack needs to give the tensor its place in the graph back. `node` is the maker, or a leaf's AccumulateGrad; it is None
 // for a result of the node that saves, which must not refer to itself. An unpacked leaf has the AccumulateGrad for its grad_fn,
 // which keeps that alive and is shown to nobody (see get_grad_fn): gradients flow to the leaf itself.
-int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output) {
+// `later`: the hooks come after the value was saved, and are shown it without its place in the graph, as torch's are.
+int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output, bool later = false) {
   const Ref held = Ref::borrow(hooks);  // a pack hook may leave the context that they belong to
   Edge e{nullptr, 0};
   if (!is_output && gradient_edge(t, &e) < 0) return -1;
   Ref node(as_object(e.node));
-  Py_INCREF(t->array);
-  Tensor* detached = wrap_array(t->array, t->dtype);
-  if (!detached) return -1;
-  detached->flags |= t->flags & kLazy;
-  Ref argument(as_object(detached));
   VersionCounter* v = shared_version(t);
   if (!v) return -1;
-  hold(v);
-  detached->version = v;
-  // The hook sees the tensor with its place in the graph.
-  if (e.node && e.node->kind == Node::Accumulate) {
-    detached->flags |= kRequiresGrad;
-  } else if (Node* maker = is_output ? saver : e.node) {
-    detached->grad_fn.set(Owned<Node>::borrow(maker).release());
-    detached->output_nr = is_output ? slot->output_nr : e.nr;
+  // An argument is shown to the hook itself; a result is not finished yet: in its place a tensor that has its place in the graph.
+  Owned<Tensor> shown = Owned<Tensor>::borrow(t);
+  if (is_output || later) {
+    Py_INCREF(t->array);
+    shown = Owned<Tensor>(wrap_array(t->array, t->dtype));
+    if (!shown) return -1;
+    shown->flags |= t->flags & kLazy;
+    hold(v);
+    shown->version = v;
+  }
+  if (is_output && !later) {
+    shown->grad_fn.set(Owned<Node>::borrow(saver).release());
+    shown->output_nr = slot->output_nr;
   }
   const uint32_t before = v->value;
   Ref packed;
   {
     GradMode off(false);
-    // Hooks that save while they pack would pack again: they run without hooks.
-    PyObject* outer = tls.saved_hooks;
-    tls.saved_hooks = nullptr;
-    packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), argument.get()));
-    tls.saved_hooks = outer;
+    PyObject* outer = std::exchange(tls.packing, hooks);
+    packed = Ref(PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), as_object(shown.get())));
+    tls.packing = outer;
   }
-  if (is_output) detached->grad_fn.clear();  // a packed result that refers to the node keeping it would be a cycle
+  if (is_output && !later) shown->grad_fn.clear();  // a packed result that refers to the node keeping it would be a cycle
   if (!packed) return -1;
   if (v->value != before) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -78,6 +77,9 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
     return nullptr;
   }
   Tensor* source = as_tensor(value.get());
+  Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
+  if (!is_output && !origin && !requires_grad(source)) return value.release();
+  if (origin && origin->kind == Node::Accumulate && origin->variable == source) return value.release();
   Py_INCREF(source->array);
   Tensor* t = wrap_array(source->array, source->dtype);
   if (!t) return nullptr;
@@ -89,11 +91,6 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
   hold(v);
   t->version = v;
   t->flags |= source->flags & kLazy;
-  Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
-  if (origin && origin->kind == Node::Accumulate && origin->variable == source) {
-    Py_DECREF(t);
-    return value.release();
-  }
   t->grad_fn.set(Owned<Node>::borrow(origin).release());
   t->output_nr = nr;
   return as_object(t);
@@ -113,7 +110,7 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
   if (!value) return -1;
   Saved fresh{};
   fresh.output_nr = slot->output_nr;
-  if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output) < 0) return -1;
+  if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output, true) < 0) return -1;
   VersionCounter* version = slot->version;
   const Ref old = slot->value.own();
   slot->value.clear();
@@ -340,7 +337,7 @@ bool saved_slot(Node* n, long i, Saved** slot) {
 
 std::string full_name(const Node* n) {
   const std::string name = class_name(n);
-  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards";
+  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "Error";
   return by_class ? "torch::autograd::" + name : name;
 }
 
@@ -361,9 +358,12 @@ std::string saved_name(Op* op, const Op::Save& save) {
   return source.kind == Source::ArgShape ? name + "_sym_sizes" : name;
 }
 
-bool saves_tensor(Op* op, const Op::Save& save) {
-  return save.source.kind == Source::Out ||
-         (save.source.kind == Source::Arg && op->params[save.source.index].kind <= Param::TensorList);
+bool saves_tensor(const Node* n, int at) {
+  const Op::Save& save = n->op->saves[at];
+  if (save.source.kind == Source::Out) return true;
+  if (save.source.kind != Source::Arg || n->op->params[save.source.index].kind > Param::TensorList) return false;
+  const PyObject* value = n->saved[at].kind == Saved::Object ? n->saved[at].value.peek() : nullptr;
+  return !value || !is_python_scalar(const_cast<PyObject*>(value)) || saved_name(n->op, save) == "other";
 }
 
 PyObject* saved_value(Node* n, int at) {
@@ -466,5 +466,50 @@ PyObject* node_release(PyObject* self, PyObject*) {
   release_after_backward(reinterpret_cast<Node*>(self), tls.backward);
   Py_RETURN_NONE;
 }
+
+// ---------------------------------------------------------------- the hooks in force on a thread
+
+namespace {
+
+// push_saved_hooks(pack, unpack): what values saved on this thread go through from now on.
+PyObject* push_saved_hooks(PyObject*, PyObject* args) {
+  PyObject *pack, *unpack;
+  if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
+  if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
+    PyErr_Format(PyExc_TypeError,
+                 "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                 "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: %R, %R",
+                 pack, unpack);
+    return nullptr;
+  }
+  PyObject* inner = PyTuple_Pack(3, pack, unpack, tls.saved_hooks ? tls.saved_hooks : Py_None);
+  if (!inner) return nullptr;
+  Py_XDECREF(std::exchange(tls.saved_hooks, inner));
+  modes_used.store(true, std::memory_order_relaxed);
+  Py_RETURN_NONE;
+}
+
+PyObject* pop_saved_hooks(PyObject*, PyObject*) {
+  if (!tls.saved_hooks) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "no saved_tensors_hooks are in force on this thread. They were left before, or were entered by a hook or a "
+                    "custom Function during a backward, which puts back what was in force when it began.");
+    return nullptr;
+  }
+  PyObject* outer = PyTuple_GET_ITEM(tls.saved_hooks, 2);
+  Py_DECREF(std::exchange(tls.saved_hooks, outer == Py_None ? nullptr : Py_NewRef(outer)));
+  Py_RETURN_NONE;
+}
+
+PyObject* has_saved_hooks(PyObject*, PyObject*) { return PyBool_FromLong(tls.saved_hooks != nullptr); }
+
+}  // namespace
+
+PyMethodDef kSavedMethods[] = {
+    {"push_saved_hooks", push_saved_hooks, METH_VARARGS, "What values saved on this thread go through from now on."},
+    {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, "Back to the hooks that were in force before."},
+    {"has_saved_hooks", has_saved_hooks, METH_NOARGS, "Whether values saved on this thread go through hooks."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace rushlight

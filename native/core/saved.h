@@ -14,8 +14,8 @@ std::string full_name(const Node* n);
 std::string saved_name(Op* op, const Op::Save& save);
 // Which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
 int saved_index(const Node* n, const char* name);
-// Whether a rule's value is an argument that may be a tensor: those have a `_raw_saved_` name too.
-bool saves_tensor(Op* op, const Op::Save& save);
+// Whether a saved value is a tensor, or a number that torch has as one: those have a `_raw_saved_` name too.
+bool saves_tensor(const Node* n, int at);
 // What `_saved_<name>` shows: a new reference.
 PyObject* saved_value(Node* n, int at);
 

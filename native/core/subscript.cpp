@@ -454,7 +454,7 @@ bool may_share_memory(PyArrayObject* a, PyArrayObject* b) {
 }
 
 int wants_recording(Tensor* self, bool* recording) {
-  *recording = grad_enabled() && requires_grad(self);
+  *recording = grad_enabled() && requires_grad(self) && !(self->flags & kInference);
   return 0;
 }
 

@@ -275,8 +275,12 @@ PyObject* get_data(PyObject* self, void*) {
 
 int set_data(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
-  if (!value || !is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", value ? Py_TYPE(value)->tp_name : "nothing");
+  if (!value) {
+    PyErr_SetString(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
+    return -1;
+  }
+  if (!is_tensor(value)) {
+    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
     return -1;
   }
   Tensor* v = as_tensor(value);
@@ -291,6 +295,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   }
   Py_INCREF(v->array);
   PyArrayObject* old = t->array;
+  if (t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
   t->array = v->array;
   t->dtype = v->dtype;
   t->flags = (t->flags & ~kLazy) | (v->flags & kLazy);
@@ -299,9 +304,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(as_tensor(self)->output_nr); }
-PyObject* get_flag(PyObject* self, void* flag) {
-  return PyBool_FromLong((as_tensor(self)->flags & reinterpret_cast<uintptr_t>(flag)) != 0);
-}
+PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_tensor(self)->flags & kRetainsGrad) != 0); }
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
@@ -337,7 +340,11 @@ int set_watched(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   unsigned flag;
   PyObject* object;
-  if (!value || !PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
+  if (!value || !PyTuple_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "_watched is set to a pair (flag, object), and not deleted");
+    return -1;
+  }
+  if (!PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
   t->flags = (t->flags & ~(kTangent | kTransformed)) | (flag & (kTangent | kTransformed));
   t->watched.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
@@ -358,7 +365,8 @@ PyGetSetDef kGetSet[] = {
     {"grad_dtype", get_grad_dtype, set_grad_dtype, "The dtype .grad must have; None allows any.", nullptr},
     {"data", get_data, set_data, "The same storage without history and with a version counter of its own.", nullptr},
     {"output_nr", get_output_nr, refuse_assignment, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
-    {"retains_grad", get_flag, nullptr, "Whether a non-leaf keeps its gradient.", reinterpret_cast<void*>(kRetainsGrad)},
+    {"retains_grad", get_retains_grad, refuse_assignment, "Whether a non-leaf keeps its gradient.",
+     const_cast<char*>("retains_grad")},
     {"_version", get_version, refuse_assignment, "How often the storage was written in place.", const_cast<char*>("_version")},
     {"_base", get_base, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
     {"_hooks", get_hooks, set_hooks, "A leaf's hooks object.", nullptr},
@@ -477,6 +485,12 @@ PyObject* method_cut(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// What is recorded from now on leads to an AccumulateGrad of its own.
+PyObject* method_forget_accumulator(PyObject* self, PyObject*) {
+  as_tensor(self)->accumulator = nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* method_set_flag(PyObject* self, PyObject* args) {
   unsigned flag;
   int on;
@@ -508,6 +522,7 @@ PyMethodDef kMethods[] = {
     {"__array__", keywords(method_array), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
     {"_bump_version", method_bump, METH_NOARGS, "Counts one in-place write."},
     {"_cut", method_cut, METH_NOARGS, "Drops the history, in place."},
+    {"_forget_accumulator", method_forget_accumulator, METH_NOARGS, "Parts a leaf from what was recorded of it."},
     {"_set_flag", method_set_flag, METH_VARARGS, "Sets or clears a bit of the core's flags."},
     {"_flags", method_get_flags, METH_NOARGS, "The core's flags."},
     {nullptr, nullptr, 0, nullptr},

@@ -91,7 +91,27 @@ PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape) {
   PyArray_Descr* descr = descr_of(dtype);
   if (!descr) return nullptr;
   Py_INCREF(descr);
-  return as_array(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, nullptr, nullptr, 0, nullptr));
+  PyArrayObject* array = as_array(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, nullptr, nullptr, 0, nullptr));
+  if (!array) reword_memory_error();
+  return array;
+}
+
+void reword_memory_error() {
+  if (!PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject* f = callback("beyond_memory");
+  Ref said(f ? PyObject_CallOneArg(f, value) : nullptr);
+  if (!said || said.get() == Py_None) {
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(said.get())), said.get());
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
 }
 
 bool is_floating(DType t) { return t >= DType::F16 && t <= DType::F64; }

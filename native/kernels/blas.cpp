@@ -112,6 +112,7 @@ struct Panels {
   double alpha, beta;
   MatrixView a, b;
   char* c;
+  ptrdiff_t ldc;
   bool by_rows;
 };
 
@@ -128,10 +129,10 @@ void run_panel(void* context, ptrdiff_t begin, ptrdiff_t end) {
   const ptrdiff_t count = (end * kPanelUnit < whole ? end * kPanelUnit : whole) - from;
   if (p.by_rows)
     call_blas(p.dtype, count, p.n, p.k, p.alpha, {shifted(p.a, p.dtype, from, 0), p.a.row, p.a.column}, p.b, p.beta,
-              p.c + from * p.n * item_size(p.dtype), p.n);
+              p.c + from * p.ldc * item_size(p.dtype), p.ldc);
   else
     call_blas(p.dtype, p.m, count, p.k, p.alpha, p.a, {shifted(p.b, p.dtype, 0, from), p.b.row, p.b.column}, p.beta,
-              p.c + from * item_size(p.dtype), p.n);
+              p.c + from * item_size(p.dtype), p.ldc);
 }
 
 template <class T>
@@ -153,14 +154,14 @@ bool is_gemm_operand(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row, ptrdiff_t
 }
 
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
-          const void* bias, double beta, void* c, bool parallel) {
+          const void* bias, double beta, void* c, bool parallel, ptrdiff_t ldc) {
   if (m == 0 || n == 0) return;
   const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0);
   const ptrdiff_t mn = m * n;
   // A matrix times a vector is bound by memory: rows against rows read each element once.
   const bool rows_by_vector = (m == 1 || n == 1) && a.column == 1 && b.row == 1;
   if (simple && (k == 0 || mn <= kSmallProduct / k || rows_by_vector)) {
-    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta == 1.0, c, n);
+    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta == 1.0, c, ldc);
     return;
   }
   if (!blas_available()) {
@@ -170,7 +171,7 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
       return;
     }
     if (beta != 0.0 && beta != alpha) scale_all(dtype, c, mn, beta / alpha);
-    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta != 0.0, c, n);
+    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta != 0.0, c, ldc);
     if (alpha != 1.0) scale_all(dtype, c, mn, alpha);
     return;
   }
@@ -180,10 +181,10 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
   }
   if (!parallel || get_num_threads() <= 1 || mn < kParallelProduct / (k ? k : 1) ||
       (m < 2 * kPanelUnit && n < 2 * kPanelUnit)) {
-    call_blas(dtype, m, n, k, alpha, a, b, beta, c, n);
+    call_blas(dtype, m, n, k, alpha, a, b, beta, c, ldc);
     return;
   }
-  Panels panels{dtype, m, n, k, alpha, beta, a, b, static_cast<char*>(c), m >= n};
+  Panels panels{dtype, m, n, k, alpha, beta, a, b, static_cast<char*>(c), ldc, m >= n};
   const ptrdiff_t units = ((panels.by_rows ? m : n) + kPanelUnit - 1) / kPanelUnit;
   const ptrdiff_t share = (units + get_num_threads() - 1) / get_num_threads();
   parallel_for(units, share, run_panel, &panels);

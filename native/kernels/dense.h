@@ -40,6 +40,11 @@ struct Window {
   ptrdiff_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 };
 
+// Rows [from, to) of an output.
+struct Band {
+  ptrdiff_t from, to;
+};
+
 constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
 
 struct DenseKernels {
@@ -88,14 +93,20 @@ struct DenseKernels {
   void (*small_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
 
-  // --- conv.cpp --- one plane or one image at a time
-  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` planes, 0 outside. `padded`: scratch for
-  // the planes with their padding. Both buffers have kSlackBytes to spare behind them.
-  void (*im2col)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* padded,
-                 void* columns);
-  // The transpose: sets the planes to the sum of the column elements that came from each place.
-  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, void* padded,
-                 void* planes);
+  // --- conv.cpp --- some planes at a time
+  // Planes into the middle of padded ones, whose border is 0; and what is in the middle back. Padded planes and columns
+  // have kSlackBytes to spare behind them.
+  void (*pad)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* padded);
+  void (*unpad)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, void* planes);
+  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` padded planes, for the rows oh of `band`.
+  void (*im2col)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band, void* columns);
+  // The transpose: adds each column element to the place it came from.
+  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, Band band, void* padded);
+  // The rows of `band` of the convolution of padded planes with `outputs` kernels, into planes of out_h x out_w elements.
+  // For stride_w 1 and rows of at least direct_width elements.
+  void (*convolve_rows)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band,
+                        const void* kernels, ptrdiff_t outputs, void* out);
+  ptrdiff_t (*direct_width)(DType dtype);
   void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out,
                    int64_t* indices);
   void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,

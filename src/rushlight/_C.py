@@ -6,9 +6,12 @@ from typing import Any
 
 from . import _core
 from .autograd import grad_mode as _grad_mode
+from .autograd.function import DelayedError as _DelayedError
+from .autograd.graph import Node as _Node
 from .autograd.saved import SavedTensor as _SavedTensor
 
 Node = _core.Node
+_Node.register(_DelayedError)  # its class is a node's in torch
 TensorBase = _core.Tensor
 _FunctionBase = _core.FunctionNode
 
@@ -23,6 +26,7 @@ class _functions:
     """torch._C._functions."""
 
     AccumulateGrad = _core.AccumulateGrad
+    DelayedError = _DelayedError
 
 
 def _current_graph_task_id() -> int:

@@ -52,6 +52,11 @@ def not_yet(name: str) -> str:
     return f"(rushlight {__version__} does not have {name} yet)"
 
 
+# Modules of PyTorch's whose names look like Python's own.
+_PRIVATE = ("__config__", "__future__")
+_NO_PRIVATE = f"(rushlight {__version__} does not have PyTorch's private names)"
+
+
 def torch_spelling(module: str) -> str:
     """The name that a PyTorch program knows a module of ours by: "rushlight.nn" is "torch.nn"."""
     return "torch" + module.removeprefix("rushlight")
@@ -84,17 +89,22 @@ def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], A
             value = found if name == late[name] else getattr(found, name)
             setattr(sys.modules[module], name, value)
             return value
-        if name.startswith("__"):  # the import system's and inspect's probing
+        if name.startswith("__") and name not in _PRIVATE:  # the import system's, inspect's probing
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         known = torch_has(namespace, name)
-        said = namespace if known or "torch" in sys.modules else module
+        private = name.startswith("_")
+        said = namespace if known or private or "torch" in sys.modules else module
         note = f" {not_yet(f'{namespace}.{name}')}" if known else ""
+        if private and not known:
+            note = f" {_NO_PRIVATE}"
         # `from torch import foo` would drop an AttributeError and word its own error: there, as
         # the caller's instruction shows, the ImportError is raised at once.
         caller = sys._getframe(1)
         if caller.f_code.co_code[caller.f_lasti] == _import_from():
             text = f"cannot import name {name!r} from {said!r}{note}"
             raise ImportError(text, name=said)
+        if private and not known:
+            raise AttributeError(f"module {said!r} has no attribute {name!r}{note}", name=name)
         raise missing_attribute(f"module {said!r}", name, namespace)
 
     return __getattr__

@@ -1515,9 +1515,13 @@ class TensorMethods:
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """The input with src in the place of one entry of a dimension."""
 
-    def set_(self, source: Tensor) -> Tensor:
-        """Take over another tensor's storage."""
-
+    def set_(
+        self,
+        source: Tensor | None = None,
+        storage_offset: Any = None,
+        size: _Ints | None = None,
+        stride: _Ints | None = None,
+    ) -> Tensor: ...
     def sgn(self, *, out: Tensor | None = None) -> Tensor:
         """The sign; of a complex number z / |z|."""
 

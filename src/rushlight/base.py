@@ -116,6 +116,9 @@ def get_num_interop_threads() -> int:
     return 1
 
 
+_deterministic = False
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted: every kernel here is deterministic.
 
@@ -124,17 +127,19 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     tensor([1., 2., 3.])
     >>> torch.use_deterministic_algorithms(False)
     """
+    global _deterministic
+    _deterministic = builtins.bool(mode)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """True: every kernel here is deterministic.
+    """What `use_deterministic_algorithms` has set; every kernel here is deterministic anyway.
 
     >>> torch.use_deterministic_algorithms(True)
     >>> torch.are_deterministic_algorithms_enabled()
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    return True
+    return _deterministic
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, dtypes
-from .device import cpu
+from .device import cpu, device
 from .errors import not_implemented_for
 
 __all__ = ["Generator", "default_generator", "draw", "state_of"]
@@ -24,7 +24,15 @@ class Generator:
     tensor([0.4963])
     """
 
+    _state: Any
+
     def __init__(self, device: Any = "cpu") -> None:
+        kind = _device_kind(device)
+        if kind != "cpu":
+            raise RuntimeError(
+                _NO_GENERATORS.get(kind, f"{kind.upper()} device type not an accelerator.")
+                + " Random numbers are drawn on the CPU here: torch.Generator() draws them."
+            )
         self.device = cpu
         self._state = _kernels.random_new()
 
@@ -52,24 +60,46 @@ class Generator:
         """The state as a uint8 tensor of 5056 bytes."""
         return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> None:
-        """Go on from a state that `get_state` gave."""
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on from a state that `get_state` gave; returns the generator."""
+        if not isinstance(new_state, _core.Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype}")
         _kernels.random_set_state(self._state, new_state._array.tobytes())
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator in the same state."""
-        copy = Generator()
-        copy.set_state(self.get_state())
-        return copy
+        return Generator().set_state(self.get_state())
 
     def __reduce__(self) -> Any:
         return _restore_generator, (self.get_state(),)
 
 
+_NO_GENERATORS = {
+    "cuda": "Cannot get CUDA generator without ATen_cuda library.",
+    "xpu": "Cannot get XPU generator without ATen_xpu library.",
+    "mps": "Cannot execute getNewGenerator() without MPS backend.",
+    "hpu": "Backend doesn`t support getNewGenerator().",
+}
+
+
+def _device_kind(given: Any) -> str:
+    if given is None:
+        return "cpu"
+    if isinstance(given, device):
+        return given.type
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise TypeError(
+            "Generator(): argument 'device' (position 1) must be torch.device, not "
+            f"{type(given).__name__}"
+        )
+    return device(given).type
+
+
 def _restore_generator(state: Any) -> Generator:
-    generator = Generator()
-    generator.set_state(state)
-    return generator
+    return Generator().set_state(state)
 
 
 default_generator = Generator()
@@ -89,10 +119,30 @@ def state_of(generator: Any) -> Any:
 def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
     and are rounded."""
+    if array.dtype.kind == "c":
+        return _draw_parts(kernel, generator, array, *args)
     sampler = getattr(_kernels, kernel)
     if sampler(state_of(generator), array, *args) is NotImplemented:
         wide = np.empty(array.shape, np.float32)
         if sampler(state_of(generator), wide, *args) is NotImplemented:
             not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
         np.copyto(array, wide, casting="unsafe")
+    return array
+
+
+def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
+    """Fill a complex array: the real and the imaginary part of each element in turn."""
+    mean = 0.0
+    if kernel == "normal_":  # each part has half the variance
+        mean, std = args
+        args = (0.0, std / 2**0.5)
+    elif kernel != "uniform_":
+        names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
+        not_implemented_for(
+            names.get(kernel, kernel), dtypes.from_numpy_dtype(array.dtype).scalar_name
+        )
+    real = array.real
+    shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
+    draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
+    array += mean
     return array

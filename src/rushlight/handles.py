@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import Any
 
-__all__ = ["RemovableHandle"]
+__all__ = ["RemovableHandle", "warn_if_has_hooks"]
 
 
 class RemovableHandle:
@@ -61,3 +62,20 @@ class RemovableHandle:
 
 class _Gone:
     """Something to point a dead weak reference at."""
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of each hook of a tensor that is about to be saved: hooks are not.
+
+    >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1)) is None
+    True
+    """
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning",
+                UserWarning,
+                stacklevel=2,
+            )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import warnings
 from collections.abc import Iterator
 from operator import index as as_int
 from typing import Any
@@ -10,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from . import _core, dtypes
+from .dtypes import from_numpy_dtype
 from .errors import not_implemented_for
 from .generator import Generator, default_generator, draw, state_of
-from .ops._arrays import none_left
+from .ops._arrays import fitted_number, none_left, widened
 from .ops._factory import allocate, finished, numpy_of, shape_of
 from .ops._kinds import composite, linear
 from .ops._op import draws
 from .ops.creation import zeros_like
+from .ops.shape import common_shape
 
 __all__ = [
     "Generator",
@@ -148,9 +152,27 @@ def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     return self
 
 
-def _float_only(self: Any, name: str) -> None:
-    if self.dtype.category < 2:
-        not_implemented_for(name, self.dtype.scalar_name)
+def _check_type(dtype: Any, kinds: str, kernel: str) -> None:
+    """Refuse an element type that a distribution is not defined for."""
+    if "bifc"[dtype.category] not in kinds:
+        not_implemented_for(kernel, dtype.scalar_name)
+
+
+def _check_continuous(name: str, dtype: Any, shown: str) -> None:
+    if dtype.category != 2:
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {shown}"
+        )
+
+
+def _largest(dtype: Any) -> float:
+    return float(dtypes.finfo(dtype.to_real()).max)
+
+
+def _check_above_zero(kernel: str, parameter: str, value: float) -> None:
+    if not value > 0:
+        raise RuntimeError(f"{kernel} expects {parameter} > 0.0, but found {parameter}={value:g}")
 
 
 @composite(name="uniform_")
@@ -160,80 +182,184 @@ def uniform_(
     """Fill with numbers drawn evenly from [from, to)."""
     low = named.pop("from", from_)
     none_left("uniform_", named)
-    _float_only(self, "check_uniform_bounds")
+    _check_type(self.dtype, "fc", "check_uniform_bounds")
+    most = _largest(self.dtype)
+    for name, value in (("from", low), ("to", to)):
+        if not abs(value) <= most:
+            raise RuntimeError(f"{name} is out of bounds for {self.dtype.to_real().c_name}")
     if low > to:
         raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+        )
+    if to - low > most:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.to_real().scalar_name}>"
+            f"::max(), but found to={to:g} and from={low:g} which result in to-from to exceed the "
+            "limit"
         )
     return _fill(self, "uniform_", generator, float(low), float(to))
+
+
+def _check_deviation(std: Any) -> None:
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
 @composite(name="normal_")
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with numbers of a normal distribution."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    _float_only(self, "normal_kernel_cpu")
+    _check_deviation(std)
+    _check_type(self.dtype, "fc", "normal_kernel_cpu")
     return _fill(self, "normal_", generator, float(mean), float(std))
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _inside(low: int, end: int, dtype: Any) -> tuple[int, int]:
+    """A range of integers, its ends moved to where a floating-point type holds both; as torch."""
+    digits = _DIGITS[dtype.name]
+
+    def as_held(value: int) -> int:
+        with np.errstate(over="ignore"):
+            held = float(np.array(value, np.int64).astype(dtype.numpy))
+        return int(held) if math.isfinite(held) else value
+
+    if as_held(low + 1) < low:
+        low = as_held(low + 1) + (1 << (abs(low + 1).bit_length() - digits))
+    if as_held(end - 1) >= end:
+        end = as_held(end - 1) - (1 << (abs(end - 1).bit_length() - digits))
+    return low, end
+
+
+def _check_bounds(low: int, last: int, dtype: Any) -> None:
+    if dtype.is_complex:
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    least, most = (0, 1) if dtype is dtypes.bool else _limits(dtype)
+    for name, value in (("from", low), ("to - 1", last)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.c_name}")
+        digits = _DIGITS.get(dtype.name, 64)
+        if abs(value) > 1 << digits:
+            warnings.warn(
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
+                f"limitations {dtype.c_name} can support discrete uniform distribution only within "
+                "this range. This warning will become an error in version 1.7 release, please fix "
+                "the code in advance",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _limits(dtype: Any) -> tuple[float, float]:
+    info: Any = dtypes.finfo(dtype) if dtype.is_floating_point else dtypes.iinfo(dtype)
+    return info.min, info.max
+
+
+def _integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
+    """The range [low, end) to draw from, checked; end None: up to the last integer that the type
+    holds."""
+    if end is not None:
+        if low >= end:
+            raise RuntimeError(
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={end}"
+            )
+        if dtype.is_floating_point:
+            low, end = _inside(low, end, dtype)
+    elif dtype.is_floating_point:
+        low, end = _inside(low, low + 1, dtype)[0], (1 << _DIGITS[dtype.name]) + 1
+    else:
+        end = 2 if dtype is dtypes.bool else int(_limits(dtype)[1]) + 1 if dtype.category else 0
+    _check_bounds(low, end - 1, dtype)
+    return low, end
 
 
 @composite(name="random_")
 def random_(
-    self: Any, from_: Any = None, to: Any = None, *, generator: Any = None, **named: Any
+    self: Any, from_: int | None = None, to: Any = ..., *, generator: Any = None, **named: Any
 ) -> Any:
-    """Fill with integers drawn evenly from [from, to), or from all that the dtype holds."""
+    """Fill with integers drawn evenly from [from, to), or from all that the dtype holds; to=None:
+    to the last of them."""
+    if "from" in named and to is ...:
+        raise TypeError("random_() takes from= with to=")
     low = named.pop("from", from_)
-    if low is not None and to is None:
+    none_left("random_", named)
+    if low is not None and to is ...:
         low, to = 0, low
-    if low is None and to is None:
+    if low is None and to is ...:
+        _check_type(self.dtype, "bif", "random_kernel_cpu")
         return _fill(self, "random_", generator)
-    low = 0 if low is None else int(low)
-    if low >= to:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}"
-        )
-    return _fill(self, "randint_", generator, low, int(to))
+    low, end = _integer_range(low or 0, to, self.dtype)
+    if to is None and self.dtype is dtypes.int64:
+        return _fill(self, "random_", generator, low)
+    return _fill(self, "randint_", generator, low, end)
 
 
 @composite(name="bernoulli_")
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill with 1 by probability p (a number or a tensor), else 0."""
-    return _fill(self, "bernoulli_", generator, _probability(p))
+    one = not isinstance(p, Tensor)
+    _check_type(self.dtype, "bif", f"bernoulli_{'scalar' if one else 'tensor'}_cpu_")
+    if one:
+        return _fill(self, "bernoulli_", generator, _probability(p))
+    return _fill(self, "bernoulli_", generator, _probabilities(p, self.shape))
 
 
-def _probability(p: Any) -> Any:
-    if isinstance(p, Tensor):
-        array = p._array
-        if array.size and not (array.min() >= 0 and array.max() <= 1):
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-        return array
+def _probability(p: float) -> float:
     if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return float(p)
 
 
-def _one_parameter(name: str, kernel: str, default: float | None, parameter: str, doc: str) -> None:
+def _probabilities(p: Any, shape: Any) -> Any:
+    _check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
+    return np.ascontiguousarray(widened(p.expand(shape)._array))
+
+
+def _one_parameter(name: str, default: float | None, parameter: str, check: Any, doc: str) -> None:
     @composite(name=name, doc=doc)
-    def method(self: Any, value: Any = default, *, generator: Any = None, **named: Any) -> Any:
+    def method(self: Any, value: float = default, *, generator: Any = None, **named: Any) -> Any:  # type: ignore[assignment]
         value = named.pop(parameter, value)
-        return _fill(self, kernel, generator, float(value))
+        none_left(name, named)
+        if value is None:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
+        check(self.dtype, value)
+        return _fill(self, name, generator, float(value))
+
+
+def _check_exponential(dtype: Any, lambd: float) -> None:
+    _check_continuous("Exponential", dtype, dtype.scalar_name)
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+
+
+def _check_geometric(dtype: Any, p: float) -> None:
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    _check_type(dtype, "if", "geometric_cpu")
 
 
 _one_parameter(
-    "exponential_", "exponential_", 1.0, "lambd", "Fill from an exponential distribution."
+    "exponential_", 1.0, "lambd", _check_exponential, "Fill from an exponential distribution."
 )
-_one_parameter("geometric_", "geometric_", None, "p", "Fill from a geometric distribution.")
+_one_parameter("geometric_", None, "p", _check_geometric, "Fill from a geometric distribution.")
 
 
 @composite(name="cauchy_")
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Fill from a Cauchy distribution."""
+    _check_above_zero("cauchy_", "sigma", sigma)
+    _check_continuous("Cauchy", self.dtype, self.dtype.c_name)
     return _fill(self, "cauchy_", generator, float(median), float(sigma))
 
 
 @composite(name="log_normal_")
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Fill with exponentials of normal numbers."""
+    _check_above_zero("log_normal_", "std", std)
+    _check_type(self.dtype, "f", "log_normal_cpu")
     return _fill(self, "log_normal_", generator, float(mean), float(std))
 
 
@@ -260,9 +386,10 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         if "size" in named and not size:
             size = (named.pop("size"),)
         none_left(name, named)
-        if dtype is not None and dtype.category < 2:
-            not_implemented_for(_KERNEL_NAMES[kernel], dtype.scalar_name)
-        array = allocate(shape_of(name, size), numpy_of(dtype, name))
+        numpy_dtype = numpy_of(dtype, name, out)
+        if numpy_dtype.kind in "biu":
+            not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
+        array = allocate(shape_of(name, size), numpy_dtype)
         draw(kernel, generator, array, *args)
         return finished(array, requires_grad, out, device, function=name)
 
@@ -280,6 +407,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         device: Any = None,
         requires_grad: bool = False,
         memory_format: Any = None,
+        pin_memory: bool = False,
         generator: Any = None,
     ) -> Any:
         return create(
@@ -319,13 +447,10 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    low, high = as_int(low), as_int(high)
-    if low >= high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
-    array = allocate(shape_of("randint", tuple(size)), numpy_of(dtype or dtypes.int64, "randint"))
-    draw("randint_", generator, array, int(low), int(high))
+    numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randint", out)
+    low, high = _integer_range(as_int(low), as_int(high), from_numpy_dtype(numpy_dtype))
+    array = allocate(shape_of("randint", tuple(size)), numpy_dtype)
+    draw("randint_", generator, array, low, high)
     return finished(array, requires_grad, out, device, function="randint")
 
 
@@ -337,14 +462,25 @@ def randint_like(
     high: Any = None,
     *,
     dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
     generator: Any = None,
-    **more: Any,
 ) -> Any:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
     if high is None:
         low, high = 0, low
+    low, high = (int(n) if isinstance(n, Tensor) else n for n in (low, high))
     return randint(
-        low, high, tuple(input.shape), dtype=dtype or input.dtype, generator=generator, **more
+        low,
+        high,
+        tuple(input.shape),
+        dtype=dtype or input.dtype,
+        device=device,
+        requires_grad=requires_grad,
+        generator=generator,
     )
 
 
@@ -365,9 +501,17 @@ def randperm(
     n = as_int(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    array = _kernels.randperm(state_of(generator), int(n))
-    if dtype is not None and dtype is not dtypes.int64:
-        array = array.astype(dtype.numpy)
+    numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randperm", out)
+    wanted = from_numpy_dtype(numpy_dtype)
+    _check_type(wanted, "if", "randperm")
+    if wanted.category == 1 and n:
+        fitted_number(n - 1, numpy_dtype)
+    elif wanted is not dtypes.bfloat16 and n > (1 << _DIGITS.get(wanted.name, 64)) + 1:
+        most = "2049" if wanted is dtypes.float16 else f"2^{_DIGITS[wanted.name]}+1"
+        raise RuntimeError(
+            f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
+        )
+    array = _kernels.randperm(state_of(generator), n).astype(numpy_dtype, copy=False)
     return finished(array, requires_grad, out, device, function="randperm")
 
 
@@ -380,34 +524,48 @@ def normal(
     *,
     generator: Any = None,
     out: Any = None,
-    **more: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
-    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+    like = mean if isinstance(mean, Tensor) else std
+    if not isinstance(like, Tensor):
         if size is None:
             raise TypeError('normal() missing 1 required positional arguments: "size"')
-        array = allocate(shape_of("normal", tuple(size)), numpy_of(more.get("dtype"), "normal"))
+        shape, numpy_dtype = shape_of("normal", tuple(size)), numpy_of(dtype, "normal", out)
+    else:
+        shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
+        numpy_dtype = like._array.dtype if out is None else out._array.dtype
+    if not isinstance(std, Tensor):
+        _check_deviation(std)
+    elif std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif std.numel() and not bool((std >= 0).all()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    _check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
+    array = allocate(shape, numpy_dtype)
+    if not isinstance(like, Tensor):
         draw("normal_", generator, array, float(mean), float(std))
-        return finished(array, more.get("requires_grad", False), out, more.get("device"))
-    if not isinstance(std, Tensor) and std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape = np.broadcast_shapes(
-        mean.shape if isinstance(mean, Tensor) else (), std.shape if isinstance(std, Tensor) else ()
-    )
-    like = mean if isinstance(mean, Tensor) else std
-    array = draw("normal_", generator, np.empty(shape, like._array.dtype), 0.0, 1.0)
-    array *= std._array if isinstance(std, Tensor) else std
-    array += mean._array if isinstance(mean, Tensor) else mean
-    return finished(array, out=out)
+    else:
+        each = isinstance(std, Tensor)
+        made = _wrap(draw("normal_", generator, array, 0.0, 1.0 if each else float(std)))
+        if each:
+            made.mul_(std.detach())
+        made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
+    return finished(array, requires_grad, out, device, function="normal")
 
 
 @composite
 @draws
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 by the probability each element gives, else 0."""
-    array = np.empty(input.shape, input._array.dtype)
-    draw("bernoulli_", generator, array, _probability(input if p is None else p))
-    return finished(array, out=out)
+    array = np.empty(input.shape, input._array.dtype if out is None else out._array.dtype)
+    made = _wrap(array)
+    bernoulli_(made, input if p is None else p, generator=generator)
+    return made if out is None else finished(made._array, out=out, function="bernoulli")
 
 
 @composite
@@ -421,17 +579,16 @@ def multinomial(
     out: Any = None,
 ) -> Any:
     """Indices drawn by the weights in each row."""
-    num_samples = as_int(num_samples)
     weights = input._array
     if weights.dtype.kind not in "f" and weights.dtype.name != "bfloat16":
         raise RuntimeError(
             "multinomial only supports floating-point dtypes for input, got: "
             f"{input.dtype.scalar_name}"
         )
-    if weights.dtype.itemsize == 2:
-        weights = weights.astype(np.float32)
-    array = _kernels.multinomial(state_of(generator), weights, int(num_samples), bool(replacement))
-    return finished(array, out=out)
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
+    array = _kernels.multinomial(state_of(generator), widened(weights), num_samples, replacement)
+    return finished(array, out=out, function="multinomial")
 
 
 @composite
@@ -440,6 +597,10 @@ def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of a Poisson distribution with the rates that each element gives."""
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
     # torch's.
+    _check_type(input.dtype, "f", "poisson_cpu")
+    rates = widened(input._array)
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     state = _kernels.random_bits64(state_of(generator))
     rng = np.random.Generator(np.random.MT19937(state))
-    return _wrap(rng.poisson(input._array).astype(input._array.dtype))
+    return _wrap(rng.poisson(rates).astype(input._array.dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from . import _core, dtypes, printing
 from ._missing import missing_attribute
 from .device import cpu, resolve, strided
+from .handles import warn_if_has_hooks
 from .ops._op import namespace
 from .ops._portable import read_only
 
@@ -126,6 +128,8 @@ def _rebuild(
 
 
 def _reduce_ex(self: Any, protocol: int) -> Any:
+    if self._hooks is not None:
+        warn_if_has_hooks(self)
     array = memory_of(self)
     if self.dtype.name == "bfloat16":
         array = array.view(np.uint16)
@@ -287,27 +291,44 @@ def _share_memory(self: Any) -> Any:
     return self
 
 
-def _set(self: Any, source: Any) -> Any:
-    """Take over another tensor's storage."""
-    self._array = source._seen
-    return self
+def _replaced_by(name: str, parameters: str) -> Any:
+    """`apply_`, `map_`, `map2_`: every element replaced by what a function makes of it and the
+    elements of other tensors."""
 
+    def method(self: Any, *args: Any) -> Any:
+        if len(args) != len(parameters.split()):
+            raise TypeError(
+                f"{name}() takes {len(parameters.split())} arguments ({parameters}), but "
+                f"{len(args)} were given"
+            )
+        *others, function = args
+        for i, (parameter, other) in enumerate(zip(parameters.split(), others, strict=False), 1):
+            if not isinstance(other, Tensor):
+                raise TypeError(
+                    f"{name}(): argument '{parameter}' (position {i}) must be Tensor, not "
+                    f"{type(other).__name__}"
+                )
+        if any(t.requires_grad for t in (self, *others)):
+            raise RuntimeError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+                "instead."
+            )
+        for parameter, other in zip(parameters.split(), others, strict=False):
+            if other.dtype is not self.dtype:
+                raise TypeError(
+                    f"{name}: expected {self.type()} for '{parameter}' (got {other.type()})"
+                )
+        columns = [t.expand(self.shape)._array.ravel().tolist() for t in (self, *others)]
+        made = [function(*row) for row in zip(*columns, strict=True)]
+        for value in made:
+            if not isinstance(value, (int, float, complex, np.generic)):
+                raise TypeError(f"must be real number, not {type(value).__name__}")
+        _core.write_values(self, np.array(made, self.dtype.numpy).reshape(self.shape))
+        self._bump_version()
+        return self
 
-def _apply(self: Any, function: Any) -> Any:
-    """Replace every element by function(element)."""
-    flat = [function(x) for x in self._array.ravel().tolist()]
-    _core.write_values(self, np.array(flat, self.dtype.numpy).reshape(self.shape))
-    self._bump_version()
-    return self
-
-
-def _map(self: Any, other: Any, function: Any) -> Any:
-    """Replace every element by function(element, other's element)."""
-    right = np.broadcast_to(other._array, self._array.shape).ravel().tolist()
-    flat = [function(a, b) for a, b in zip(self._array.ravel().tolist(), right, strict=True)]
-    _core.write_values(self, np.array(flat, self.dtype.numpy).reshape(self.shape))
-    self._bump_version()
-    return self
+    method.__name__ = name
+    return method
 
 
 class _Storage:
@@ -339,6 +360,14 @@ def _storage(self: Any) -> _Storage:
     return _Storage(self)
 
 
+def _set_volatile(self: Any, value: Any) -> None:
+    warnings.warn(
+        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 def _getattr(self: Any, name: str) -> Any:
     raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
 
@@ -365,9 +394,17 @@ _METHODS: dict[str, Any] = {
     "detach_": _detach_,
     "share_memory_": _share_memory,
     "pin_memory": _share_memory,
-    "set_": _set,
-    "apply_": _apply,
-    "map_": _map,
+    "apply_": _method(
+        "Replace every element by function(element).", _replaced_by("apply_", "callable")
+    ),
+    "map_": _method(
+        "Replace every element by function(element, other's element).",
+        _replaced_by("map_", "other callable"),
+    ),
+    "map2_": _method(
+        "Replace every element by function(element, x's element, y's element).",
+        _replaced_by("map2_", "x y callable"),
+    ),
     "untyped_storage": _storage,
     "storage": _storage,
     "_typed_storage": _storage,
@@ -399,13 +436,17 @@ _METHODS: dict[str, Any] = {
     "nbytes": property(lambda self: self._array.nbytes, doc="Bytes of all elements."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
     "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
-    "volatile": property(lambda self: False, doc="False: an older name of what no_grad does."),
-    "_backward_hooks": property(lambda self: None),
+    "volatile": property(
+        lambda self: False,
+        _set_volatile,
+        lambda self: None,
+        doc="False: an older name of what no_grad does.",
+    ),
     "__getattr__": _getattr,
 }
 
 for _name, _value in _METHODS.items():
-    if isinstance(_value, property) and not _name.startswith("_") and _value.fget is not None:
+    if isinstance(_value, property) and _value.fget is not None and _value.fset is None:
         _value = read_only(_name, _value.fget, _value.__doc__)
     setattr(Tensor, _name, _value)
 

@@ -1,6 +1,7 @@
 """Anomaly mode and the profiler."""
 
 import json
+import re
 import warnings
 
 import pytest
@@ -180,3 +181,35 @@ def test_trace_is_json_with_events(tmp_path):
     prof.export_chrome_trace(str(path))
     events = json.loads(path.read_text())["traceEvents"]
     assert "aten::sin" in [e["name"] for e in events]
+
+
+def test_the_error_itself_is_raised_where_warnings_are_errors(capfd):
+    x = torch.tensor([-1.0], requires_grad=True)
+
+    class Broken(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            raise KeyError("mine")
+
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match=r"^Function 'SqrtBackward0' returned nan values"):
+            x.sqrt().sum().backward()
+        with pytest.raises(KeyError, match="mine"):
+            Broken.apply(x).sum().backward()
+    assert "Error detected in SqrtBackward0" in capfd.readouterr().err
+
+
+def test_the_switches_are_bools():
+    for given, text in (
+        (("a",), "argument 'enabled' (position 1) must be bool, not str"),
+        ((1,), "argument 'enabled' (position 1) must be bool, not int"),
+        ((True, None), "argument 'check_nan' (position 2) must be bool, not NoneType"),
+    ):
+        with pytest.raises(TypeError, match="set_anomaly_enabled.*" + re.escape(text)):
+            torch.autograd.set_detect_anomaly(*given)
+    assert not torch.is_anomaly_enabled()

@@ -348,3 +348,86 @@ def test_saved_values_go_with_their_node():
     # A hook runs before the rule of its own node: what the later nodes kept is gone by then.
     assert alive == [3, 2, 1, 0]
     assert not any(r() is not None for r in saved)
+
+
+def test_zeros_in_the_place_of_missing_gradients_want_a_graph_like_the_others():
+    x, y = leaf(1.0, 2.0), leaf(3.0)
+    for create_graph in (True, False):
+        _, zeros = torch.autograd.grad(
+            (x**3).sum(), (x, y), create_graph=create_graph, materialize_grads=True
+        )
+        assert zeros.tolist() == [0.0] and zeros.requires_grad is create_graph
+
+
+@pytest.mark.parametrize("of_a_leaf", [True, False])
+def test_the_gradient_of_an_edge_is_checked_as_that_of_a_tensor(of_a_leaf):
+    x = leaf(1.0, 2.0, 3.0)
+    y = x * 2
+    edge = torch.autograd.graph.get_gradient_edge(x if of_a_leaf else y)
+    for shape in ((4,), (1,), (), (2, 3)):
+        text = f"Mismatch in shape: grad_output[0] has a shape of {torch.Size(shape)} and output[0]"
+        with pytest.raises(RuntimeError, match=starts(text)):
+            torch.autograd.grad(edge, x, torch.ones(shape))
+        with pytest.raises(RuntimeError, match=starts(text)):
+            torch.autograd.backward([edge], [torch.ones(shape)])
+    with pytest.raises(RuntimeError, match="Mismatch in dtype: grad_output"):
+        torch.autograd.grad(edge, x, torch.ones(3, dtype=torch.complex64))
+    with pytest.raises(RuntimeError, match=starts("Batched grads are not supported with Grad")):
+        torch.autograd.grad(edge, x, torch.ones(2, 4), is_grads_batched=True)
+    (rows,) = torch.autograd.grad(edge, x, torch.ones(2, 3), is_grads_batched=True)
+    assert rows.tolist() == [[1.0 if of_a_leaf else 2.0] * 3] * 2
+
+
+def test_what_inputs_may_be():
+    import collections
+
+    x = leaf(1.0)
+    loss = (x * x).sum()
+    ordered = collections.OrderedDict(x=x)
+    with pytest.raises(TypeError, match=starts("`inputs` argument to `backward()` must be a dict")):
+        loss.backward(inputs=ordered)
+    with pytest.raises(TypeError, match=starts("`inputs` argument to `grad()` must be a dict")):
+        torch.autograd.grad(loss, ordered)
+    wrong = starts("all inputs have to be Tensors or GradientEdges, but got NoneType")
+    with pytest.raises(RuntimeError, match=wrong):
+        loss.backward(inputs=[x, None])
+    with pytest.raises(RuntimeError, match=wrong):
+        torch.autograd.grad(loss, [None])
+    assert x.grad is None
+    loss.backward(inputs={"x": x})
+    assert x.grad.tolist() == [2.0]
+
+
+def test_batched_gradients_have_one_number_of_rows():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(
+        ValueError,
+        match=starts(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            "[2, 4] for the mapped dimension"
+        ),
+    ):
+        torch.autograd.grad(
+            (x * 2, x * 3), x, (torch.ones(2, 2), torch.ones(4, 2)), is_grads_batched=True
+        )
+
+
+@pytest.mark.parametrize("join", ["stack", "cat"])
+def test_a_root_whose_data_got_another_shape(join):
+    """The gradient has to fit the result that was recorded, not what the tensor shows now."""
+    a = torch.ones(3, requires_grad=True)
+    y = getattr(torch, join)([a, a])
+    y.data = torch.ones(5, 3) if join == "stack" else torch.ones(9)
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0 - got"):
+        y.backward(torch.ones_like(y))
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0 - got"):
+        torch.autograd.grad(y, a, torch.ones_like(y))
+    assert a.grad is None
+
+
+def test_a_root_gradient_that_is_summed_to_the_recorded_shape():
+    x = torch.zeros(3, requires_grad=True)
+    y = x.exp()
+    y.data = torch.ones(2, 3)
+    y.backward(torch.ones(2, 3))
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]

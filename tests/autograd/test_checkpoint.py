@@ -223,3 +223,96 @@ def test_modules():
     torch.set_rng_state(state)
     lib.checkpoint(net, x, use_reentrant=False).sum().backward()
     assert all(torch.allclose(p.grad, w) for p, w in zip(net.parameters(), want, strict=True))
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+def test_a_backward_inside_the_region(early_stop):
+    def run(t):
+        y = (t * 2).exp()
+        (g,) = torch.autograd.grad(y.sum(), t, create_graph=True)
+        return (g * y).sum()  # 2 exp(2t) ** 2
+
+    x = leaf()
+    with lib.set_checkpoint_early_stop(early_stop):
+        loss = lib.checkpoint(run, x, use_reentrant=False)
+    loss.backward()
+    assert torch.allclose(x.grad, 8 * (4 * x.detach()).exp())
+
+
+def test_the_block_goes_before_the_argument_early_stop():
+    calls = []
+
+    def run(t):
+        y = t.sin().exp()
+        calls.append("end")
+        return y
+
+    for argument, block, ends in (
+        (True, None, 1),
+        (False, None, 2),
+        (False, True, 1),
+        (True, False, 2),
+    ):
+        calls.clear()
+        x = leaf()
+        if block is None:
+            y = lib.checkpoint(run, x, use_reentrant=False, early_stop=argument)
+        else:
+            with lib.set_checkpoint_early_stop(block):
+                y = lib.checkpoint(run, x, use_reentrant=False, early_stop=argument)
+        y.sum().backward()
+        assert len(calls) == ends
+
+
+def test_contexts_are_for_regions_that_are_recorded():
+    def refuse():
+        raise AssertionError("entered")
+
+    class Block:
+        __enter__ = __exit__ = lambda *a: refuse()
+
+    with torch.no_grad():
+        y = lib.checkpoint(
+            torch.sin, leaf(), use_reentrant=False, context_fn=lambda: (Block(), Block())
+        )
+    assert not y.requires_grad
+    with pytest.raises(
+        ValueError, match=r"^debug=True is incompatible with non-default context_fn"
+    ):
+        lib.checkpoint(torch.sin, leaf(), use_reentrant=False, context_fn=refuse, debug=True)
+
+
+def test_a_saved_constant_is_the_same_tensor_in_backward():
+    constant = torch.full((2,), 3.0, dtype=torch.float64)
+    seen = []
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, c):
+            ctx.save_for_backward(x, c)
+            return x * c
+
+        @staticmethod
+        def backward(ctx, g):
+            _, c = ctx.saved_tensors
+            seen.append(c is constant)
+            return g * c, None
+
+    x = leaf()
+    lib.checkpoint(Scale.apply, x, constant, use_reentrant=False).sum().backward()
+    assert seen == [True] and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_backwards_in_one_group_may_not_overlap():
+    x = leaf()
+    a, b = lib.checkpoint(lambda t: (t.sin(), t.exp()), x, use_reentrant=False)
+    with lib.GraphExecGroup():
+        a.sum().backward(retain_graph=True)
+        b.sum().backward(retain_graph=True)
+        with pytest.raises(lib.CheckpointError, match="Performing two backward calls that overlap"):
+            a.sum().backward()
+    with lib.GraphExecGroup():
+        a.sum().backward(retain_graph=True)
+        with pytest.raises(lib.CheckpointError, match="Performing two backward calls that overlap"):
+            a.sum().backward()
+    assert torch.allclose(x.grad, 2 * x.detach().cos() + x.detach().exp())

@@ -325,3 +325,85 @@ def test_errors_do_not_leak():
         attempt()
     gc.collect()
     assert len(gc.get_objects()) - before < 50
+
+
+# Backwards in each other
+
+
+class Nest(torch.autograd.Function):
+    """A Function whose backward runs the backward of another call of it, `depth` times."""
+
+    @staticmethod
+    def forward(ctx, x, depth, at_the_end):
+        ctx.depth, ctx.at_the_end = depth, at_the_end
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.depth == 0:
+            factor = ctx.at_the_end()
+        else:
+            inner = torch.ones((), requires_grad=True)
+            with torch.enable_grad():
+                y = Nest.apply(inner, ctx.depth - 1, ctx.at_the_end)
+            (factor,) = torch.autograd.grad(y, inner)
+        return g * factor, None, None
+
+
+def nest(depth, at_the_end):
+    x = torch.ones((), requires_grad=True)
+    Nest.apply(x, depth, at_the_end).backward()
+    return x.grad.item()
+
+
+def test_two_thousand_backwards_in_each_other():
+    assert nest(2000, lambda: 3.0) == 3.0
+
+
+def test_what_a_thread_has_to_itself_is_there_in_deep_backwards():
+    import contextvars
+
+    variable = contextvars.ContextVar("variable", default=0)
+    variable.set(7)
+    packed, seen = [], []
+
+    def look():
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), variable.get()))
+        with torch.enable_grad():
+            _ = torch.ones(1, requires_grad=True).sin()
+        return 2.0
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (packed.append(t), t)[1], lambda t: t):
+        assert nest(200, look) == 2.0
+    context = 0 if NAME == "torch" else 7
+    assert seen == [(False, False, context)] and len(packed) == 1
+
+
+def test_errors_of_deep_backwards_keep_their_type():
+    def fail():
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as caught:
+        nest(200, fail)
+    assert caught.traceback[-1].name == "fail"
+
+
+@pytest.mark.skipif(NAME == "torch", reason="PyTorch ends in a SystemError, or dies")
+def test_a_graph_that_runs_itself_again_ends_in_an_error():
+    out = run_alone(
+        """
+        import sys
+        sys.setrecursionlimit(10**6)
+        x = torch.ones(2, requires_grad=True)
+        y = (x * x).sum()
+        y.register_hook(lambda g: y.backward(retain_graph=True))
+        try:
+            y.backward(retain_graph=True)
+        except RecursionError as error:
+            print(str(error).startswith("maximum recursion depth exceeded"), x.grad)
+        y = (x * x).sum()
+        y.backward()
+        print(x.grad.tolist())
+        """
+    )
+    assert out.split() == ["True", "None", "[2.0,", "2.0]"]

@@ -189,6 +189,20 @@ def test_non_differentiable_outputs_get_zeros():
     assert grads(y, x) == [1, 1, 1] and seen == [[0, 0, 0]]
 
 
+def test_zeros_for_non_differentiable_outputs_can_be_left_out():
+    seen = []
+
+    def forward(ctx, a):
+        ctx._materialize_non_diff_grads = False
+        b = a * 2
+        ctx.mark_non_differentiable(b)
+        return a * 1, b, a.long(), a * 3
+
+    y = make(forward, lambda ctx, *g: (seen.extend(g), g[0])[1]).apply(leaf())[0]
+    y.sum().backward()
+    assert [None if g is None else g.tolist() for g in seen] == [[1, 1, 1], None, None, [0, 0, 0]]
+
+
 def test_an_input_marked_non_differentiable_comes_back_detached():
     def forward(ctx, a):
         ctx.mark_non_differentiable(a)
@@ -249,6 +263,20 @@ def test_mark_dirty_of_a_view_rewrites_its_base():
     assert add_one().apply(v) is v
     assert type(z.grad_fn).__name__ == "CopySlices"
     assert z.tolist() == [2, 3, 3] and grads(z, x) == [2, 2, 1]
+
+
+def test_a_written_input_without_gradient_comes_back_detached():
+    def forward(ctx, a):
+        ctx.mark_dirty(a)
+        ctx.mark_non_differentiable(a)
+        return a.mul_(2)
+
+    for a in (leaf() * 1, leaf(), (leaf() * 1)[:1]):
+        history = a.grad_fn and a.grad_fn.name()
+        y = make(forward, lambda ctx, g: g).apply(a)
+        assert y is not a and y.data_ptr() == a.data_ptr() and y._version == 2
+        assert not y.requires_grad and y.is_leaf and a.requires_grad
+        assert (a.grad_fn is None) is (history is None)
 
 
 def test_mark_dirty_where_the_changed_tensor_wanted_no_gradient():
@@ -416,3 +444,17 @@ def test_a_summed_gradient_warns_and_an_added_dimension_does_not():
 def test_backward_by_hand():
     double = make(lambda ctx, a: a * 2, lambda ctx, g: g * 2)
     assert double.apply(leaf(1.0)).grad_fn.apply(torch.ones(1)).item() == 2
+
+
+def test_a_complex_gradient_is_refused_for_a_real_input():
+    x, z = leaf(1.0), torch.ones(1, dtype=torch.complex64, requires_grad=True)
+    rotate = make(lambda ctx, a, b: a * 1j, lambda ctx, g: (g * -1j, None))
+    with pytest.raises(RuntimeError, match=r"^Expected isFloatingType\(grad.scalar_type\(\)\)"):
+        rotate.apply(x, None).abs().sum().backward()
+    assert x.grad is None
+    rotate.apply(z, None).abs().sum().backward()
+    assert z.grad.tolist() == [1 + 0j]
+    # Of an input that wants none it does not matter.
+    make(lambda ctx, a, b: a * 1j, lambda ctx, g: (g * -1j, g)).apply(
+        z, x.detach()
+    ).abs().backward()

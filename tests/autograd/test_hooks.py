@@ -193,3 +193,126 @@ def test_metadata_stays_with_the_node():
     y = leaf(1.0) * 2
     y.grad_fn.metadata["key"] = 5
     assert y.grad_fn.metadata == {"key": 5}
+
+
+def test_the_hook_after_accumulation_is_shown_the_gradients_own_memory():
+    x = leaf(1.0)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda t: (t.grad.neg_(), None)[1])
+    accumulate = x.view_as(x).grad_fn.next_functions[0][0]
+    accumulate.register_hook(lambda _, outputs: seen.append(outputs[0].item()))
+    (x * 2).sum().backward()
+    assert seen == [-2.0] and x.grad.item() == -2.0
+    (x * 3).sum().backward()  # added to what is there: the incoming gradient stays as it came
+    assert seen == [-2.0, 3.0] and x.grad.item() == -1.0
+
+
+def test_the_table_of_a_tensors_hooks():
+    from collections import OrderedDict
+
+    x = leaf(1.0)
+    assert x._backward_hooks is None and x._post_accumulate_grad_hooks is None
+    handle = x.register_hook(lambda g: g * 2)
+    assert type(x._backward_hooks) is OrderedDict and len(x._backward_hooks) == 1
+    handle.remove()
+    assert x._backward_hooks == OrderedDict()
+    x._backward_hooks = OrderedDict({0: lambda g: g * 5})
+    x.sum().backward()
+    assert x.grad.item() == 5.0
+    x._backward_hooks = None
+    assert x._backward_hooks is None
+    x.sum().backward()
+    assert x.grad.item() == 6.0
+    for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+        with pytest.raises(RuntimeError, match=r"^Deletion of _"):
+            delattr(x, name)
+
+
+def test_hooks_set_before_the_tensor_wants_a_gradient():
+    x = torch.ones(1)
+    x._backward_hooks = {0: lambda g: g * 2}
+    x.requires_grad_().sum().backward()
+    assert x.grad.item() == 2.0
+
+
+def test_the_table_of_a_result_goes_with_its_value():
+    x = leaf(1.0)
+    y = x * 2
+    assert y._backward_hooks is None
+    y.register_hook(lambda g: seen.append(("before", g.item())))
+    assert len(y._backward_hooks) == 1
+    seen = []
+    y.mul_(3)
+    assert y._backward_hooks is None
+    y.register_hook(lambda g: seen.append(("after", g.item())))
+    assert len(y._backward_hooks) == 1
+    y.sum().backward()
+    assert seen == [("after", 1.0), ("before", 3.0)]
+
+
+def test_the_table_of_hooks_after_accumulation():
+    x = leaf(1.0)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(1))
+    assert len(x._post_accumulate_grad_hooks) == 1
+    x.sum().backward()
+    x._post_accumulate_grad_hooks = {0: lambda t: seen.append(2)}
+    x.sum().backward()
+    assert seen == [1, 2]
+
+
+class Stop(torch.autograd.Function):
+    """Passes its second argument's gradient on and gives the first none."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * 2 + y
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, g
+
+
+@pytest.mark.parametrize("kind", ["leaf", "result", "pre", "post"])
+def test_no_hook_may_make_a_gradient_of_none(kind):
+    x = leaf(1.0)
+    y = x * 3
+    if kind == "pre":
+        y.grad_fn.register_prehook(lambda g: (torch.ones(1),))
+    elif kind == "post":
+        y.grad_fn.register_hook(lambda i, o: (torch.ones(1), None))
+    else:
+        (x if kind == "leaf" else y).register_hook(lambda g: torch.ones(1))
+    with pytest.raises(RuntimeError, match=r"^can't replace a None gradient with a non-None value"):
+        Stop.apply(y, leaf(1.0)).sum().backward()
+
+
+def test_hooks_of_a_leaf_that_gets_no_gradient():
+    x, y, seen = leaf(1.0), leaf(1.0), []
+    x.register_hook(lambda g: seen.append(("tensor", g)))
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(("accumulated", t.grad)))
+    node = x.view_as(x).grad_fn.next_functions[0][0]
+    node.register_prehook(lambda g: seen.append(("pre", g)))
+    node.register_hook(lambda i, o: seen.append(("post", o)))
+    Stop.apply(x, y).sum().backward()
+    assert seen == [("tensor", None), ("pre", (None,)), ("accumulated", None), ("post", (None,))]
+    assert x.grad is None and y.grad.item() == 1.0
+
+
+def test_hooks_of_several_outputs_run_in_order_of_registration():
+    a, b = leaf(1.0, 2.0).unbind()
+    seen = []
+    b.register_hook(lambda g: seen.append("b"))
+    a.register_hook(lambda g: seen.append("a"))
+    (a * b).backward()
+    assert seen == ["b", "a"]
+
+
+def test_a_refused_multi_grad_hook_leaves_nothing_behind():
+    a, plain, seen = leaf(1.0), torch.ones(1), []
+    register = torch.autograd.graph.register_multi_grad_hook
+    with pytest.raises(AssertionError, match=r"^Expected gradient function to be set"):
+        register((a, plain), seen.append)
+    register((plain, a), lambda g: seen.append(g.item()), mode="any")
+    (a * 2).sum().backward()
+    assert seen == [2.0]

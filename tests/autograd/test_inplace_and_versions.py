@@ -869,3 +869,94 @@ def test_leaf_that_lost_its_flag_and_its_shape_gets_no_gradient():
     leaf.unsqueeze_(0)
     loss.backward()
     assert leaf.grad is None and x.grad.tolist() == [1.0, 1.0]
+
+
+# set_ and resize_
+
+
+def test_set_parts_a_leaf_from_what_was_recorded_of_it():
+    x = torch.ones(3, requires_grad=True)
+    before = (x * 2).sum()
+    with torch.no_grad():
+        x.set_(torch.zeros(3))
+    assert x.is_leaf and x.requires_grad and x._version == 1
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad(before, x, retain_graph=True)
+    after = (x * 3).sum()
+    after.backward()
+    assert x.grad.tolist() == [3.0] * 3
+
+
+def test_data_of_another_type_parts_a_leaf_from_what_was_recorded_of_it():
+    x = torch.ones(3, requires_grad=True)
+    before = (x * 2).sum()
+    x.data = torch.ones(3, dtype=torch.float64)
+    assert torch.autograd.grad(before, x, allow_unused=True) == (None,)
+    (g,) = torch.autograd.grad((x * 3).sum(), x)
+    assert g.dtype is torch.float64
+
+
+def test_set_under_a_graph():
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"^a leaf Variable that requires grad"):
+        x.set_(torch.zeros(3))
+    y = x * 2
+    z = torch.ones(3).set_(x)
+    for t in (y.set_(torch.zeros(2)), z):
+        assert t.requires_grad and t._version == 1
+        with pytest.raises(RuntimeError, match=r"^derivative for set_ is not implemented"):
+            t.sum().backward()
+    assert x.grad is None and x.tolist() == [1.0] * 3
+
+
+def test_what_set_takes():
+    base = torch.arange(6.0)
+    t = torch.ones(1)
+    assert t.set_(base, 1, (2, 2)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert t.set_(base.untyped_storage() if NAME != "torch" else base, 0, (2,), (3,)).tolist() == [
+        0.0,
+        3.0,
+    ]
+    t[0] = 9.0
+    assert base[0] == 9.0
+    assert t.set_().shape == (0,) and t._version == 4
+    with pytest.raises(RuntimeError, match=r"^Could not set tensor of type double to a tensor of"):
+        t.set_(torch.ones(1, dtype=torch.float64))
+    for wrong in ((3,), (base, 1), (base, 1, 2)):
+        with pytest.raises(TypeError, match=r"^set_\(\) received an invalid combination"):
+            t.set_(*wrong)
+
+
+def test_resize_counts_as_a_write_where_the_size_changes():
+    x = torch.ones(2, 3)
+    versions = [x.resize_(*size)._version for size in ((3, 2), (3, 2), (4, 4), (4, 4), (2,))]
+    assert versions == [1, 1, 2, 2, 3]
+    assert x.resize_as_(torch.ones(5))._version == 4
+    s = torch.ones(3)
+    y = (torch.ones(3, requires_grad=True) * s).sum()
+    s.resize_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_resize_in_inference_mode():
+    x = torch.ones(3, requires_grad=True)
+    for resize in (lambda t: t.resize_(2), lambda t: t.resize_as_(torch.ones(2))):
+        with pytest.raises(RuntimeError, match=r"^cannot resize variables that require grad"):
+            resize(x)
+    with torch.inference_mode():
+        made = torch.ones(3, requires_grad=True)
+        assert made.resize_(2).shape == made.resize_as_(torch.ones(2)).shape == (2,)
+        assert x.resize_(2).shape == (2,) and x._version == 1
+    with pytest.raises(RuntimeError, match=r"^Inplace update to inference tensor outside"):
+        made.resize_(3)
+
+
+def test_what_resize_takes():
+    x = torch.ones(3)
+    for given, text in ((("a",), "str"), ((2.5,), "float")):
+        text = f"resize_(): argument 'size' (position 1) must be tuple of ints, not {text}"
+        with pytest.raises(TypeError, match="^" + re.escape(text)):
+            x.resize_(*given)
+    with pytest.raises(TypeError, match=r"^resize_\(\) missing 1 required positional arg"):
+        x.resize_()

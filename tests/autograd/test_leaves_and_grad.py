@@ -1,10 +1,12 @@
 """Leaf rules and the `.grad` attribute: what may be set, how gradients accumulate, retain_grad."""
 
 import re
+import warnings
 
 import pytest
 
-from _subject import torch
+from _alone import run_alone
+from _subject import NAME, submodule, torch
 
 
 def starts(text: str) -> str:
@@ -296,3 +298,94 @@ def test_a_leaf_that_was_switched_off_gets_nothing():
     total.backward()
     assert x.grad is None
     assert y.grad.tolist() == [1, 1]
+
+
+def test_what_may_be_deleted():
+    x = torch.ones(1, requires_grad=True)
+    refused = {
+        "data": (RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!"),
+        "requires_grad": (RuntimeError, "requires_grad must be a bool"),
+    }
+    fixed = "shape dtype ndim grad_fn is_leaf output_nr retains_grad _version _base device layout "
+    for name in (fixed + "is_cpu is_cuda is_sparse itemsize nbytes name T").split():
+        text = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
+        refused[name] = AttributeError, text
+    for name, (error, text) in refused.items():
+        with pytest.raises(error, match=starts(text)):
+            delattr(x, name)
+    x.grad = torch.ones(1)
+    del x.grad, x.volatile
+    assert x.grad is None
+    assert x.requires_grad and x.tolist() == [1.0]
+
+
+@pytest.mark.skipif(NAME == "torch", reason="PyTorch dies of some")
+def test_deleting_any_attribute_is_safe():
+    """Every attribute of tensors, nodes and ops that has a setter in the core."""
+    out = run_alone(
+        """
+        x = torch.ones(1, requires_grad=True)
+        y = x * 2
+        for owner in (x, y, x.detach(), y.grad_fn, y.grad_fn.next_functions[0][0], torch.exp):
+            for name in dir(owner):
+                if name.startswith("__") and name != "__dict__":
+                    continue
+                try:
+                    delattr(owner, name)
+                except (AttributeError, TypeError, RuntimeError):
+                    pass
+            repr(owner)
+        (torch.ones(1, requires_grad=True) * 2).sum().backward()
+        try:
+            x._watched = 3
+        except TypeError as error:
+            print(error)
+        """
+    )
+    assert out.startswith("_watched is set to a pair")
+
+
+def test_volatile_warns():
+    with pytest.warns(UserWarning, match=r"^volatile was removed and now has no effect."):
+        torch.ones(1).volatile = True
+
+
+def test_parts_are_assigned_numbers_and_tensors():
+    x = torch.zeros(2, dtype=torch.complex64)
+    x.real, x.imag = 2.5, torch.tensor([1.0, 3.0])
+    assert x.tolist() == [2.5 + 1j, 2.5 + 3j]
+    with pytest.raises(TypeError, match=r"^can't assign a str to a torch.FloatTensor"):
+        x.real = "a"
+    with pytest.raises(RuntimeError, match=r"^a leaf Variable that requires grad"):
+        torch.ones(1, requires_grad=True).real = 1
+
+
+def test_saving_a_tensor_with_hooks_warns():
+    import pickle
+
+    hooks = submodule("utils.hooks")
+    x = torch.ones(1, requires_grad=True)
+    handle = x.register_hook(hooks.unserializable_hook(lambda g: g))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.dumps(x)
+        handle.remove()
+        pickle.dumps(x)
+    x.register_hook(lambda g: g)
+    with pytest.warns(UserWarning, match="on tensor will not be serialized"):
+        copy = pickle.loads(pickle.dumps(x))
+    assert copy.requires_grad and not copy._backward_hooks
+
+
+def test_the_old_name_variable():
+    variable = torch.autograd.Variable
+    x = torch.ones(2)
+    v = variable(x, requires_grad=True)
+    assert v.requires_grad and not x.requires_grad and v.data_ptr() == x.data_ptr()
+    assert isinstance(x, variable) and type(v) is torch.Tensor
+    with pytest.raises(TypeError, match=r"^Variable data has to be a tensor, but got int"):
+        variable(3)
+    with pytest.raises(RuntimeError, match="nly Tensors of floating point and complex dtype can"):
+        variable(torch.ones(1, dtype=torch.int64), requires_grad=True)
+    with pytest.warns(UserWarning, match=r"^volatile was removed and now has no effect"):
+        variable(x, volatile=True)

@@ -227,3 +227,52 @@ def test_inference_tensors_keep_their_shape_outside():
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
             change()
     assert t.shape == (2, 3)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_modes_that_a_hook_leaves_on_end_with_its_node(x, create_graph):
+    seen = []
+
+    def spoil(g):
+        torch.set_grad_enabled(not create_graph)
+        if not create_graph:
+            inference.__enter__()
+
+    inference = torch.inference_mode()
+    y = x * x
+    z = y.exp()
+    z.register_hook(spoil)
+    y.register_hook(
+        lambda g: seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+    )
+    (g,) = torch.autograd.grad(z.sum(), x, create_graph=create_graph)
+    assert seen == [(create_graph, False)]
+    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    assert g.requires_grad is create_graph and not g.is_inference()
+
+
+def test_modes_are_put_back_after_an_error_in_backward(x):
+    def spoil(g):
+        torch.set_grad_enabled(True)
+        raise ValueError("mine")
+
+    y = (x * x).sum()
+    y.register_hook(spoil)
+    with torch.no_grad():
+        with pytest.raises(ValueError, match="mine"):
+            y.backward()
+        assert not torch.is_grad_enabled()
+
+
+def test_what_comes_of_inference_tensors_alone_is_not_recorded():
+    with torch.inference_mode():
+        x = torch.ones(2, 2, requires_grad=True)
+    for view in (x.view(4), x[0], x[:, 1], x.t(), x.T, x.expand(3, 2, 2), x.unbind()[0]):
+        assert view.is_inference() and not view.requires_grad and view.is_leaf
+    for result in (x.sin(), x * x, -x, x.sum(), x @ x, torch.cat([x, x]), x.softmax(0)):
+        assert not result.is_inference() and not result.requires_grad
+    # A number and an ordinary tensor are recorded with, and a copy is the way out of the mode.
+    for result in (x * 2, x + 1, x + torch.ones(2), x.clone()):
+        assert not result.is_inference() and result.requires_grad
+    (x + 1).sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]

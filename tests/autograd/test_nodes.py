@@ -1,10 +1,17 @@
 """Nodes as a program sees them: saved values by name, calling one, what hooks return, edges."""
 
+import re
+
 import pytest
 
 from _subject import submodule, torch
 
 graph = submodule("autograd.graph")
+
+
+def starts(text: str) -> str:
+    """A pattern for a message that begins with `text`."""
+    return "^" + re.escape(text)
 
 
 def leaf(*values: float):
@@ -161,3 +168,105 @@ def test_input_metadata():
     (meta,) = leaf(1.0, 2.0).exp().grad_fn._input_metadata
     assert (list(meta.shape), meta.dtype, meta.device.type) == ([2], torch.float32, "cpu")
     assert meta.is_nested_tensor is False
+
+
+def test_calling_the_node_of_a_leaf():
+    x = leaf(1.0)
+    node = graph.get_gradient_edge(x).node
+    assert node(torch.full((1,), 2.0)) == node(None) == ()
+    assert x.grad.tolist() == [2.0]
+
+
+def test_node_is_a_virtual_base():
+    x = leaf(1.0)
+    y = x.exp()
+
+    class Pass(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    nodes = [y.grad_fn, y.grad_fn.next_functions[0][0], Pass.apply(x).grad_fn]
+    for node in nodes:
+        assert isinstance(node, graph.Node) and issubclass(type(node), graph.Node)
+        assert graph.Node not in type(node).mro()
+        assert node.requires_grad
+    assert nodes[2].__class__.__mro__[1].__name__ == "BackwardCFunction"
+    assert issubclass(torch._C._functions.AccumulateGrad, graph.Node)
+    for other in (None, 1, graph.Node, torch._C._functions.AccumulateGrad):
+        assert not isinstance(other, graph.Node)
+
+    class Mine(graph.Node):
+        pass
+
+    assert issubclass(Mine, graph.Node) and not isinstance(y.grad_fn, Mine)
+
+
+def test_hooks_of_a_saved_value_are_two_functions():
+    node = leaf(1.0).sin().grad_fn
+    text = starts("register_hooks(): incompatible function arguments.")
+    for wrong in ((), (lambda t: t,), (lambda t: t, 3), (3, lambda t: t), (1, 2, 3)):
+        with pytest.raises(TypeError, match=text):
+            node._raw_saved_self.register_hooks(*wrong)
+
+
+def test_the_node_of_once_differentiable():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2 + y * 3
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, g):
+            return g * 2, g * 3
+
+    x, y, g = leaf(1.0), leaf(1.0), leaf(1.0)
+    first, second = torch.autograd.grad(Twice.apply(x, y), (x, y), g, create_graph=True)
+    node = first.grad_fn
+    assert node is second.grad_fn and (first.output_nr, second.output_nr) == (0, 1)
+    assert node.name() == "torch::autograd::Error" and type(node).__name__ == "Error"
+    assert [n.name() for n, _ in node.next_functions] == ["torch::autograd::AccumulateGrad"] * 2
+    with pytest.raises(RuntimeError, match=starts("trying to differentiate twice a function")):
+        first.sum().backward(retain_graph=True)
+    assert torch.autograd.grad(first.sum(), g, allow_unused=True) == (None,)
+
+
+def test_a_delayed_error():
+    x = leaf(1.0)
+    refuse = torch._C._functions.DelayedError(b"not this way", 2)
+    a, b = refuse(x, x * 2)
+    assert a.grad_fn is b.grad_fn and a.tolist() == [1.0] and b.tolist() == [2.0]
+    with pytest.raises(RuntimeError, match=starts("not this way")):
+        (a + b).sum().backward()
+    assert not refuse(torch.ones(1), torch.ones(1))[0].requires_grad
+
+
+def test_names_of_raw_saved_values():
+    """Tensors have one, and the number that torch takes for a tensor; other numbers do not."""
+    x = leaf(1.0, 2.0)
+    for y, raw in (
+        (x**3, ["_raw_saved_self"]),
+        (2**x, ["_raw_saved_exponent", "_raw_saved_result"]),
+        (x.clamp(0, 1), ["_raw_saved_self"]),
+        (x * 2, ["_raw_saved_other", "_raw_saved_self"]),
+    ):
+        node = y.grad_fn
+        assert sorted(n for n in dir(node) if n.startswith("_raw_saved")) == raw
+        for name in dir(node):
+            if name.startswith(("_saved", "_raw_saved")):
+                getattr(node, name)
+        for name in ("_raw_saved_max", "_raw_saved_nothing"):
+            assert not hasattr(node, name)
+
+
+def test_what_a_node_lists_it_has():
+    x, w = leaf(1.0, 2.0), torch.ones(1, 2)
+    for y in (torch.nn.functional.linear(x, w), torch.nn.functional.linear(x, w, torch.ones(1))):
+        node = y.grad_fn
+        for name in [n for n in dir(node) if n.startswith(("_saved", "_raw_saved"))]:
+            getattr(node, name)

@@ -3,7 +3,7 @@ gradient edges."""
 
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 graph = torch.autograd.graph
 
@@ -261,3 +261,145 @@ def test_a_pack_hook_may_look_at_the_node_that_is_being_made():
         y = (x * 1).sigmoid_() + torch.nn.functional.layer_norm(x * 1, (3,)) + (x * 2).exp()
     y.sum().backward()
     assert x.grad.tolist() == pytest.approx([0.1966119 + 2 * 7.389056] * 3, rel=1e-5)
+
+
+def test_hooks_entered_during_a_backward_end_with_their_node():
+    x = torch.ones(2, requires_grad=True)
+    entered, packed = [], []
+
+    def enter(g):
+        block = torch.autograd.graph.saved_tensors_hooks(
+            lambda t: (packed.append(t), t)[1], lambda t: t
+        )
+        block.__enter__()
+        entered.append(block)
+
+    y = x * x
+    y.register_hook(enter)
+    torch.autograd.grad(y.sin().sum(), x, create_graph=True)
+    assert len(entered) == 1
+    packed.clear()
+    z = x * x
+    assert not packed
+    with pytest.raises(RuntimeError):
+        entered[0].__exit__()
+    z.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_leaving_hooks_once_too_often():
+    block = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError):
+        block.__exit__(None, None, None)
+    with block:
+        pass
+    with pytest.raises(RuntimeError):
+        block.__exit__(None, None, None)
+    refuse = torch.autograd.graph.disable_saved_tensors_hooks("why")
+    with pytest.raises(RuntimeError, match=r"^why$"), block, refuse:
+        raise AssertionError("hooks are in force")
+
+
+def test_pack_is_shown_the_saved_argument_itself():
+    x, c = torch.ones(2, requires_grad=True), torch.full((2,), 3.0)
+    seen = []
+    with graph.saved_tensors_hooks(lambda t: (seen.append(t), t)[1], lambda t: t):
+        y = x * c
+        y.sin()
+    assert [t is a for t, a in zip(seen, (c, y), strict=True)] == [True, True]
+    # Given back as it is, what has no history is itself again.
+    assert y.grad_fn._saved_other is c or y.grad_fn._saved_self is c
+
+
+def test_hooks_of_one_value_are_shown_it_without_its_history():
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sin()
+    z = x.exp()
+    seen = []
+    for saved in (y.grad_fn._raw_saved_self, z.grad_fn._raw_saved_result):
+        saved.register_hooks(lambda t: (seen.append(t.requires_grad), t)[1], lambda t: t)
+    assert seen == [False, False]
+    (y + z).sum().backward()
+    assert x.grad.tolist() == pytest.approx([2 * -0.4161468 + 2.7182818] * 2)
+
+
+def test_hooks_are_functions():
+    for pair in ((1, 2), (lambda t: t, 2), (None, None)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            graph.saved_tensors_hooks(*pair).__enter__()
+
+
+def test_a_pack_hook_may_use_hooks_of_its_own():
+    x = torch.ones(2, requires_grad=True)
+    inner = []
+
+    def pack(t):
+        own = graph.saved_tensors_hooks(lambda u: (inner.append(u.shape), u)[1], lambda u: u)
+        with own, torch.enable_grad():
+            torch.ones(3, requires_grad=True).sin()
+        return t
+
+    with graph.saved_tensors_hooks(pack, lambda t: t):
+        y = x.sin()
+        z = y.exp()
+    assert inner == [(3,), (3,)]
+    z.sum().backward()
+    assert x.grad is not None
+
+
+def test_what_a_block_of_mutation_keeps_goes_with_the_graph():
+    with graph.allow_mutation_on_saved_tensors() as context:
+
+        def cloned():
+            return len(list(context.cloned.items()))
+
+        a = torch.ones(2, requires_grad=True).clone()
+        b, c = a**2, a**2  # one version, saved twice
+        assert cloned() == 0 and len(list(context.tid_to_weakhandle.items())) == 1
+        a.sin_()
+        assert cloned() == 1
+        d = a**2
+        a.sin_()
+        assert cloned() == 2
+        del b, c
+        assert cloned() == 1
+        d.sum().backward()
+        assert cloned() == 0
+        a.sin_()
+        assert cloned() == 0
+
+
+def test_strided_parts_of_written_memory_are_cloned():
+    if NAME == "torch":
+        pytest.skip("PyTorch sees writes of the very same memory only")
+    with graph.allow_mutation_on_saved_tensors():
+        x = torch.arange(6.0).requires_grad_()
+        a = x * 1
+        y = a[::5].sin()
+        a[5:6].mul_(2)
+        y.sum().backward()
+    assert x.grad.tolist() == pytest.approx([1, 0, 0, 0, 0, 0.2836622])
+
+
+def test_a_block_of_mutation_that_is_over():
+    text = "^Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+    with graph.allow_mutation_on_saved_tensors() as context:
+        x = torch.ones(2, requires_grad=True)
+        y, z = x.sin(), x.cos()
+        context.clear()
+        with pytest.raises(AssertionError, match=text):
+            y.sum().backward()
+    with graph.allow_mutation_on_saved_tensors(), pytest.raises(AssertionError, match=text):
+        z.sum().backward()
+
+
+def test_what_increment_version_takes():
+    x, y = torch.ones(1), torch.ones(1)
+    graph.increment_version(t for t in (x, y))
+    assert (x._version, y._version) == (1, 1)
+    with pytest.raises(RuntimeError, match=r"^increment_version expect a Iterable"):
+        graph.increment_version(3)
+    with pytest.raises(RuntimeError, match=r"^increment_version expects each element of the itera"):
+        graph.increment_version([x, 3])
+    if NAME != "torch":  # which counts the first all the same
+        assert x._version == 1

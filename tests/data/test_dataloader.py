@@ -1,9 +1,16 @@
 """Datasets, samplers, collation and the loader, with and without worker processes."""
 
+import gc
+import multiprocessing
 import os
 import random
+import signal
+import subprocess
+import sys
 import time
+import warnings
 from collections import OrderedDict, namedtuple
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,6 +138,27 @@ def test_samplers():
     assert labels(data.DataLoader(rows(), batch_size=2, sampler=[9, 0, 5])) == [[9, 0], [5]]
 
 
+@pytest.mark.parametrize("dataset", [rows(4), data.Subset(rows(8), range(4))], ids=["rows", "part"])
+def test_a_batch_of_indices_is_taken_one_by_one(dataset):
+    """Whatever the batch sampler's batches are: a tuple is not one index of several dimensions."""
+    for batch in ((0, 1), [0, 1], range(2), np.arange(2), torch.arange(2), iter([0, 1])):
+        assert labels(data.DataLoader(dataset, batch_sampler=[batch])) == [[0, 1]]
+    assert labels(data.DataLoader(dataset, batch_sampler=[(0, 1), (2, 1)])) == [[0, 1], [2, 1]]
+    with pytest.raises(IndexError):  # an empty batch: nothing to tell its structure from
+        list(data.DataLoader(dataset, batch_sampler=[[]]))
+
+
+def test_indices_that_are_no_numbers_mean_what_they_mean_to_the_dataset():
+    dataset = data.TensorDataset(torch.arange(12).reshape(4, 3))
+    for index, row in (
+        ((0, 2), 2),
+        (slice(1, 3), [[3, 4, 5], [6, 7, 8]]),
+        (torch.tensor(1), [3, 4, 5]),
+    ):
+        (batch,) = next(iter(data.DataLoader(dataset, batch_sampler=[[index]])))
+        assert batch.tolist() == [row]
+
+
 def test_iterable_datasets():
     loader = data.DataLoader(Numbers(5), batch_size=2)
     assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4]]
@@ -189,6 +217,17 @@ def test_errors(make, text):
     with pytest.raises(ValueError) as caught:
         make()
     assert text in str(caught.value)
+
+
+def test_more_workers_than_processors():
+    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))
+    processors = len(affinity(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data.DataLoader(rows(), num_workers=processors)
+    text = f"This DataLoader will create {processors + 1} worker processes in total. Our suggested"
+    with pytest.warns(UserWarning, match=text):
+        data.DataLoader(rows(), num_workers=processors + 1)
 
 
 def test_workers_give_the_same_batches():
@@ -274,3 +313,112 @@ def test_a_worker_that_fails_otherwise(dataset, options, text):
     with pytest.raises(Exception, match=text):
         list(data.DataLoader(dataset, num_workers=1, **options))
     assert time.monotonic() - start < 20
+
+
+PROGRAM = Path(__file__).parent / "left_loader.py"
+SIGNALS = {"SIGTERM", "SIGKILL"}
+METHODS = multiprocessing.get_all_start_methods()
+WAYS = [
+    *(("SIGKILL", method, do, True) for method in METHODS for do in ("nothing", "compute")),
+    *(("_exit", method, "sleep", False) for method in METHODS),
+    *(("SIGKILL", METHODS[0], do, False) for do in ("nothing", "sleep", "queue")),
+    *((how, METHODS[0], "compute", False) for how in ("SIGTERM", "segfault", "raise", "end")),
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize(("how", "method", "do", "persistent"), WAYS, ids=str)
+def test_workers_end_when_their_parent_has_gone(how, method, do, persistent):
+    if NAME == "torch":
+        pytest.skip("PyTorch's workers look at their parent between two samples only")
+    kept = "persistent" if persistent else "passing"
+    program = subprocess.Popen(
+        [sys.executable, str(PROGRAM), how, method, do, kept],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with program:
+        assert program.stdout.readline() == b"ready\n"
+        if how in SIGNALS:
+            program.send_signal(getattr(signal, how))
+        program.communicate(timeout=5)  # the end of the output that all processes share
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["made", "half-way"])
+@pytest.mark.parametrize("persistent", [False, True], ids=["passing", "persistent"])
+def test_workers_end_with_the_loader_and_its_iterator(persistent, begun):
+    """By themselves: not only when the garbage collector comes."""
+    before = set(multiprocessing.active_children())
+    gc.disable()
+    try:
+        loader = data.DataLoader(Squares(), num_workers=2, persistent_workers=persistent)
+        batches = iter(loader)
+        if begun:
+            next(batches)
+        workers = set(multiprocessing.active_children()) - before
+        assert len(workers) == 2
+        del loader, batches
+        for worker in workers:
+            worker.join(5)
+            assert not worker.is_alive()
+    finally:
+        gc.enable()
+
+
+class DiesOnce(Squares):
+    """Ends its process at the first sample, if the file is not there yet."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __getitem__(self, index):
+        if not self.path.exists():
+            self.path.touch()
+            os._exit(3)
+        return super().__getitem__(index)
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="needs fork")
+def test_a_forked_process_has_persistent_workers_of_its_own():
+    if NAME == "torch":
+        pytest.skip("PyTorch asserts that the workers are the process's children")
+    loader = data.DataLoader(Squares(), num_workers=1, persistent_workers=True)
+    numbers = lambda: [batch["n"].item() for batch in loader]
+    assert numbers() == [0, 1, 2, 3, 4, 5, 6]
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: writer.send(numbers()))
+    child.start()
+    assert reader.poll(20) and reader.recv() == [0, 1, 2, 3, 4, 5, 6]
+    child.join(20)
+    assert child.exitcode == 0 and numbers() == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_loader_goes_on_after_its_persistent_workers_died(tmp_path):
+    if NAME == "torch":
+        pytest.skip("PyTorch's loader stays without workers")
+    dataset = DiesOnce(tmp_path / "died")
+    loader = data.DataLoader(dataset, batch_size=7, num_workers=1, persistent_workers=True)
+    batches = iter(loader)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        next(batches)
+    assert list(batches) == []  # not a wait for ever
+    assert [b["n"].tolist() for b in loader] == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="needs fork")
+def test_a_worker_that_dies_is_noticed_though_its_pipe_stays_open():
+    """A process that the worker started has inherited the pipe."""
+
+    class Forks(Squares):
+        def __getitem__(self, index):
+            if os.fork() == 0:
+                time.sleep(10)
+            os._exit(3)
+
+    if NAME == "torch":
+        pytest.skip("PyTorch's workers have one pipe together")
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(data.DataLoader(Forks(), num_workers=1, multiprocessing_context="fork"))
+    assert time.monotonic() - start < 8

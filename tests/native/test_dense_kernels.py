@@ -616,6 +616,51 @@ def test_convolution_by_definition():
     np.testing.assert_allclose([(gx * x).sum(), (gw * w).sum()], [value, value])
 
 
+# Wide images take the ways of their own: few outputs a group are summed in registers (here 1, 3, 8
+# of them), more go through patches laid out for some rows at a time.
+WIDE = [
+    # x, w, stride, padding, dilation, groups
+    ((1, 3, 40, 300), (3, 1, 1, 128), 1, 0, 1, 3),
+    ((2, 2, 23, 70), (6, 1, 5, 7), (2, 1), (3, 2), (1, 3), 2),
+    ((1, 4, 9, 33), (16, 2, 3, 2), 1, 1, 1, 2),
+    ((1, 3, 260, 260), (24, 3, 9, 9), 1, 4, 1, 1),
+    ((2, 3, 300, 200), (20, 3, 7, 7), 2, 3, 1, 1),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("case", WIDE)
+def test_wide_convolution_by_definition(case, dtype):
+    x_shape, w_shape, stride, padding, dilation, groups = case
+    rng = np.random.default_rng(19)
+    x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
+    (sh, sw), (ph, pw), (dh, dw) = (np.broadcast_to(n, 2) for n in (stride, padding, dilation))
+    kh, kw = w_shape[2:]
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    span = ((kh - 1) * dh + 1, (kw - 1) * dw + 1)
+    seen = np.lib.stride_tricks.sliding_window_view(padded, span, axis=(2, 3))
+    seen = seen[:, :, ::sh, ::sw, ::dh, ::dw]
+    seen = seen.reshape(x_shape[0], groups, -1, *seen.shape[2:])
+    kernel = w.astype(np.float64).reshape(groups, -1, *w_shape[1:])
+    expected = np.einsum("ngchwij,gocij->ngohw", seen, kernel, optimize=True)
+    expected = expected.reshape(x_shape[0], w_shape[0], *expected.shape[3:])
+    made = kernels.conv2d(x, w, None, stride, padding, dilation, groups)
+    close(made, expected.astype(dtype), scale=200)
+    g = rng.standard_normal(expected.shape).astype(dtype)
+    parts = g.astype(np.float64).reshape(x_shape[0], groups, -1, *g.shape[2:])
+    gw = np.einsum("ngchwij,ngohw->gocij", seen, parts, optimize=True).reshape(w_shape)
+    found = kernels.conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)
+    close(found, gw.astype(dtype), scale=2000)
+    gx = kernels.conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)
+    other = rng.standard_normal(
+        x_shape
+    )  # the gradient is the transpose: <gx, other> = <g, w * other>
+    moved = kernels.conv2d(other, w.astype(np.float64), None, stride, padding, dilation, groups)
+    bound = 1e-9 if dtype == np.float64 else 1e-4
+    size = np.abs(g.astype(np.float64) * moved).sum()
+    assert abs((gx * other).sum() - (g * moved).sum()) <= bound * size
+
+
 def test_convolution_errors():
     x, w = np.ones((1, 3, 4, 4), np.float32), np.ones((2, 3, 5, 5), np.float32)
     with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):

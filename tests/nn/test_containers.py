@@ -96,3 +96,18 @@ def test_parameter_list_and_dict():
     assert table.get("z") is None and "a" in table and table.pop("a").shape == (2,)
     assert (table | {"c": torch.ones(1)}).keys() == {"b": 0, "c": 0}.keys()
     assert [n for n, _ in table.named_parameters()] == ["b"]
+
+
+def test_the_order_that_a_parameter_dict_takes():
+    """Keys of a plain dict are sorted, as in PyTorch; other mappings and pairs have an order."""
+    items = {"b": torch.ones(1), "a": torch.ones(2)}
+    for given, order in (
+        (items, ["a", "b"]),
+        (OrderedDict(items), ["b", "a"]),
+        (list(items.items()), ["b", "a"]),
+        (nn.ParameterDict(OrderedDict(items)), ["b", "a"]),
+    ):
+        table = nn.ParameterDict({"z": torch.ones(3)})
+        table.update(given)
+        assert list(table.keys()) == ["z", *order]
+        assert [name for name, _ in table.named_parameters()] == ["z", *order]

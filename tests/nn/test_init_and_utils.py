@@ -156,3 +156,73 @@ def test_padding_and_packing():
         rnn.pack_padded_sequence(padded, [2, 3], batch_first=True)
     with pytest.raises(RuntimeError, match="Length of all samples has to be greater than 0"):
         rnn.pack_padded_sequence(padded, [3, 0], batch_first=True)
+
+
+def test_casts_of_a_packed_sequence():
+    rnn = submodule("nn.utils.rnn")
+    sequences = [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0, 5.0])]
+    packed = rnn.pack_sequence(sequences, enforce_sorted=False)
+    names = "half float double byte char short int long"
+    kinds = [getattr(packed, name)().data.dtype for name in names.split()]
+    assert kinds[:3] == [torch.float16, torch.float32, torch.float64]
+    assert kinds[3:] == [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+    assert packed.double().sorted_indices.tolist() == [1, 0]
+    assert packed.float() is packed.cpu() is packed and not packed.is_pinned()
+    assert packed.cpu(torch.float64).data.dtype == torch.float64
+    with pytest.raises(RuntimeError, match="does not accept copy argument"):
+        packed.to(torch.float64, copy=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda rnn: rnn.pack_padded_sequence(torch.ones(3, 2), []),
+            RuntimeError,
+            "Expected `len(lengths)` to be equal to batch_size, but got 0 (batch_size=2)",
+        ),
+        (
+            lambda rnn: rnn.pack_padded_sequence(torch.ones(3, 0), []),
+            RuntimeError,
+            "Cannot pack empty tensors.",
+        ),
+        (
+            lambda rnn: rnn.pack_padded_sequence(torch.ones(3, 2), 3),
+            RuntimeError,
+            "'lengths' argument should be a 1D CPU int64 tensor, but got 0D cpu Long tensor",
+        ),
+        (
+            lambda rnn: rnn.PackedSequence(torch.ones(3)),
+            AssertionError,
+            "Expected data to be a list or tuple of length 2",
+        ),
+        (
+            lambda rnn: rnn.pad_packed_sequence(
+                rnn.PackedSequence(torch.ones(0), torch.ones(0).long())
+            ),
+            RuntimeError,
+            "batch_sizes can not be empty",
+        ),
+        (
+            lambda rnn: rnn.pad_sequence([1, 2]),
+            TypeError,
+            "expected Tensor as element 0 in argument 0, but got int",
+        ),
+        (
+            lambda rnn: rnn.pad_sequence([torch.ones(1)], padding_side="up"),
+            RuntimeError,
+            "Expected padding_side to be one of left or right, but got up.",
+        ),
+    ],
+)
+def test_sequences_that_are_refused(call, error, text):
+    with pytest.raises(error) as caught:
+        call(submodule("nn.utils.rnn"))
+    assert text in str(caught.value)
+
+
+def test_padding_takes_the_dtype_of_the_first_sequence():
+    rnn = submodule("nn.utils.rnn")
+    one, two = torch.ones(1), torch.ones(2, dtype=torch.float64)
+    assert rnn.pad_sequence([one, two]).dtype == torch.float32
+    assert rnn.pad_sequence([two, one]).dtype == torch.float64

@@ -242,6 +242,34 @@ def test_batch_norm():
     ]
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (0, 3, 4), (2, 3, 0)])
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_batch_norm_of_nothing_changes_nothing(shape, momentum):
+    layer = nn.BatchNorm1d(3, momentum=momentum)
+    x = torch.zeros(shape, requires_grad=True)
+    y = layer(x)
+    (gx,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    y.sum().backward()
+    assert y.shape == gx.shape == x.grad.shape == shape
+    assert layer.running_mean.tolist() == [0, 0, 0] and layer.running_var.tolist() == [1, 1, 1]
+    assert layer.weight.grad.tolist() == layer.bias.grad.tolist() == [0, 0, 0]
+    assert layer.num_batches_tracked.item() == 1
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", ["running_mean", "running_var"])
+@pytest.mark.parametrize("norm", ["batch_norm", "instance_norm"])
+def test_running_statistics_that_require_grad_are_refused(training, name, norm):
+    statistics = {"running_mean": torch.zeros(3), "running_var": torch.ones(3)}
+    statistics[name].requires_grad_()
+    flag = {"training" if norm == "batch_norm" else "use_input_stats": training}
+    call = lambda: getattr(F, norm)(torch.ones(2, 3, 4), **statistics, **flag)
+    with torch.no_grad():
+        call()
+    with pytest.raises(RuntimeError, match=f"with respect to argument '{name}'. This input cannot"):
+        call()
+
+
 def test_batch_norm_with_cumulative_average():
     layer = nn.BatchNorm1d(2, momentum=None, affine=False)
     batches = [array(6, 2, seed=i) for i in range(3)]

@@ -3,11 +3,13 @@
 import copy
 import gc
 import pickle
+import warnings
 import weakref
+from collections import OrderedDict
 
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 nn = torch.nn
 
@@ -109,6 +111,157 @@ def test_an_entry_of_the_instance_dict_shadows_a_member():
     assert layer.weight == "shadow" and layer._parameters["weight"] is weight
     del layer.__dict__["weight"]
     assert layer.weight is weight
+
+
+def test_members_are_in_their_registries_alone():
+    net = Net()
+    assert not {"first", "second", "scale"} & set(vars(net))
+    assert not {"weight", "bias"} & set(vars(net.first))
+    assert {"first", "scale", "training"} <= set(dir(net))
+    for clone in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert not {"first", "second", "scale"} & set(vars(clone))
+        assert torch.equal(clone.first.weight, net.first.weight)
+
+
+def test_a_state_with_members_in_the_instance_dict():
+    """As version 0.2 pickled modules."""
+    if NAME == "torch":
+        pytest.skip("a matter of rushlight's old files")
+    layer, read = nn.Linear(2, 3), nn.Linear(1, 1)
+    read.__setstate__({**vars(layer), **layer._parameters})
+    assert not {"weight", "bias"} & set(vars(read))
+    read._parameters["weight"] = None
+    assert read.weight is None and read.bias is layer.bias
+
+
+class Doubling(nn.Module):
+    """Shows its parameter twice as large, its buffer negated, and its child in training."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, 2.0]))
+        self.register_buffer("b", torch.tensor([3.0]))
+        self.child = nn.Linear(1, 1)
+        self.read = []
+
+    def __getattr__(self, name):
+        value = super().__getattr__(name)
+        self.read.append(name)
+        return {"w": lambda: 2 * value, "b": lambda: -value}.get(name, lambda: value)()
+
+
+def test_an_overridden_getattr_is_called_for_members():
+    net = Doubling()
+    net.read.clear()
+    for _ in range(3):
+        assert net.w.tolist() == [2, 4] and net.b.tolist() == [-3]
+        assert net.child.in_features == 1
+        with pytest.raises(AttributeError, match="'Doubling' object has no attribute 'other'"):
+            _ = net.other
+    assert net.read == ["w", "b", "child"] * 3
+    net.w.sum().backward()
+    assert net._parameters["w"].grad.tolist() == [2, 2]
+
+    class Below(Doubling):
+        pass
+
+    assert Below().w.tolist() == [2, 4]
+
+
+def test_getattr_put_on_a_class_later():
+    """On a class or on one of its bases, after its instances were read; and taken off again."""
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.tensor([1.0]))
+
+    class Mixin:
+        pass
+
+    class Below(Mixin, Base):
+        pass
+
+    def doubled(self, name):
+        return 2 * nn.Module.__getattr__(self, name)
+
+    net = Below()
+    assert net.w.item() == 1
+    for cls in (Base, Below, Mixin):
+        cls.__getattr__ = doubled
+        assert net.w.item() == 2
+        del cls.__getattr__
+        assert net.w.item() == 1
+    Below.__getattribute__ = lambda self, name: (
+        "all" if name == "w" else object.__getattribute__(self, name)
+    )
+    assert net.w == "all"
+    del Below.__getattribute__
+    assert net.w.item() == 1
+
+    original = nn.Module.__getattr__
+    nn.Module.__getattr__ = lambda self, name: (original(self, name), "seen")
+    try:
+        assert net.w[1] == "seen" and net.w[0].item() == 1
+
+        class New(Base):
+            def __init__(self):
+                nn.Module.__init__(self)
+                self._parameters["w"] = nn.Parameter(torch.tensor([1.0]))
+
+        new = New()
+        assert new.w[1] == new.w[1] == "seen"
+    finally:
+        nn.Module.__getattr__ = original
+    assert net.w.item() == new.w.item() == 1
+
+
+def test_a_registry_of_another_class_is_asked_by_its_methods():
+    class Gathering(dict):
+        def __getitem__(self, name):
+            return 10 * super().__getitem__(name)
+
+    layer = nn.Linear(1, 1)
+    plain = layer.weight.item()
+    layer._parameters = Gathering(layer._parameters)
+    for _ in range(2):
+        assert layer.weight.item() == pytest.approx(10 * plain)
+
+
+def test_what_the_class_has_goes_before_members():
+    class Named(nn.Module):
+        kind = "of the class"
+
+        @property
+        def size(self):
+            return self.width  # AttributeError: Module.__getattr__ is asked for "size" then
+
+    net = Named()
+    net._buffers["kind"] = torch.ones(1)
+    for _ in range(2):
+        assert net.kind == "of the class"
+        with pytest.raises(AttributeError, match="'Named' object has no attribute 'size'"):
+            _ = net.size
+    net._buffers["size"] = torch.ones(2)
+    assert net.size.shape == (2,)
+    net.width = 3
+    assert net.size == 3
+
+
+def test_other_bases_take_part_in_setting_attributes():
+    class Noting:
+        def __setattr__(self, name, value):
+            self.__dict__.setdefault("noted", []).append(name)
+            super().__setattr__(name, value)
+
+    class Net(nn.Module, Noting):
+        def __init__(self):
+            super().__init__()
+            self.x = 3
+            self.w = nn.Parameter(torch.ones(1))
+
+    net = Net()
+    assert "x" in net.noted and "w" not in net.noted and net.x == 3
 
 
 def test_before_init():
@@ -262,6 +415,59 @@ def test_casting_keeps_the_parameters_and_casts_only_floats():
     assert net.half().weight.dtype == torch.float16 and net.float().weight.dtype == torch.float32
 
 
+@pytest.mark.parametrize(
+    ("args", "options", "error", "text"),
+    [
+        (("cpu", True), {}, TypeError, "combination of arguments - got (str, bool), but expected"),
+        ((torch.float64, "cpu"), {}, TypeError, "got (torch.dtype, str), but expected one of"),
+        (("cpu",), {"device": "cpu"}, TypeError, "got (str, device=str), but expected one of"),
+        ((), {"non_blocking": 1}, TypeError, "got (non_blocking=int, ), but expected one of"),
+        ((), {"other": torch.ones(1)}, TypeError, "got (other=Tensor, ), but expected one of"),
+        (("cpu",), {"memory_format": 3}, TypeError, "got (str, memory_format=int), but expected"),
+        ((), {"copy": True}, RuntimeError, ".to() does not accept copy argument"),
+        ((torch.float64, True, False), {}, RuntimeError, ".to() does not accept copy argument"),
+        ((torch.int64,), {}, TypeError, "nn.Module.to only accepts floating point or complex"),
+        ((1, 2, 3, 4, 5), {}, TypeError, "to() takes from 0 to 4 positional arguments but 5 were"),
+    ],
+)
+def test_arguments_that_to_refuses(args, options, error, text):
+    layer = nn.Linear(1, 1)
+    with pytest.raises(error) as caught:
+        layer.to(*args, **options)
+    assert text in str(caught.value) and layer.weight.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        ((torch.float64,), {}),
+        ((torch.float64, True), {}),
+        (("cpu", torch.float64, True), {}),
+        ((None, torch.float64), {}),
+        ((torch.ones(1, dtype=torch.float64), True), {}),
+        ((), {"tensor": torch.ones(1, dtype=torch.float64)}),
+        (("cpu",), {"dtype": float}),
+    ],
+)
+def test_arguments_that_to_takes(args, options):
+    layer = nn.Conv2d(1, 1, 1)
+    assert layer.to(*args, **options) is layer
+    assert layer.weight.dtype == layer.bias.dtype == torch.float64
+
+
+def test_to_takes_a_memory_format_for_images():
+    net = nn.Conv2d(2, 3, 2).to(memory_format=torch.channels_last)
+    assert net.weight.is_contiguous(memory_format=torch.channels_last)
+    x = torch.ones(1, 2, 3, 3)
+    twin = copy.deepcopy(net).to(memory_format=torch.contiguous_format)
+    assert twin.weight.is_contiguous() and torch.allclose(net(x), twin(x))
+
+
+def test_a_complex_module_comes_with_a_warning():
+    with pytest.warns(UserWarning, match="Complex modules are a new feature under active develop"):
+        assert nn.Linear(1, 1).to(torch.complex64).weight.dtype == torch.complex64
+
+
 def test_state_dict_round_trip():
     torch.manual_seed(0)
     net, other = Net(), Net()
@@ -294,6 +500,19 @@ def test_loading_a_state_that_does_not_fit():
     assert result.missing_keys == ["0.bias", "1.weight", "1.bias"]
     assert result.unexpected_keys == ["x"]
     assert repr(result).startswith("_IncompatibleKeys(missing_keys=['0.bias',")
+
+
+def test_loading_leaves_no_cycles():
+    net = nn.Sequential(nn.LSTM(2, 3), nn.Linear(3, 2))
+    state = net.state_dict()
+    net.load_state_dict(state)
+    gc.collect()
+    gc.disable()
+    try:
+        net.load_state_dict(state)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_loading_by_assignment():
@@ -487,3 +706,64 @@ def test_a_function_kept_in_a_class_is_no_method(name):
     net = type("Net", (nn.Module,), {"act": function})()
     x = torch.tensor([0.5, -1.0])
     assert torch.equal(net.act(x), function(x))
+
+
+class Running(nn.Module):
+    """A module whose forward is given."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+@pytest.mark.parametrize(
+    ("function", "wrap", "text"),
+    [
+        (lambda x: x.relu(), lambda x: x, None),
+        (lambda x: x.relu().exp(), lambda x: x, "when the forward contains multiple autograd Node"),
+        (lambda x: (x.relu(), x.exp()), lambda x: x, "outputs are generated by different autograd"),
+        (lambda x: [x.relu()], lambda x: x, "on a Module that does not return a single Tensor or"),
+        (lambda x: x[0].relu(), lambda x: [x], "a Module that does not take as input a single Ten"),
+    ],
+    ids=["one node", "two nodes", "two results", "a list", "from a list"],
+)
+def test_an_old_backward_hook_says_what_it_misses(function, wrap, text):
+    net = Running(function)
+    net.register_backward_hook(lambda module, grads_in, grads_out: None)
+    x = torch.ones(2, requires_grad=True) * 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        net(wrap(x))
+    if text is None:
+        assert not caught
+    else:
+        assert [w.category for w in caught] == [FutureWarning]
+        assert str(caught[0].message).startswith("Using ") and text in str(caught[0].message)
+
+
+def test_hooks_in_a_mapping_of_the_programs_own():
+    """Assigned, deleted, or brought along by a pickle: calls see it."""
+    seen = []
+
+    def hook(module, args):
+        seen.append(module)
+
+    net = nn.ReLU()
+    net._forward_pre_hooks = OrderedDict()
+    net.register_forward_pre_hook(hook)
+    net(torch.ones(1))
+    assert seen == [net]
+    del net._forward_pre_hooks
+    del net._state_dict_hooks, net._load_state_dict_pre_hooks, net._non_persistent_buffers_set
+    again = pickle.loads(pickle.dumps(net))
+    again.register_forward_pre_hook(hook)
+    again(torch.ones(1))
+    assert seen == [net, again]
+    state = {**vars(nn.ReLU()), "_forward_pre_hooks": OrderedDict({0: hook})}
+    read = nn.ReLU()
+    read.__setstate__(state)
+    read(torch.ones(1))
+    assert seen == [net, again, read]

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 optim = torch.optim
 nn = torch.nn
@@ -357,3 +357,105 @@ def test_groups_that_do_not_fit():
     groups = optim.SGD([{"params": [parameter()]}, {"params": [parameter()]}]).state_dict()
     with pytest.raises(ValueError, match="has a different number of parameter groups"):
         optimizer.load_state_dict(groups)
+
+
+RULES = [
+    (optim.SGD, {"weight_decay": 0.1}),
+    (optim.SGD, {"momentum": 0.5, "dampening": 0.1}),
+    (optim.SGD, {"momentum": 0.5, "nesterov": True, "maximize": True}),
+    (optim.Adam, {"weight_decay": 0.1}),
+    (optim.Adam, {"amsgrad": True, "maximize": True}),
+    (optim.AdamW, {"amsgrad": True}),
+    (optim.RMSprop, {"weight_decay": 0.1}),
+    (optim.RMSprop, {"momentum": 0.5, "centered": True}),
+    (optim.Adagrad, {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.2}),
+]
+
+
+def name_of(value):
+    return value.__name__ if isinstance(value, type) else str(value)
+
+
+@pytest.mark.parametrize(("kind", "options"), RULES, ids=name_of)
+def test_several_differentiable_steps_by_finite_differences(kind, options):
+    """The derivative by the start, by the gradients and, what PyTorch has in part, by the rate."""
+    torch.manual_seed(0)
+    start = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    grads = [torch.randn(3, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    rate = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    if "momentum" in options and kind is optim.SGD:  # the first buffer is a detached gradient
+        grads[0].requires_grad_(False)
+
+    def end(start, rate, *grads):
+        p = start.clone()
+        optimizer = kind([p], lr=rate.clone(), differentiable=True, **options)
+        for grad in grads:
+            p.grad = grad.clone()
+            optimizer.step()
+        return p
+
+    def end_at_a_fixed_rate(start, *grads):
+        return end(start, torch.tensor(0.1, dtype=torch.float64), *grads)
+
+    # Adam's corrections are computed in the precision of the step count, which is float32.
+    tolerances = {"eps": 1e-4, "atol": 1e-4} if kind in (optim.Adam, optim.AdamW) else {}
+    if NAME == "torch":
+        grads = grads[:1]  # its rules overwrite what later steps need
+        assert torch.autograd.gradcheck(end_at_a_fixed_rate, (start, *grads), **tolerances)
+    else:
+        assert torch.autograd.gradcheck(end, (start, rate, *grads), **tolerances)
+
+
+@pytest.mark.parametrize("name", ["weight_decay", "betas"])
+def test_adam_is_differentiable_in_its_other_options(name):
+    start = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    leaf = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+
+    def end(leaf):
+        p = start.clone().requires_grad_().clone()
+        value = leaf.clone()
+        options = {name: (value, value * 0.9) if name == "betas" else value}
+        optimizer = optim.Adam([p], lr=0.1, differentiable=True, **options)
+        for sign in (1, -2):
+            p.grad = sign * torch.tensor([0.5, 1.5], dtype=torch.float64)
+            optimizer.step()
+        return p
+
+    assert torch.autograd.gradcheck(end, (leaf,), eps=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "options"), RULES, ids=name_of)
+@pytest.mark.parametrize("differentiable", [False, True], ids=["plain", "differentiable"])
+def test_complex_parameters_step_as_their_real_and_imaginary_parts(kind, options, differentiable):
+    torch.manual_seed(0)
+    start = torch.randn(3, dtype=torch.complex128)
+    grads = [torch.randn(3, dtype=torch.complex128) for _ in range(3)]
+
+    def end(start, grads):
+        p = start.clone().requires_grad_()
+        if differentiable:
+            p = p.clone()
+        optimizer = kind([p], lr=0.1, differentiable=differentiable, **options)
+        for grad in grads:
+            p.grad = grad.clone()
+            optimizer.step()
+        return p.detach()
+
+    parts = end(torch.view_as_real(start), [torch.view_as_real(grad) for grad in grads])
+    assert torch.allclose(torch.view_as_real(end(start, grads)), parts, rtol=1e-6)
+
+
+def test_the_count_of_steps_has_the_default_dtype():
+    for default in (torch.float32, torch.float64):
+        torch.set_default_dtype(default)
+        try:
+            p = nn.Parameter(torch.ones(2, dtype=torch.float32))
+            optimizer = optim.Adam([p], lr=0.5)
+            for n in (1, 2):
+                p.grad = torch.ones_like(p)
+                optimizer.step()
+                assert optimizer.state[p]["step"].dtype == default
+                assert optimizer.state[p]["step"].item() == n
+            assert torch.allclose(p, torch.zeros_like(p), atol=1e-6)
+        finally:
+            torch.set_default_dtype(torch.float32)

@@ -367,6 +367,9 @@ t.bincount(idx, *[None] * 10)  # raises
 t.bincount(idx, foo=1)  # raises
 t.cdist(object(), y)  # raises
 t.cdist(x, -7)  # raises
+t.pdist(x[0])  # raises
+t.pdist(x[None])  # raises
+t.pdist(x, -1.0)  # raises
 t.cross(x, t.ones(3))  # raises
 t.cross(t.ones(3), {})  # raises
 t.movedim('a', 0, 1)  # raises

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .grad_mode import check_bool
 
 __all__ = [
     "detect_anomaly",
@@ -45,9 +46,11 @@ class _State:
     def set(
         self, enabled: bool, check_nan: bool, check_inf: bool, check_forward: bool | None
     ) -> None:
+        check_bool("set_anomaly_enabled", "enabled", enabled)
+        check_bool("set_anomaly_enabled", "check_nan", check_nan, 2)
         if enabled and not self.enabled:
             self.first_bad = None
-        self.enabled, self.check_nan = bool(enabled), bool(check_nan)
+        self.enabled, self.check_nan = enabled, check_nan
         self.check_inf, self.check_forward = bool(check_inf), check_forward
         others = _core.observe(0) & ~_ANOMALY
         _core.observe(others | (_ANOMALY if enabled else 0))
@@ -219,6 +222,14 @@ def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> N
         )
 
 
+def _say(text: str) -> None:
+    """Warn. The error that is on its way says more: where warnings are errors, this is printed."""
+    try:
+        warnings.warn(text, UserWarning, stacklevel=3)
+    except UserWarning:
+        traceback.print_exc()
+
+
 def node_failed(node: Any) -> None:
     """Warn with the place where the node's call was made,
     and those of the backwards it came from."""
@@ -234,7 +245,7 @@ def node_failed(node: Any) -> None:
             f"Error detected in {name}. Traceback of forward call that caused the error:\n"
             + "".join(lines)
         )
-    warnings.warn(text, UserWarning, stacklevel=2)
+    _say(text)
     parent = metadata.get("parent_")
     while parent is not None:
         name, metadata = parent.name(), parent.metadata
@@ -249,7 +260,7 @@ def node_failed(node: Any) -> None:
                 f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that "
                 "induced the previous calculation:\n" + "".join(lines)
             )
-        warnings.warn(text, UserWarning, stacklevel=2)
+        _say(text)
         parent = metadata.get("parent_")
 
 

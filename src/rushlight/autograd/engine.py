@@ -122,19 +122,34 @@ def _as_gradient(output: Any, gradient: Any) -> Any:
     return gradient
 
 
+def _is_edge(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "output_nr")
+
+
+def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
+    """Of a root, which is a tensor or the edge that a tensor's gradient flows along."""
+    if isinstance(root, _Tensor):
+        return root.shape, root.dtype
+    if not _is_edge(root):
+        raise TypeError(f"expected a Tensor or a GradientEdge, got {type(root).__name__}")
+    node, nr = root[:2]
+    return node._output_metas[nr]  # type: ignore[no-any-return]
+
+
 def _check_gradient(index: int, output: Any, gradient: Any) -> None:
-    if gradient is None or not isinstance(output, _Tensor):
+    if gradient is None:
         return
-    if gradient.shape != output.shape:
+    shape, dtype = _shape_and_dtype(output)
+    if gradient.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
-            f"output[{index}] has a shape of {output.shape}."
+            f"output[{index}] has a shape of {shape}."
         )
-    if output.dtype.is_complex != gradient.dtype.is_complex:
+    if dtype.is_complex != gradient.dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype} and "
-            f"output[{index}] has a dtype of {output.dtype}."
+            f"output[{index}] has a dtype of {dtype}."
         )
 
 
@@ -166,11 +181,29 @@ def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Any,
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, _Tensor) or (isinstance(value, tuple) and hasattr(value, "output_nr")):
+    return (value,) if isinstance(value, _Tensor) or _is_edge(value) else tuple(value)
+
+
+def _inputs(function: str, value: Any) -> tuple[Any, ...]:
+    """The `inputs` argument as a tuple: tensors and edges."""
+    if isinstance(value, _Tensor):
         return (value,)
-    if isinstance(value, dict):
-        return tuple(value.values())
-    return tuple(value)
+    if isinstance(value, collections.abc.Mapping):
+        if type(value) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `{function}()` must be a dict, not {type(value).__name__}. "
+                "Other Mapping types are not supported."
+            )
+        value = value.values()
+    given = _tuple(value)
+    if not given:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    for i in given:
+        if not isinstance(i, _Tensor) and not _is_edge(i):
+            raise RuntimeError(
+                "all inputs have to be Tensors or GradientEdges, but got " + type(i).__name__
+            )
+    return given
 
 
 def tensor_backward(
@@ -237,9 +270,7 @@ def backward(
             )
         grad_tensors = grad_variables
     if inputs is not None:
-        inputs = _tuple(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        inputs = _inputs("backward", inputs)
         for i in inputs:
             if isinstance(i, _Tensor):
                 i.retain_grad()  # of a result its gradient is kept, as a leaf's is anyway
@@ -285,14 +316,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    if isinstance(inputs, collections.abc.Mapping) and type(inputs) is not dict:
-        raise TypeError(
-            f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. "
-            "Other Mapping types are not supported."
-        )
-    roots, wanted = _tuple(outputs), _tuple(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    roots, wanted = _tuple(outputs), _inputs("grad", inputs)
     retain = create_graph if retain_graph is None else bool(retain_graph)
     if materialize_grads:
         allow_unused = True
@@ -312,7 +336,10 @@ def grad(
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
-            found = tuple(zeros(i) if f is None else f for f, i in zip(found, wanted, strict=True))
+            found = tuple(
+                zeros(i, requires_grad=create_graph) if f is None else f
+                for f, i in zip(found, wanted, strict=True)
+            )
         elif not allow_unused:
             index = next(i for i, f in enumerate(found) if f is None)
             raise RuntimeError(
@@ -334,16 +361,28 @@ def _batched(
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     batches = _tuple(given)
     for i, (root, g) in enumerate(zip(roots, batches, strict=True)):
-        if g is not None and g.shape[1:] != root.shape:
+        shape = _shape_and_dtype(root)[0]
+        if g is not None and g.shape[1:] != shape:
+            if not isinstance(root, _Tensor):
+                raise RuntimeError(
+                    "Batched grads are not supported with GradientEdge. The edge's gradient has "
+                    f"shape {shape}, each row of the given one {g.shape[1:]}."
+                )
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
                 "match the shape of corresponding output, but a mismatch was detected: "
                 f"grad_output[{i}] has a shape of {g.shape[1:]} and output[{i}] has a shape of "
-                f"{root.shape}. If you only want some tensors in `grad_output` to be considered "
+                f"{shape}. If you only want some tensors in `grad_output` to be considered "
                 "batched, consider using vmap."
             )
-    n = next(g.shape[0] for g in batches if g is not None)
+    sizes = [g.shape[0] for g in batches if g is not None]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    n = sizes[0]
     with levels.Level("batch", n) as level:
         gradients = tuple(None if g is None else levels.batch(level, g) for g in batches)
         found = levels.run_backward(roots, gradients, retain, bool(create_graph), wanted)

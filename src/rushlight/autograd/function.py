@@ -130,7 +130,7 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
 
-class BackwardFunction(_core.FunctionNode, FunctionCtx):
+class BackwardCFunction(_core.FunctionNode, FunctionCtx):
     """The node of one call; each Function class gets a subclass named `<Function>Backward`.
 
     >>> class Twice(torch.autograd.Function):
@@ -151,12 +151,14 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
     dirty_tensors: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
     materialize_grads = True
+    _materialize_non_diff_grads = True  # also those of outputs that have no gradient
     needs_input_grad: tuple[bool, ...] = ()
     _is_tensor: tuple[bool, ...] = ()
-    _input_shapes: tuple[Any, ...] = ()
+    _input_kinds: tuple[Any, ...] = ()  # shape and dtype of each tensor among the inputs
     _accessed = False
     _in_jvp = False
     _no_tensors: frozenset[int] = frozenset()  # the outputs that are none
+    _no_gradients: frozenset[int] = frozenset()  # these, and the outputs not differentiable
 
     def apply(self, *grads: Any) -> Any:
         """Run backward once, as `node(*grads)` does."""
@@ -205,8 +207,9 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
             from ..ops import namespace
 
             zeros = namespace("torch")["zeros"]
+            left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
             grads = tuple(
-                zeros(shape, dtype=dtype) if g is None and i not in self._no_tensors else g
+                zeros(shape, dtype=dtype) if g is None and i not in left else g
                 for i, (g, (shape, dtype)) in enumerate(zip(grads, self._output_metas, strict=True))
             )
         cls = self._forward_cls
@@ -239,10 +242,20 @@ class BackwardFunction(_core.FunctionNode, FunctionCtx):
                         f"{i + 1}, but the corresponding forward input was not a Variable"
                     )
                 continue
-            if value is not None and not isinstance(value, _Tensor):
+            if value is None:
+                kept.append(None)
+                continue
+            if not isinstance(value, _Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
-            shape = self._input_shapes[len(kept)]
-            if value is not None and value.numel() > shape.numel() and _spreads(shape, value.shape):
+            shape, dtype = self._input_kinds[len(kept)]
+            if value.dtype.is_complex and not dtype.is_complex and self.needs_input_grad[i]:
+                raise RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                    "grad_is_complex) to be true, but got false. "
+                    f"{name} returned a complex gradient for input {i}, which is {dtype}: return "
+                    "its real part."
+                )
+            if value.numel() > shape.numel() and _spreads(shape, value.shape):
                 warnings.warn(
                     f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
                     f"shape {tuple(shape)}: it is summed to the input's shape. If this is not a "
@@ -261,9 +274,6 @@ def _spreads(small: Any, large: Any) -> bool:
     return shift >= 0 and all(n in (1, m) for n, m in zip(small, large[shift:], strict=True))
 
 
-BackwardCFunction = BackwardFunction
-
-
 class FunctionMeta(type):
     """Gives each Function class the class of its nodes.
 
@@ -276,7 +286,7 @@ class FunctionMeta(type):
         cls._signature: Any = None
         cls._backward_cls = type(
             name + "Backward",
-            (BackwardFunction,),
+            (BackwardCFunction,),
             {"_forward_cls": cls, "__module__": "torch.autograd.function"},
         )
 
@@ -418,7 +428,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         recording = _core.is_grad_enabled() and any(needs)
         tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
         if recording:
-            ctx._input_shapes = tuple([t.shape for t in tensors])
+            ctx._input_kinds = tuple([(t.shape, t.dtype) for t in tensors])
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
@@ -578,9 +588,11 @@ def _finish(
                     "your Function cannot return more than one Tensor. Give the changed view "
                     "alone, or clone it before it is changed."
                 )
+    # Written in place, and the same tensors afterwards.
+    same = [t for t in dirty if not t.requires_grad or (recording and not _among(t, cut))]
     results = [
         _as_output(o, _among(o, inputs), recording and not _among(o, cut))
-        if isinstance(o, _Tensor) and not (_among(o, dirty) and (recording or not o.requires_grad))
+        if isinstance(o, _Tensor) and not _among(o, same)
         else o
         for o in outputs
     ]
@@ -610,6 +622,7 @@ def _finish(
             ctx._no_tensors = frozenset(
                 i for i, o in enumerate(outputs) if not isinstance(o, _Tensor)
             )
+            ctx._no_gradients = frozenset(i for i, o in enumerate(attached) if o is None)
         if is_anomaly_enabled():
             note_place(ctx)
     ctx.to_save = () if recording else saved
@@ -649,21 +662,48 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         wanted = any(isinstance(a, _Tensor) and a.requires_grad for a in args)
         if not grad_enabled or not wanted:
             return result
-        values = result if isinstance(result, tuple) else (result,)
-        error = Error(
+        refuse = DelayedError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
-        sources = [a for a in args if isinstance(a, _Tensor)]
-        error._set_edges(sources)
-        guarded = [v.detach() if isinstance(v, _Tensor) else v for v in values]
-        error._attach(guarded, guarded)
-        return tuple(guarded) if isinstance(result, tuple) else guarded[0]
+        # Leaves of its own: nothing that the program has is reached from here.
+        return refuse(
+            *[
+                v if v is None else v.detach().requires_grad_()
+                for v in (result if isinstance(result, tuple) else (result,))
+            ]
+        )
 
     return wrapper
 
 
+class DelayedError:
+    """Passes tensors on; a backward through the results raises. `torch._C._functions.DelayedError`.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> y = torch._C._functions.DelayedError(b"no derivative here", 1)(x)
+    >>> y.backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no derivative here
+    """
+
+    def __init__(self, message: str | bytes, num_outputs: int = 1) -> None:
+        self.message = message.decode() if isinstance(message, bytes) else message
+
+    def __call__(self, *inputs: Any) -> Any:
+        results = [v.detach() if isinstance(v, _Tensor) else v for v in inputs]
+        wanted = any(isinstance(v, _Tensor) and v.requires_grad for v in inputs)
+        if wanted and _core.is_grad_enabled():
+            node = Error(self.message)
+            node._set_edges(inputs)
+            node._attach(results, results)
+        return tuple(results) if len(results) != 1 else results[0]
+
+
 class Error(_core.FunctionNode):
     """A node that raises when a gradient reaches it."""
+
+    __module__ = "builtins"  # as torch's prints
 
     def __init__(self, message: str) -> None:
         self.message = message

@@ -220,11 +220,12 @@ class enable_grad(no_grad):
     _on = True
 
 
-def check_bool(function: str, name: str, value: object) -> None:
+def check_bool(function: str, name: str, value: object, position: int = 1) -> None:
     """Refuse what is no bool, in torch's words."""
     if not isinstance(value, bool):
         raise TypeError(
-            f"{function}(): argument '{name}' (position 1) must be bool, not {type(value).__name__}"
+            f"{function}(): argument '{name}' (position {position}) must be bool, not "
+            + type(value).__name__
         )
 
 

@@ -8,8 +8,9 @@ for a leaf: `leaf_before` -> accumulate -> `leaf_after`.
 
 from __future__ import annotations
 
+import abc
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -38,17 +39,54 @@ __all__ = [
     "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
-Node = _core.Node
-Node.__doc__ = """A node of the backward graph: what `grad_fn` is, one class an op.
-
->>> x = torch.tensor(2.0, requires_grad=True)
->>> node = (x * x).sum().grad_fn
->>> isinstance(node, torch.autograd.graph.Node), node.name()
-(True, 'SumBackward0')
->>> [inner.name() for inner, _ in node.next_functions]
-['MulBackward0']
-"""
 _Tensor = _core.Tensor
+
+
+class Node(abc.ABC):
+    """A node of the backward graph: what `grad_fn` is, one class an op.
+
+    As in PyTorch a virtual base: all nodes are instances, none has it among its bases.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> node = (x * x).sum().grad_fn
+    >>> isinstance(node, torch.autograd.graph.Node), node.name()
+    (True, 'SumBackward0')
+    >>> [inner.name() for inner, _ in node.next_functions]
+    ['MulBackward0']
+    """
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The node's name."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """((node, output number), ...): where the gradients go."""
+
+    @abc.abstractmethod
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the program's own use."""
+
+    @abc.abstractmethod
+    def _sequence_nr(self) -> int:
+        """The node's place in the order of creation."""
+
+    @property
+    @abc.abstractmethod
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """Shape, dtype and device of each gradient that the node receives."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after the node has run."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before the node runs."""
+
+
+Node.register(_core.Node)
 
 
 class GradientEdge(NamedTuple):
@@ -87,6 +125,16 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     return GradientEdge(node, nr, node if isinstance(node, _core.FunctionNode) else None)
 
 
+def _get_grad_fn_or_grad_acc(t: Any) -> Any:
+    """The node that a tensor's gradient, or an edge's, goes to."""
+    edge = t if isinstance(t, GradientEdge) else _core.gradient_edge(t)
+    if edge is None:
+        raise AssertionError(
+            "Expected gradient function to be set. This tensor does not require grad."
+        )
+    return edge[0]
+
+
 def increment_version(tensor: Any) -> None:
     """Count an in-place write that the library cannot see, of one tensor or several.
 
@@ -96,7 +144,19 @@ def increment_version(tensor: Any) -> None:
     >>> x._version
     1
     """
-    for t in (tensor,) if isinstance(tensor, _Tensor) else tensor:
+    tensors = (tensor,) if isinstance(tensor, _Tensor) else tensor
+    if not isinstance(tensors, Iterable):
+        raise RuntimeError(
+            "increment_version expect a Iterable[Tensor] as input, got " + type(tensor).__name__
+        )
+    tensors = tuple(tensors)
+    for t in tensors:
+        if not isinstance(t, _Tensor):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor, got "
+                + type(t).__name__
+            )
+    for t in tensors:
         t._bump_version()
 
 
@@ -114,7 +174,10 @@ def _check_replacement(hook: Any, old: Any, new: Any) -> None:
     if not isinstance(new, _Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if old is None:
-        return
+        raise RuntimeError(
+            "can't replace a None gradient with a non-None value. No gradient came here, and hook "
+            f"'{_name(hook)}' returned one of shape {tuple(new.shape)}."
+        )
     if new.dtype is not old.dtype:
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value "
@@ -134,7 +197,7 @@ class NodeHooks:
         self.on_tensor: dict[int, OrderedDict[int, Any]] = {}
         self.pre: OrderedDict[int, Any] = OrderedDict()
         self.post: OrderedDict[int, Any] = OrderedDict()
-        self.after_accumulate: OrderedDict[int, Any] = OrderedDict()
+        self.after_accumulate: OrderedDict[int, Any] | None = None
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
     def _tensor_hooks(self, nr: int, grad: Any) -> Any:
@@ -146,7 +209,7 @@ class NodeHooks:
         return grad
 
     def tensors_before(self, node: Any, grads: list[Any]) -> list[Any]:
-        for nr in sorted(self.on_tensor):
+        for nr in list(self.on_tensor):
             if nr < len(grads):
                 grads[nr] = self._tensor_hooks(nr, grads[nr])
         for nr, reference in list(self.retained.items()):
@@ -181,11 +244,12 @@ class NodeHooks:
         return self._tensor_hooks(0, grad)
 
     def leaf_after(self, tensor: Any) -> None:
-        for hook in list(self.after_accumulate.values()):
+        for hook in list((self.after_accumulate or {}).values()):
             result = hook(tensor)
             if result is None or result is tensor:
                 continue
-            _check_replacement(hook, None, result)
+            if not isinstance(result, _Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
@@ -213,12 +277,56 @@ def _hooks_of(owner: Any) -> NodeHooks:
     return owner._hooks  # type: ignore[no-any-return]
 
 
+def _place_of_hooks(tensor: Any) -> tuple[Any, int]:
+    """Who keeps a tensor's hooks: a leaf itself, or a result's node; and under which number."""
+    node = tensor.grad_fn  # first: a view's history is brought up to date
+    return (tensor, 0) if node is None else (node, tensor.output_nr)
+
+
+def _get_tensor_hooks(tensor: Any) -> Any:
+    """The hooks that `register_hook` was given, by number; None where there never was one."""
+    owner, nr = _place_of_hooks(tensor)
+    return None if owner._hooks is None else owner._hooks.on_tensor.get(nr)
+
+
+def _set_tensor_hooks(tensor: Any, hooks: Any) -> None:
+    _check_dict("_backward_hooks", hooks)
+    owner, nr = _place_of_hooks(tensor)
+    if hooks is not None:
+        _hooks_of(owner).on_tensor[nr] = hooks
+    elif owner._hooks is not None:
+        owner._hooks.on_tensor.pop(nr, None)
+
+
+def _get_accumulation_hooks(tensor: Any) -> Any:
+    """The hooks that `register_post_accumulate_grad_hook` was given, by number, or None."""
+    return None if tensor._hooks is None else tensor._hooks.after_accumulate
+
+
+def _set_accumulation_hooks(tensor: Any, hooks: Any) -> None:
+    _check_dict("_post_accumulate_grad_hooks", hooks)
+    _hooks_of(tensor).after_accumulate = hooks
+
+
+def _check_dict(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"{name} must be a dict of hooks or None, not {type(value).__name__}")
+
+
+def _keep(name: str) -> Callable[[Any], None]:
+    """What refuses to delete an attribute, with torch's words (of which one is misspelt)."""
+
+    def refuse(tensor: Any) -> None:
+        raise RuntimeError(f"Deletion of {name} not allowed!")
+
+    return refuse
+
+
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    node = tensor.grad_fn  # first: a view's history is brought up to date
-    owner, nr = (tensor, 0) if node is None else (node, tensor.output_nr)
+    owner, nr = _place_of_hooks(tensor)
     return _add(_hooks_of(owner).on_tensor.setdefault(nr, OrderedDict()), hook)
 
 
@@ -228,7 +336,10 @@ def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None])
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not tensor.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return _add(_hooks_of(tensor).after_accumulate, hook)
+    hooks = _hooks_of(tensor)
+    if hooks.after_accumulate is None:
+        hooks.after_accumulate = OrderedDict()
+    return _add(hooks.after_accumulate, hook)
 
 
 def retain_grad(tensor: Any) -> None:
@@ -291,6 +402,8 @@ def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
         if g is not None and not isinstance(g, _Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     if isinstance(node, _core.AccumulateGrad):
+        if grads[0] is None:
+            return ()
         _core.run_backward((GradientEdge(node, 0),), grads, False, _core.is_grad_enabled(), None)
         return ()
     if all(g is None for g in grads):
@@ -302,13 +415,22 @@ def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
     return result[0] if len(result) == 1 else result
 
 
-Node.register_hook = _register_hook
-Node.register_prehook = _register_prehook
-Node._input_metadata = property(_input_metadata)
+_core.Node.register_hook = _register_hook
+_core.Node.register_prehook = _register_prehook
+_core.Node._input_metadata = property(_input_metadata)
+_core.Node.requires_grad = True  # of every recorded call
 _core.register(callbacks={"call_node": _call_node, "move_retained": _move_retained})
 for _method in (register_post_accumulate_grad_hook, retain_grad):
     setattr(_Tensor, _method.__name__, _method)
-setattr(_Tensor, "register_hook", register_tensor_hook)  # noqa: B010
+_MEMBERS = {
+    "register_hook": register_tensor_hook,
+    "_backward_hooks": property(_get_tensor_hooks, _set_tensor_hooks, _keep("_backwards_hooks")),
+    "_post_accumulate_grad_hooks": property(
+        _get_accumulation_hooks, _set_accumulation_hooks, _keep("_post_accumulate_grad_hooks")
+    ),
+}
+for _name_of, _member in _MEMBERS.items():
+    setattr(_Tensor, _name_of, _member)
 
 
 class _MultiHandle:
@@ -359,9 +481,9 @@ def register_multi_grad_hook(
                 done[task] = True
             fn(grad)
 
-        return _MultiHandle([t.register_hook(first) for t in tensors])
+        return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
 
-    edges = [_core.gradient_edge(t) for t in tensors]
+    nodes = [_get_grad_fn_or_grad_acc(t) for t in tensors]
     seen: dict[int, list[Any]] = {}
     expected: dict[int, int] = {}
 
@@ -371,7 +493,7 @@ def register_multi_grad_hook(
             with lock:
                 if task not in seen:
                     seen[task] = [None] * len(tensors)
-                    expected[task] = sum(_core.will_run(node) for node, _ in edges)
+                    expected[task] = sum(map(_core.will_run, nodes))
                 seen[task][index] = grad
                 expected[task] -= 1
                 ready = expected[task] == 0

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["below", "only", "refuse_backward", "running"]
+from .. import _core
+
+__all__ = ["below", "carried", "only", "refuse_backward", "running"]
 
 
 class _State(threading.local):
@@ -20,6 +22,24 @@ class _State(threading.local):
 
 
 state = _State()
+
+# What a thread has to itself and must find again where its backward goes on in another one.
+carried: list[threading.local] = [state]
+
+
+def _thread_state() -> list[dict[str, Any]]:
+    return [
+        {name: list(v) if isinstance(v, list) else v for name, v in vars(local).items()}
+        for local in carried
+    ]
+
+
+def _set_thread_state(values: list[dict[str, Any]]) -> None:
+    for local, value in zip(carried, values, strict=False):
+        vars(local).update(value)
+
+
+_core.register(callbacks={"thread_state": _thread_state, "set_thread_state": _set_thread_state})
 
 
 def running(*kinds: str) -> list[Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from .. import _core
+from .running import carried
 
 __all__ = [
     "SavedTensor",
@@ -22,19 +25,14 @@ __all__ = [
 _Tensor = _core.Tensor
 
 
-class _Stack(threading.local):
-    """The hooks in force on a thread, innermost last, and why entering more is refused."""
+class _State(threading.local):
+    """Why entering hooks is refused on a thread. The hooks in force are the core's."""
 
-    def __init__(self) -> None:
-        self.hooks: list[tuple[Any, Any]] = []
-        self.refusal: str | None = None
+    refusal: str | None = None
 
 
-_stack = _Stack()
-
-
-def _apply() -> None:
-    _core.set_saved_hooks(_stack.hooks[-1] if _stack.hooks else None)
+_state = _State()
+carried.append(_state)
 
 
 class saved_tensors_hooks:
@@ -55,14 +53,12 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        if _stack.refusal is not None:
-            raise RuntimeError(_stack.refusal)
-        _stack.hooks.append((self.pack_hook, self.unpack_hook))
-        _apply()
+        if _state.refusal is not None:
+            raise RuntimeError(_state.refusal)
+        _core.push_saved_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exc: object) -> None:
-        _stack.hooks.pop()
-        _apply()
+        _core.pop_saved_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -91,14 +87,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         ...
     RuntimeError: no hooks in here...
     """
-    before = _stack.refusal
-    if _stack.hooks:
+    before = _state.refusal
+    if _core.has_saved_hooks():
         raise RuntimeError(error_message)
-    _stack.refusal = error_message
+    _state.refusal = error_message
     try:
         yield
     finally:
-        _stack.refusal = before
+        _state.refusal = before
 
 
 class SavedTensor:
@@ -118,16 +114,17 @@ class SavedTensor:
         self._node, self._index = node, index
         return self
 
-    def register_hooks(
-        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
-    ) -> None:
-        """Run the value through `pack_hook` now, and through `unpack_hook` when it is used."""
-        if not callable(pack_hook) or not callable(unpack_hook):
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """Given (pack_hook, unpack_hook): run the value through the first now, and through the
+        second when it is used."""
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. Both must be callable; got "
-                f"{type(pack_hook).__name__} and {type(unpack_hook).__name__}."
+                "register_hooks(): incompatible function arguments. The following argument types "
+                "are supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: "
+                "collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                "Invoked with: " + ", ".join(map(repr, (self, *hooks)))
             )
-        self._node._pack_one(self._index, (pack_hook, unpack_hook))
+        self._node._pack_one(self._index, hooks)
 
     def unpack(self) -> Any:
         """The value, as the rule would see it."""
@@ -152,33 +149,29 @@ _core.register(callbacks={"raw_saved": SavedTensor._of})
 # ---- allow_mutation_on_saved_tensors
 
 
+class _Handle:
+    """Stands for one version of a tensor that was saved, once or several times."""
+
+    __slots__ = ("__weakref__", "context")
+
+    def __init__(self, context: _Mutation) -> None:
+        self.context = context
+
+
 class _Mutation:
-    """What a block of `allow_mutation_on_saved_tensors` knows: saved versions,
-    and clones of the changed."""
+    """What a block of `allow_mutation_on_saved_tensors` knows, as long as somebody keeps the
+    handles: what was saved and is as it was, and copies of what was changed."""
 
     def __init__(self) -> None:
-        self.clones: dict[tuple[int, int], Any] = {}
-        self.saved: dict[int, list[Any]] = {}
-        self.active = True
+        self.original: MutableMapping[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.cloned: MutableMapping[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.tid_to_weakhandle: MutableMapping[Any, _Handle] = weakref.WeakValueDictionary()
 
     def clear(self) -> None:
-        """Forget all clones: backward can no longer use the values that were changed."""
-        for references in self.saved.values():
-            for reference in references:
-                handle = reference()
-                if handle is not None and handle.copy is not None:
-                    handle.copy, handle.lost = None, True
-        self.clones.clear()
-        self.saved.clear()
-
-
-class _Handle:
-    __slots__ = ("__weakref__", "context", "copy", "lost", "tensor", "version")
-
-    def __init__(self, context: _Mutation, tensor: Any) -> None:
-        self.context, self.tensor, self.version = context, tensor, tensor._version
-        self.copy: Any = None
-        self.lost = False  # the copy was there and was given up
+        """Forget all that was saved: backward can no longer use it."""
+        self.original.clear()
+        self.cloned.clear()
+        self.tid_to_weakhandle.clear()
 
 
 _allowing: _Mutation | None = None
@@ -187,37 +180,39 @@ _allowing: _Mutation | None = None
 def _pack(tensor: Any) -> _Handle:
     context = _allowing
     assert context is not None
-    handle = _Handle(context, tensor)
-    context.saved.setdefault(tensor.data_ptr(), []).append(weakref.ref(handle))
+    array = tensor._array
+    layout = tensor.data_ptr(), array.shape, array.strides, tensor.dtype, tensor._version
+    handle = context.tid_to_weakhandle.get(layout)
+    if handle is None:
+        handle = context.tid_to_weakhandle[layout] = _Handle(context)
+        # An alias: the program may give its own tensor another shape or memory.
+        context.original[handle] = tensor.detach()
     return handle
 
 
 def _unpack(handle: _Handle) -> Any:
-    if not handle.context.active or handle.lost:
+    context = handle.context
+    found = context.cloned.get(handle)
+    if found is None:
+        found = context.original.get(handle)
+    if found is None or _allowing is None:
         raise AssertionError(
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
             "in which the graph was originally recorded."
         )
-    return handle.tensor if handle.copy is None else handle.copy
+    return found
 
 
 def _before_write(tensor: Any) -> None:
-    """Called before an in-place write: values that were saved from this storage are cloned."""
+    """Called before an in-place write: values that were saved from this memory are cloned."""
     context = _allowing
     if context is None:
         return
-    start = tensor.data_ptr()
-    stop = start + max(tensor._array.nbytes, 1)
-    for pointer, handles in list(context.saved.items()):
-        for reference in handles:
-            handle = reference()
-            if handle is None or handle.copy is not None:
-                continue
-            extent = handle.tensor._array.nbytes
-            if pointer < stop and start < pointer + max(extent, 1):
-                copy = handle.tensor.clone()
-                handle.copy = copy
-                context.clones[(pointer, handle.version)] = copy
+    written = tensor._array
+    for handle, saved in list(context.original.items()):
+        if np.may_share_memory(saved._array, written):
+            context.cloned[handle] = saved.clone()
+            del context.original[handle]
 
 
 @contextmanager
@@ -248,5 +243,4 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutation]:
         finally:
             _allowing = None
             _core.watch_writes(False)
-            context.active = False
             context.clear()

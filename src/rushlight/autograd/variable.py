@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .. import _core
@@ -36,11 +37,19 @@ class Variable(metaclass=_VariableMeta):
     _execution_engine = _ExecutionEngine
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        if volatile is not None and volatile is not False:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                UserWarning,
+                stacklevel=2,
+            )
         if data is None:
             data = namespace("torch")["empty"](0)
+        if not isinstance(data, _core.Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         result = data.detach()
         if requires_grad:
-            result.requires_grad_()
+            result.requires_grad = True
         return result
 
 

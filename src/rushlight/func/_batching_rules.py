@@ -137,6 +137,17 @@ def _solve(op: Any, slots: Any, level: Level) -> Any:
     return batch(level, out.squeeze(-1) if vector else out)
 
 
+@rule("_least_squares")
+def _least_squares(op: Any, slots: Any, level: Level) -> Any:
+    a, b, rcond, driver = slots
+    va, vb = spread(a, level), spread(b, level)
+    n = max(va.ndim, vb.ndim)
+    x, left = _call(op, [_padded(va, va.ndim, n), _padded(vb, vb.ndim, n), rcond, driver])
+    if left.ndim == 1 and n > 2:  # none remain to be told
+        left = left.unsqueeze(0).expand(level.size, 0)
+    return wrap((x, left), level)
+
+
 @rule("trace")
 def _trace(op: Any, slots: Any, level: Level) -> Any:
     return slots[0].diagonal().sum()

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Generator, Tensor
 
 from .._missing import missing_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rushlight import Generator, Tensor
 
 __all__ = [
     "calculate_gain",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rushlight import base as rl
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
+from rushlight.base import Tensor
 
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from .. import _core
 from . import (  # noqa: F401  importing a family enters its ops
     _arguments,
+    _outputs,
     activation,
     adaptive_pooling,
     attention,
@@ -51,9 +52,11 @@ from . import (  # noqa: F401  importing a family enters its ops
 )
 from ._aten import aten
 from ._examples import attach as attach_examples
-from ._op import OPS, namespace
+from ._op import OPS, namespace, publish
 
 __all__ = ["OPS", "aten", "attach_examples", "namespace"]
+
+publish()
 
 # What the engine itself computes with.
 _core.register(callbacks={"add": pointwise.add})

@@ -31,6 +31,7 @@ __all__ = [
     "common_type",
     "default_float",
     "dim_in",
+    "distinct",
     "fitted_number",
     "is_half",
     "listed",
@@ -70,6 +71,15 @@ def widened(a: Array) -> Array:
 def rounded(result: Array, like: Array) -> Array:
     """The result in the element type of `like`."""
     return result if result.dtype == like.dtype else result.astype(like.dtype)
+
+
+def distinct(a: Array) -> Array:
+    """The array without the dimensions along which it shows the same elements again and again, for
+    questions about its elements: such a dimension may be longer than memory."""
+    if 0 not in a.strides:
+        return a
+    seen: Array = a[tuple([slice(None, 1) if s == 0 else slice(None) for s in a.strides])]
+    return seen
 
 
 def scalar_name(a: Array) -> str:

@@ -11,9 +11,17 @@ import numpy as np
 
 from .. import _core, dtypes
 from ..device import resolve
-from ._outputs import write_created
 
-__all__ = ["allocate", "finished", "is_int", "numpy_of", "shape_of"]
+__all__ = [
+    "allocate",
+    "beyond_memory",
+    "finished",
+    "is_int",
+    "numpy_of",
+    "room_for",
+    "shape_of",
+    "torch_dtype",
+]
 
 Tensor = _core.Tensor
 _wrap = _core.wrap
@@ -76,22 +84,53 @@ def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
             return np.zeros(shape, numpy_dtype)
         return np.full(shape, fill, numpy_dtype)
     except (MemoryError, ValueError) as error:
-        if (
-            isinstance(error, ValueError)
-            and "dimension" not in str(error)
-            and "big" not in str(error)
-        ):
+        said = beyond_memory(error, shape)
+        if said is None:
             raise
-        count = math.prod(shape)
-        if count * np.dtype(numpy_dtype).itemsize >= 2**63:
+        raise said from None
+
+
+def room_for(count: int) -> None:
+    """torch's RuntimeError where there is no memory for so many tensors; without setting out to
+    make them."""
+    if count >> 20:
+        try:
+            np.empty((count, 256), np.uint8)
+        except (MemoryError, ValueError):
             raise RuntimeError(
-                f"Storage size calculation overflowed with sizes={list(shape)}"
+                f"std::bad_alloc. There is no room for {count} tensors in memory."
             ) from None
-        raise RuntimeError(
-            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
-            f"memory: you tried to allocate {count * np.dtype(numpy_dtype).itemsize} bytes (a "
-            f"tensor of shape {list(shape)})."
-        ) from None
+
+
+# How NumPy says that a size cannot be counted in 64 bits.
+_TOO_BIG = ("array is too big", "Maximum allowed")
+
+
+def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeError | None:
+    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None; with the
+    shape that was asked for, where it is known."""
+    if isinstance(error, ValueError):
+        if not str(error).startswith(_TOO_BIG):
+            return None
+        if shape is None:
+            return RuntimeError(
+                "Storage size calculation overflowed. The result would have more bytes than 64 "
+                f"bits can count. {error}"
+            )
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if not hasattr(error, "shape"):
+        return RuntimeError(
+            "std::bad_alloc. The results of this call are more than memory has room for."
+        )
+    shape = tuple(error.shape)
+    count = math.prod(shape) * error.dtype.itemsize
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+        f"you tried to allocate {count} bytes (a tensor of shape {list(shape)})."
+    )
+
+
+_core.register(callbacks={"beyond_memory": beyond_memory})
 
 
 def finished(
@@ -99,30 +138,54 @@ def finished(
     requires_grad: bool = False,
     out: Any = None,
     device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
     function: str = "tensor",
+    keeps_size: bool = False,
 ) -> Any:
-    """Wrap a creation function's array, or write it to `out`."""
+    """Wrap a creation function's array, or write it to `out`.
+
+    torch resizes `out` without a word, but ranges leave one of as many elements as it is.
+    """
     if device is not None:
         resolve(device, function)
-    if out is not None:
-        return write_created(out, _wrap(array), function)
-    return _wrap(array, True) if requires_grad else _wrap(array)
+    if out is None:
+        return _wrap(array, True) if requires_grad else _wrap(array)
+    if out.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    _core.check_in_place(out, False)
+    if out._array.shape != array.shape and not (keeps_size and out._array.size == array.size):
+        out.resize_(array.shape)
+    np.copyto(out._array, array.reshape(out._array.shape))
+    out._bump_version()
+    return out
 
 
-def numpy_of(dtype: Any, function: str = "tensor") -> Any:
-    """The NumPy dtype of an optional torch dtype argument."""
-    if dtype is None:
-        return dtypes.get_default_dtype().numpy
+_PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
+_PYTHON_TYPES[complex] = dtypes.complex128
+
+
+def torch_dtype(dtype: Any, function: str = "tensor") -> Any:
+    """The dtype that an argument means: torch's, or a Python type of numbers."""
     if isinstance(dtype, dtypes.dtype):
-        return dtype.numpy
-    if dtype is float:
-        return np.dtype(np.float64)
-    if dtype is int:
-        return np.dtype(np.int64)
-    if dtype is bool:
-        return np.dtype(np.bool_)
+        return dtype
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
     raise TypeError(
         f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
     )
+
+
+def numpy_of(dtype: Any, function: str = "tensor", out: Any = None) -> Any:
+    """The NumPy dtype of an optional torch dtype argument; of `out`, which it must agree with."""
+    if out is not None:
+        if dtype is not None and torch_dtype(dtype, function) is not out.dtype:
+            raise RuntimeError(
+                f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
+                f"({out.dtype.scalar_name})"
+            )
+        return out._array.dtype
+    if dtype is None:
+        return dtypes.get_default_dtype().numpy
+    return torch_dtype(dtype, function).numpy

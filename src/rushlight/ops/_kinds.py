@@ -12,8 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
 from ..dtypes import ALL
@@ -21,7 +21,26 @@ from . import _op, _portable
 from ._op import OPS, Entry, Rule, define, read_by, sources
 from ._trace import Untraceable, trace, trace_partial
 
-__all__ = ["bilinear", "composite", "constant", "general", "linear", "pointwise", "variant"]
+__all__ = [
+    "Flag",
+    "Ints",
+    "Number",
+    "Sizes",
+    "bilinear",
+    "composite",
+    "constant",
+    "general",
+    "linear",
+    "pointwise",
+    "variant",
+]
+
+# Words for the annotations of public Python functions, to which `_arguments.py` holds their
+# arguments (as to int, bool, float, str and Tensor). A Flag is whatever is true or false.
+Number: TypeAlias = int | float | complex
+Ints: TypeAlias = int | Sequence[int]
+Sizes: TypeAlias = Sequence[int]
+Flag: TypeAlias = bool
 
 _RESULTS = {"promoted": 0, "float": 1, "bool": 2}
 _Tensor = _core.Tensor
@@ -142,6 +161,7 @@ def pointwise(
     in_place: bool = True,
     refuses: dict[str, Any] | None = None,
     portable_for: str = "",
+    halves: Any = None,
     **more: Any,
 ) -> Any:
     """An op that maps elements to elements.
@@ -157,7 +177,8 @@ def pointwise(
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
     type, text); "condition: int float": types of one argument, "any: bool": of any. portable_for:
     common types ("bool int") that go to `portable` even where there is a kernel; the result has the
-    type that `portable` gives it.
+    type that `portable` gives it. halves: the definition on arrays of half precision, where it is
+    another than `portable` in float32, rounded.
     """
     name, params, _ = _op.parse(signature, _op._POINTWISE)
     names = [p[0] for p in params]
@@ -173,14 +194,14 @@ def pointwise(
         signature,
         None,
         rules,
-        portable=_portable.widened(portable) if portable is not None else None,
+        portable=_portable.widened(portable, halves) if portable is not None else None,
         compiler=_compile,
         result=_RESULTS[dtype],
         kernel=kernel,
         arity=arity,
         in_place=in_place,
         **_refusals(refuses or {}, names),
-        portable_for=sum(1 << n for n in _numbers(portable_for)),
+        portable_for=sum(1 << n for n in _numbers(portable_for + " half" * (halves is not None))),
         **more,
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
@@ -298,15 +319,16 @@ def composite(
     a decorator that enters it in the table.
 
     name: of the op, where the function's own is another. doc: for a function made once for each of
-    several ops, which then also takes the op's name.
+    several ops.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
-        if doc is not None:
-            f.__name__ = f.__qualname__ = name or f.__name__
-            f.__doc__ = doc
+        if name is not None:
+            f.__name__ = f.__qualname__ = name
+        f.__doc__ = doc or f.__doc__
         entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
+        f.entry = entry  # type: ignore[attr-defined]
         _op.enter(entry, f, method=method, in_place=False, operator=operator, reflected=reflected)
         return f
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,27 +36,6 @@ _ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
 
 _MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
 _NO_DEFAULT = object()
-
-# What a plain parameter takes, numbered as Param::Check in native/core/core.h: marked in the
-# signature, or known by the parameter's name.
-INT, INTS, BOOL, TYPE, SCALAR, TEXT = range(1, 7)
-_CHECK_MARKS = {
-    "int": INT,
-    "ints": INTS,
-    "bool": BOOL,
-    "dtype": TYPE,
-    "number": SCALAR,
-    "str": TEXT,
-}
-CHECKS = {
-    **dict.fromkeys(
-        "dim0 dim1 start_dim end_dim k diagonal offset bins num_samples chunks".split(), INT
-    ),
-    **dict.fromkeys("dim dims".split(), INTS),
-    **dict.fromkeys("keepdim descending largest sorted unbiased upper".split(), BOOL),
-    "dtype": TYPE,
-}
-
 
 # What an in-place form does about memory that is seen twice, numbered as Overlap in
 # native/core/core.h: the written tensor may show an element twice; arguments may share memory with
@@ -194,7 +174,7 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     params: list[tuple[Any, ...]] = []
     positional = -1
     body = rest.rstrip().removesuffix(")")
-    for part in body.split(",") if body else ():
+    for part in _split(body):
         part = part.strip()
         if part == "*":
             positional = len(params)
@@ -227,21 +207,12 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     return name, params, positional if positional >= 0 else len(params)
 
 
-def checks_of(signature: str, params: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
-    """Which arguments the core looks at before anything runs, as (parameter, check)."""
-    if signature.startswith("_"):
-        return []  # called by the library itself
-    marks = {}
+def marks(signature: str) -> dict[str, str]:
+    """The word that a signature marks each parameter with: `dim: int`."""
+    found = {}
     for part in _split(signature.partition("(")[2].rstrip().removesuffix(")")):
         name, _, mark = part.partition("=")[0].partition(":")
-        marks[name.strip()] = _CHECK_MARKS.get(mark.strip(), 0)
-    found = []
-    for i, (name, kind, *_) in enumerate(params):
-        check = SCALAR if kind == _NUMBER else 0
-        if kind == _PLAIN:
-            check = marks.get(name) or CHECKS.get(name, 0)
-        if check:
-            found.append((i, check))
+        found[name.strip()] = mark.strip()
     return found
 
 
@@ -313,6 +284,7 @@ def define(
     one_type: bool = False,
     numbers_fit: bool = False,
     halves_round: bool = False,
+    numbers_round: bool = False,
     integer_power: bool = False,
     own_type: bool = False,
     zero_dim: tuple[str, str] | None = None,
@@ -338,7 +310,6 @@ def define(
         "name": name,
         "kind": kind,
         "params": params,
-        "checks": checks_of(signature, params),
         "n_positional": positional,
         "forward": forward,
         "portable": portable,
@@ -367,6 +338,7 @@ def define(
         "one_type": one_type,
         "numbers_fit": numbers_fit,
         "halves_round": halves_round,
+        "numbers_round": numbers_round,
         "integer_power": integer_power,
         "own_type": own_type,
         "zero_dim": (names.index(zero_dim[0]), zero_dim[1]) if zero_dim else None,
@@ -385,6 +357,27 @@ def define(
     return op
 
 
+def publish() -> None:
+    """Put what looks at its arguments first in the place of every plain function of the namespaces
+    and of Tensor. A function has the name that programs know it by. An op whose dimensions may
+    stand one by one is called so as a method only."""
+    for space in _NAMESPACES.values():
+        _publish(space, False, space.__setitem__)
+    methods = {n: f for n, f in vars(_core.Tensor).items() if not n.startswith("__")}
+    _publish(methods, True, functools.partial(setattr, _core.Tensor))
+
+
+def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None]) -> None:
+    for name, function in list(space.items()):
+        if type(function) is _core.Op and not method and function.has_var_args:
+            put(name, _core.make_public(function, method))
+        if type(function) is not types.FunctionType:
+            continue
+        if not function.__name__.isidentifier() or function.__name__.startswith("_"):
+            function.__name__ = name
+        put(name, _core.make_public(function, method))
+
+
 def _find(where: str, name: str) -> Any:
     if where == "method":
         return getattr(_core.Tensor, name)
@@ -393,9 +386,10 @@ def _find(where: str, name: str) -> Any:
 
 def _reduce(function: Any) -> Any:
     name = function.__name__
-    if name in OPS:
-        return _find, (OPS[name].namespace, name)
-    return _find, ("method", name)
+    for where, space in _NAMESPACES.items():
+        if space.get(name) is function:
+            return _find, (where, name)
+    return _find, ((OPS[name].namespace if name in OPS else "method"), name)
 
 
 copyreg.pickle(_core.Op, _reduce)

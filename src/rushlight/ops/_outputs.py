@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 
-__all__ = ["write_created", "write_out"]
+__all__ = ["write_out"]
 
 _CONVERTING = frozenset(
     "cat stack sum _sum_dims mean _mean_dims prod _prod_dim nansum _var _std logsumexp cumsum "
@@ -93,13 +93,6 @@ def write_out(out: Any, result: Any, name: str, pointwise: bool) -> Any:
     return type(result)(outs)
 
 
-def write_created(out: Any, result: Any, name: str) -> Any:
-    """Write what a creation function made: numbers go into any type but complex into real ones."""
-    if not isinstance(out, _core.Tensor) or result.dtype.is_complex:
-        _check_type(name, result, out)
-    return _write(out, result)
-
-
 def _write(out: Any, result: Any) -> Any:
     _core.check_in_place(out, False)
     array = result._array
@@ -115,7 +108,7 @@ def _write(out: Any, result: Any) -> Any:
                 UserWarning,
                 stacklevel=4,
             )
-        out._array = np.empty(array.shape, out._array.dtype)
+        out.resize_(array.shape)
     _core.write_values(out, array)
     out._bump_version()
     return out

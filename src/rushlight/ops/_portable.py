@@ -23,8 +23,11 @@ def _is_half_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and is_half(value)
 
 
-def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """`definition`, given halves as float32 arrays; its float32 result is rounded back."""
+def widened(
+    definition: Callable[..., Any], halves: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """`definition`, given halves as float32 arrays, its float32 result rounded back; or `halves` on
+    the halves themselves."""
 
     def portable(*args: Any) -> Any:
         half = None
@@ -35,6 +38,8 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"):
             if half is None:
                 return definition(*args)
+            if halves is not None:
+                return halves(*args)
             wide = [a.astype(np.float32) if _is_half_array(a) else a for a in args]
             result = definition(*wide)
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
@@ -43,12 +48,12 @@ def widened(definition: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_only(name: str, getter: Callable[[Any], Any], doc: str | None = None) -> property:
-    """A property of Tensor that refuses to be written, with torch's words."""
+    """A property of Tensor that refuses to be written or deleted, with torch's words."""
 
-    def refuse(self: Any, value: Any) -> None:
+    def refuse(self: Any, value: Any = None) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
-    return property(getter, refuse, doc=doc)
+    return property(getter, refuse, refuse, doc=doc)
 
 
 def add_method(name: str, member: Any, doc: str | None = None) -> None:

@@ -29,7 +29,7 @@ def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[
         )
         if found is None:
             return None
-        stand_ins = []
+        stand_ins: list[Any] = []
         for value, shape, want in zip(values, found, wants, strict=True):
             if value is None:
                 if shape is None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from .. import _core
 from ._arrays import scalar_name
-from ._kinds import composite, general, pointwise, variant
+from ._kinds import Flag, Number, composite, general, pointwise, variant
 from ._op import OPS, namespace
 from ._portable import alias
 from ._samples import one
+from ._trace import Symbol, Untraceable
 from .arithmetic import mul
 from .elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
 from .selection import where
@@ -66,6 +67,7 @@ def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
     return pointwise(
         signature,
         forward=forward,
+        numbers_round=name == "_shrink_backward",
         partials={"grad": slope, names[1]: 0},
         node=node,
         method=False,
@@ -92,6 +94,14 @@ _shrink_backward = _backward_op(
     lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
     lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
 )
+
+
+def _shrunk(g: Any, input: Any, lambd: Any) -> Any:
+    if isinstance(g, Symbol):
+        raise Untraceable("lambd is rounded with halves")
+    return _shrink_backward(g, input, lambd)
+
+
 _leaky_relu_backward: Any = _backward_op(
     "_leaky_relu_backward(grad, input: Tensor, slope: Number)",
     lambda grad, input, slope: where(input > 0, grad, grad * slope),
@@ -129,7 +139,7 @@ hardtanh = _activation(
 
 
 @composite(where="nn", samples=one)
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Any, inplace: Flag = False) -> Any:
     """min(max(input, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -142,6 +152,7 @@ threshold: Any = _activation(
     "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
+    overlap="self",
     portable=_threshold,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
@@ -414,7 +425,7 @@ _softshrink = pointwise(
     portable=lambda a, lambd: np.where(
         a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)
     ).astype(a.dtype),
-    partials={"input": lambda g, input, lambd: _shrink_backward(g, input, lambd)},
+    partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
     refuses={_NOT_FLOAT: "softshrink_check"},
     node="SoftshrinkBackward0",
     method=False,
@@ -425,7 +436,7 @@ _softshrink = pointwise(
 
 
 @composite(where="nn", samples=one)
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Any, lambd: Any = 0.5) -> Any:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
@@ -438,7 +449,8 @@ hardshrink = _activation(
     method=True,
     forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
     portable=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
-    partials={"input": lambda g, input, lambd: _shrink_backward(g, input, lambd)},
+    numbers_round=True,
+    partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
     refuses={_NOT_FLOAT: "hardshrink_cpu"},
     doc="input outside of [-lambd, lambd], 0 inside.",
 )
@@ -466,10 +478,10 @@ hardswish = _activation(
 @composite(where="nn", samples=one)
 def rrelu(
     input: Any,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
+    lower: Number = 1.0 / 8,
+    upper: Number = 1.0 / 3,
     training: bool = False,
-    inplace: bool = False,
+    inplace: Flag = False,
 ) -> Any:
     """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
@@ -498,7 +510,7 @@ variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
 
 
 def rrelu_(
-    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+    input: Any, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
 ) -> Any:
     """In-place version of `rrelu`."""
     return rrelu(input, lower, upper, training, True)

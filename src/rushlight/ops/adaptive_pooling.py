@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general, linear
+from ._kinds import Flag, composite, general, linear
 from ._op import namespace
 from .pooling import _pool_scatter
 
@@ -76,6 +76,7 @@ def _adaptive_avg_op(n: int) -> Any:
 def _adaptive_max(x: Array, out: _Ints) -> Any:
     n = len(out)
     size = x.shape[-n:]
+    rows_of = math.prod(x.shape[:-n])
     cuts = [list(zip(*_cuts(m, o), strict=True)) for m, o in zip(size, out, strict=True)]
     values = np.empty((*x.shape[:-n], *out), x.dtype)
     places = np.empty(values.shape, np.int64)
@@ -84,10 +85,12 @@ def _adaptive_max(x: Array, out: _Ints) -> Any:
     at: Any
     for at in itertools.product(*(range(m) for m in out)):
         window: Any = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
-        rows = wide[(..., *window)].reshape(*x.shape[:-n], -1)
+        inside = numbers[window].reshape(-1)
+        rows = wide[(..., *window)].reshape(rows_of, inside.size)
         best = rows.argmax(-1)
-        values[(..., *at)] = np.take_along_axis(rows, best[..., None], -1)[..., 0]
-        places[(..., *at)] = numbers[window].reshape(-1)[best]
+        found = np.take_along_axis(rows, best[:, None], -1)
+        values[(..., *at)] = found.reshape(x.shape[:-n])
+        places[(..., *at)] = inside[best].reshape(x.shape[:-n])
     return values, places
 
 
@@ -109,6 +112,16 @@ def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) ->
         raise RuntimeError(
             f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}"
         )
+    shape, said = list(input.shape), name
+    if name == "adaptive_avg_pool1d":  # which torch computes so
+        shape.insert(-1, 1)
+        said = "adaptive_avg_pool2d"
+    for dim, size in enumerate(shape):
+        if not size and (dim or input.ndim == n + 1):
+            raise RuntimeError(
+                f"{said}(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {listed(shape)} with dimension {dim} being empty"
+            )
     if isinstance(output_size, int):
         wanted = (output_size,) * n
     else:
@@ -150,7 +163,7 @@ def _adaptive_of(n: int) -> None:
         name=max_name,
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
     )
-    def maximum(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    def maximum(input: Any, output_size: Any, return_indices: Flag = False) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
         pair = largest(input, wanted)
@@ -161,7 +174,7 @@ def _adaptive_of(n: int) -> None:
         name=f"{max_name}_with_indices",
         doc="Largest elements and their places.",
     )
-    def with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+    def with_indices(input: Any, output_size: Any, return_indices: Flag = True) -> Any:
         return maximum(input, output_size, True)
 
     if n == 1:

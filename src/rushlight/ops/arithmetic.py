@@ -46,6 +46,7 @@ add = pointwise(
     reflected="radd",
     portable=lambda a, b, alpha: a + b,
     partials={"input": 1, "other": 1},
+    numbers_round=True,
     samples=scalars_too,
     doc="Add: input + alpha * other.",
 )
@@ -54,6 +55,7 @@ _add_scaled = pointwise(
     forward=lambda input, other, alpha: input + other * alpha,
     portable=lambda a, b, alpha: a + _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: alpha},
+    numbers_round=True,
     node="AddBackward0",
     method=False,
     in_place=False,
@@ -67,6 +69,7 @@ sub = pointwise(
     operator="sub",
     portable=lambda a, b, alpha: a - b,
     partials={"input": 1, "other": -1},
+    numbers_round=True,
     refuses=_NO_BOOLS,
     samples=scalars_too,
     doc="Subtract: input - alpha * other.",
@@ -76,6 +79,7 @@ _sub_scaled = pointwise(
     forward=lambda input, other, alpha: input - other * alpha,
     portable=lambda a, b, alpha: a - _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: -alpha},
+    numbers_round=True,
     refuses=_NO_BOOLS,
     node="SubBackward0",
     method=False,
@@ -90,6 +94,7 @@ rsub = pointwise(
     forward=lambda input, other: other - input,
     portable=lambda a, b, alpha: b - a,
     partials={"input": -1, "other": 1},
+    numbers_round=True,
     refuses=_NO_BOOLS,
     method=False,
     in_place=False,
@@ -102,6 +107,7 @@ _rsub_number = pointwise(
     forward=lambda input, other: other - input,
     portable=lambda a, b, alpha: b - a,
     partials={"input": -1},
+    numbers_round=True,
     refuses=_NO_BOOLS,
     node="RsubBackward1",
     method=False,
@@ -114,6 +120,7 @@ _rsub_scaled = pointwise(
     forward=lambda input, other, alpha: other - input * alpha,
     portable=lambda a, b, alpha: b - _scaled(a, alpha),
     partials={"input": lambda alpha: -alpha, "other": 1},
+    numbers_round=True,
     refuses=_NO_BOOLS,
     node="RsubBackward0",
     method=False,
@@ -218,28 +225,56 @@ def _floor_quotient(a: Any, b: Any) -> Any:
     return np.floor_divide(a, _nonzero(b))
 
 
-def _rounded_div(mode: str, quotient: Any, how: str) -> Any:
+def _half_trunc_quotient(a: Any, b: Any) -> Any:
+    return np.trunc((a / b).astype(a.dtype))
+
+
+def _half_floor_quotient(a: Any, b: Any) -> Any:
+    """Step by step, each rounded, as torch does with halves."""
+    left = np.fmod(a, b).astype(a.dtype)
+    quotient = ((a - left).astype(a.dtype) / b).astype(a.dtype)
+    quotient = np.where((left != 0) & ((b < 0) != (left < 0)), quotient - a.dtype.type(1), quotient)
+    down = np.floor(quotient.astype(a.dtype))
+    down = np.where(quotient - down > a.dtype.type(0.5), down + a.dtype.type(1), down)
+    whole = np.where(quotient != 0, down, np.copysign(a.dtype.type(0), a / b))
+    return np.where(b == 0, a / b, whole).astype(a.dtype)
+
+
+def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Any:
     """`div` with a rounding_mode."""
+    shared: dict[str, Any] = {
+        "kernel": "floor_divide" if mode == "floor" else "trunc_divide",
+        "portable": lambda a, b, rounding_mode: quotient(a, b),
+        "refuses": {"bool complex": f"div_{mode}_cpu"},
+        "portable_for": "int",
+        "method": False,
+        "in_place": False,
+        "domain": (0.5, 2.0),
+    }
     op = pointwise(
         f"_div_{mode}(input: Operand, other, *, rounding_mode: str = None)",
-        kernel="floor_divide" if mode == "floor" else "trunc_divide",
-        portable=lambda a, b, rounding_mode: quotient(a, b),
+        halves=lambda a, b, rounding_mode: halves(a, b),
         partials={"input": 0, "other": 0},
-        refuses={"bool complex": f"div_{mode}_cpu"},
-        portable_for="int",
         node="DivBackward2",
-        method=False,
-        in_place=False,
-        domain=(0.5, 2.0),
         samples=scalars_too,
         doc=f"`div` rounded {how}.",
+        **shared,
     )
+    number = pointwise(
+        f"_div_{mode}_number(input: Operand, other, *, rounding_mode: str = None)",
+        partials={"input": 0},
+        node="DivBackward3",
+        samples=lambda make: [(make(2, 3), 1.5)],
+        doc=f"`div` by a number, rounded {how}.",
+        **shared,
+    )
+    variant(op, "other", "scalar", number)
     variant(div, "rounding_mode", "equals", op, mode)
     return op
 
 
-div_floor = _rounded_div("floor", _floor_quotient, "down")
-div_trunc = _rounded_div("trunc", _trunc_quotient, "towards zero")
+div_floor = _rounded_div("floor", _floor_quotient, _half_floor_quotient, "down")
+div_trunc = _rounded_div("trunc", _trunc_quotient, _half_trunc_quotient, "towards zero")
 
 
 def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
@@ -287,12 +322,14 @@ def _division(
 ) -> Any:
     """A division to whole numbers, and its overload for a number, where zero is seen at once."""
     refuses = {"bool complex": f"{kernel}_cpu"}
+    rounds = name != "floor_divide"
     op = pointwise(
         f"{name}(input: Operand, other)",
         portable=portable,
         partials=partials,
         refuses=refuses,
         portable_for="int",
+        numbers_round=rounds,
         node=node + more.pop("tensor_index", ""),
         domain=(0.5, 2.0),
         samples=scalars_too,
@@ -305,6 +342,7 @@ def _division(
         "portable": portable,
         "partials": parts,
         "refuses": refuses,
+        "numbers_round": rounds,
         "node": node + index,
         "method": False,
         "in_place": False,
@@ -337,6 +375,7 @@ floor_divide = _division(
     {"input": _no_derivative("floor_divide"), "other": _no_derivative("floor_divide")},
     "Divide and round down.",
     operator="floordiv",
+    halves=_half_floor_quotient,
 )
 remainder = _division(
     "remainder",
@@ -362,6 +401,7 @@ _remainder_of_number = pointwise(
     kernel="remainder",
     portable=lambda a, b: np.remainder(a, _nonzero(b)),
     portable_for="int",
+    numbers_round=True,
     partials={"other": _no_derivative_of_other("remainder")},
     refuses={"bool complex": "remainder_cpu"},
     node="NotImplemented",

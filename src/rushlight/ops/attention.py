@@ -13,6 +13,8 @@ from .dropout import dropout
 from .linalg import matmul
 from .softmax import softmax
 
+Tensor = _core.Tensor
+
 
 def _masked(scores: Any, allowed: Any) -> Any:
     return scores.masked_fill(~allowed, float("-inf"))
@@ -20,9 +22,9 @@ def _masked(scores: Any, allowed: Any) -> Any:
 
 @composite(where="nn")
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,

@@ -17,7 +17,7 @@ from .. import _core
 from ._arrays import Array, dim_in, listed, refuse, rounded, widened
 from ._kinds import composite, linear
 from ._op import namespace
-from .pooling import _bordered, _each, _frozen, _outputs, _pooled, _slices, _window
+from .pooling import _bordered, _each, _frozen, _outputs, _pooled, _reached, _slices, _window
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
@@ -56,16 +56,18 @@ def _avg_pool(
     if result is not NotImplemented:
         return result
     out = _outputs(x.shape, k, s, p, (1,) * n, ceil_mode)
+    counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
     wide = widened(x)
     one = (1,) * n
+    k, p = _reached(x.shape[-n:], out, k, s, p, one)
     values = _bordered(wide, out, k, s, p, one, 0)
     total = np.zeros((*x.shape[:-n], *out), wide.dtype)
     for at in itertools.product(*(range(m) for m in k)):
         total += values[_slices(at, out, s, one)]
-    counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
     if x.dtype.kind in "iu":
         # Integers are divided as C does: toward zero.
-        return (np.sign(total) * (np.abs(total) // counts)).astype(x.dtype)
+        quotient = np.abs(total) // np.abs(counts)
+        return (np.sign(total) * np.sign(counts) * quotient).astype(x.dtype)
     return rounded(total / np.asarray(counts).astype(wide.dtype), x)
 
 
@@ -88,6 +90,7 @@ def _avg_pool_back(
     size, out, one = shape[-n:], g.shape[-n:], (1,) * n
     counts = divisor or _counts(size, k, s, p, ceil_mode, include)
     share = wide / np.asarray(counts).astype(wide.dtype)
+    k, p = _reached(size, out, k, s, p, one)
     full = _bordered(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
     for at in itertools.product(*(range(m) for m in k)):
         full[_slices(at, out, s, one)] += share
@@ -152,6 +155,11 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
 _avg_pools = {n: _avg_pool_op(n)[0] for n in (1, 2, 3)}
 
 
+def _refuse_types(name: str, a: Array, halves: bool = False) -> None:
+    """Of the integers, int64 only has a mean."""
+    refuse(name, a, "bc" if a.dtype == np.int64 else "biuc", halves)
+
+
 def _avg_pool_of(n: int) -> None:
     name = f"avg_pool{n}d"
     op = _avg_pools[n]
@@ -190,9 +198,9 @@ def _avg_pool_of(n: int) -> None:
             ceil_mode,
         )
         if n < 3:
-            refuse("avg_pool2d", input._array, "bc")
+            _refuse_types("avg_pool2d", input._array)
         else:
-            refuse("avg_pool3d_out_frame", input._array, "bc", halves=True)
+            _refuse_types("avg_pool3d_out_frame", input._array, halves=True)
         return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     enter = composite(

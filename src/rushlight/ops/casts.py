@@ -8,8 +8,10 @@ import numpy as np
 
 from .. import _core, dtypes
 from ..device import device as device_class
+from ..device import memory_format as memory_format_class
 from ..device import resolve
 from ._arrays import none_left
+from ._factory import torch_dtype
 from ._kinds import composite, linear
 from ._op import namespace
 
@@ -44,44 +46,38 @@ def fit_dtype(g: Any, dtype: Any) -> Any:
     return g if g.dtype is dtype else _to_copy(g, dtype)
 
 
-_PYTHON_DTYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
+_TO = ("device", "dtype", "non_blocking", "copy")
 
 
 def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool, Any]:
-    dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
-    memory_format = kwargs.pop("memory_format", None)
-    device = kwargs.pop("device", None)
-    other = kwargs.pop("other", None)
-    kwargs.pop("non_blocking", None)
-    none_left("to", kwargs)
-    rest = list(args)
-    if rest:
-        first = rest.pop(0)
-        if isinstance(first, dtypes.dtype):
-            dtype = first
-        elif first in _PYTHON_DTYPES if isinstance(first, type) else False:
-            dtype = _PYTHON_DTYPES[first]
-        elif isinstance(first, Tensor):
-            other = first
-        elif first is None or isinstance(first, (str, int, device_class)):
-            device = first
-            if rest and (rest[0] is None or isinstance(rest[0], (dtypes.dtype, type))):
-                second = rest.pop(0)
-                dtype = _PYTHON_DTYPES.get(second, second)
-        else:
-            raise TypeError(
-                "to() received an invalid combination of arguments - got "
-                f"({type(first).__name__}), but expected a dtype, a device or a tensor"
-            )
-        if rest:
-            rest.pop(0)  # non_blocking
-        if rest:
-            copy = rest.pop(0)
-    if other is not None:
-        dtype = other.dtype
-    if device is not None:
-        resolve(device, "to")
-    return dtype, copy, memory_format
+    """What `to` is asked for: (dtype, copy, memory format). What it is said by depends on the first
+    argument: a device and perhaps a dtype, a dtype, or a tensor that has both."""
+    names: tuple[str, ...] = _TO
+    if args and isinstance(args[0], Tensor):
+        names = ("tensor", *_TO[2:])
+    elif args and isinstance(args[0], (dtypes.dtype, type)):
+        names = _TO[1:]
+    given = dict(zip(names, args, strict=False))
+    if len(args) > len(names) or set(given) & set(kwargs):
+        raise TypeError("to() was given too many arguments")
+    given |= kwargs
+    none_left("to", {k: v for k, v in given.items() if k not in (*_TO, *names, "memory_format")})
+    where, dtype = given.get("device"), given.get("dtype")
+    for flag in _TO[2:]:
+        if not isinstance(given.get(flag, False), bool):
+            raise TypeError(f"to(): argument '{flag}' must be bool")
+    layout = given.get("memory_format")
+    if layout is not None and not isinstance(layout, memory_format_class):
+        raise TypeError("to(): argument 'memory_format' must be torch.memory_format")
+    if where is not None:
+        if not isinstance(where, (str, int, device_class)):
+            raise TypeError("to(): argument 'device' must be torch.device")
+        resolve(where, "to")
+    if "tensor" in given:
+        dtype = given["tensor"].dtype
+    elif dtype is not None:
+        dtype = torch_dtype(dtype, "to")
+    return dtype, given.get("copy", False), layout
 
 
 @composite(name="to")
@@ -99,7 +95,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _cast_method(name: str, dtype: Any) -> None:
     @composite(name=name, doc=f"The tensor as {dtype}.")
-    def method(self: Any, memory_format: Any = None) -> Any:
+    def method(self: Any, *, memory_format: Any = None) -> Any:
         return self if self.dtype is dtype else _to_copy(self, dtype)
 
 

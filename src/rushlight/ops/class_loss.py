@@ -6,6 +6,7 @@ differentiation. `cross_entropy` is `nll_loss` of `log_softmax`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -245,10 +246,12 @@ def _probabilities_loss(
     _check_float_target(target)
     logs = log_softmax(input, dim)
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / n_classes
+        target = target * (1 - smoothing) + smoothing / (n_classes or math.nan)
     product = _times_weight(logs * target, weight, dim)
     if reduction == "mean":
-        return _divided(-product.sum(), max(input.numel() // n_classes, 1))
+        # torch divides by the number of samples, in floating point where there is no class.
+        n = max(input.numel() // n_classes, 1) if n_classes else math.nan
+        return _divided(-product.sum(), n)
     if reduction == "sum":
         return -product.sum()
     return -product.sum(dim)
@@ -271,7 +274,7 @@ def _smoothed_loss(
             spread = spread.sum() / weights.sum()
         else:
             spread = spread.sum() / (~ignored).sum()
-    return picked * (1 - smoothing) + spread * (smoothing / input.shape[dim])
+    return picked * (1 - smoothing) + spread * (smoothing / (input.shape[dim] or math.nan))
 
 
 @composite(where="nn")

@@ -20,6 +20,7 @@ def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str
         "dtype": "bool",
         "portable": portable,
         "refuses": {"complex": f"{name}_cpu"} if ordered else {},
+        "numbers_round": True,
         "doc": doc,
     }
     # The derivatives are those of the in-place form: what was there before is gone.

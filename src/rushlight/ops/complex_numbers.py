@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ def _from_pairs(a: Any) -> Any:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if _core.kernels.storage_offset(a) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return a.view(_PAIRS[a.dtype])[..., 0]
 
 
@@ -103,7 +106,12 @@ def imag(input: Any) -> Any:
 
 def _set_part(part: Any) -> Any:
     def put(self: Any, value: Any) -> None:
-        part(self).copy_(value)
+        if isinstance(value, _core.Tensor):
+            part(self).copy_(value)
+        elif isinstance(value, numbers.Number):
+            part(self).fill_(value)
+        else:
+            raise TypeError(f"can't assign a {type(value).__name__} to a {part(self).type()}")
 
     return put
 

@@ -59,14 +59,15 @@ def _patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation
     out = _sizes(x.shape[2:], k, stride, padding, dilation)
     x = _padded(x, padding)
     steps = x.strides[2:]
+
+    def strides(sizes: Sequence[int], by: _Ints) -> list[int]:
+        # Where there is one place only, no step is taken, and it may be longer than memory.
+        return [s * t if n > 1 else 0 for n, s, t in zip(sizes, steps, by, strict=True)]
+
     return np.lib.stride_tricks.as_strided(
         x,
         (*x.shape[:2], *out, *k),
-        (
-            *x.strides[:2],
-            *(s * t for s, t in zip(steps, stride, strict=True)),
-            *(s * t for s, t in zip(steps, dilation, strict=True)),
-        ),
+        (*x.strides[:2], *strides(out, stride), *strides(k, dilation)),
         writeable=False,
     )
 

@@ -29,7 +29,7 @@ alias: Any = linear(
 _ORDERS = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}
 
 
-def _format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
+def format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
     """The order of dimensions in memory; None where it is that of the shape."""
     if memory_format is channels_last or memory_format is channels_last_3d:
         order = _ORDERS[memory_format._name]
@@ -43,7 +43,7 @@ def _format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
 
 
 def _copied(a: Array, memory_format: Any) -> Array:
-    order = _format_order(memory_format, a.ndim)
+    order = format_order(memory_format, a.ndim)
     if order is None:
         return a.copy() if memory_format is contiguous_format else a.copy(order="K")
     return a.transpose(order).copy().transpose(np.argsort(order))
@@ -87,7 +87,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
         return input if input._seen.flags.c_contiguous else _contiguous_copy(input)
-    _format_order(memory_format, input.ndim)
+    format_order(memory_format, input.ndim)
     return (
         input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
     )

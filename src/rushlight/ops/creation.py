@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import _core, dtypes
+from ..errors import not_implemented_for
 from ._arrays import cell, check_tensor, fitted_number, none_left
-from ._factory import allocate, finished, is_int, numpy_of, shape_of
-from ._kinds import composite
-from .from_data import array_of
+from ._factory import allocate, finished, numpy_of, shape_of
+from ._kinds import Number, Sizes, composite
+from .copies import format_order
+from .from_data import array_of, warn_of_copy
 
 Tensor = _core.Tensor
 _wrap, _wrap_data = _core.wrap, _core.wrap_data
@@ -19,8 +22,8 @@ _wrap, _wrap_data = _core.wrap, _core.wrap_data
 # ---- filled
 
 
-def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
-    """`zeros` and its kin; what is returned are the functions of a size and of a tensor like it."""
+def _filled(name: str, value: Any, doc: str) -> Any:
+    """`zeros` and `ones`."""
 
     @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
     def create(
@@ -29,19 +32,23 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
         dtype: Any = None,
         layout: Any = None,
         device: Any = None,
-        pin_memory: bool = False,
+        pin_memory: bool | None = False,
         requires_grad: bool = False,
-        memory_format: Any = None,
         **named: Any,
     ) -> Any:
         if named or not size:
             size = _named_size(name, size, named)
-        if requires_grad is not False and requires_grad is not True:
-            raise _wrong(name, "requires_grad", "bool", requires_grad)
-        array = allocate(shape_of(name, size), numpy_of(dtype, name), value)
+        array = allocate(shape_of(name, size), numpy_of(dtype, name, out), value)
         if out is None and device is None:
             return _wrap(array, requires_grad)
         return finished(array, requires_grad, out, device, function=name)
+
+    return create
+
+
+def _filled_like(name: str, value: Any, doc: str) -> Any:
+    """`zeros_like` and its kin, and the methods `new_zeros` and its."""
+    create = {"zeros": zeros, "ones": ones, "empty": empty}[name]
 
     @composite(
         method=False, name=name + "_like", doc=f"A tensor of another's size and dtype {doc}."
@@ -54,7 +61,7 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
         device: Any = None,
         requires_grad: bool = False,
         memory_format: Any = None,
-        pin_memory: bool = False,
+        pin_memory: bool | None = False,
     ) -> Any:
         check_tensor(name + "_like", input)
         source = input._seen
@@ -73,35 +80,64 @@ def _filled(name: str, value: Any, doc: str) -> tuple[Any, Any]:
     new.__name__ = "new_" + name
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
     setattr(Tensor, "new_" + name, new)
-    return create, like
+    return like
 
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    if "size" in named and not size:
-        given = named.pop("size")
-        size = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if "size" in named:
+        if size:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
+        size = (named.pop("size"),)
+        if not isinstance(size[0], (tuple, list)):
+            kind = type(size[0]).__name__
+            raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {kind}")
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-    named.pop("names", None)
     none_left(name, named)
     return size
 
 
-def _wrong(name: str, argument: str, kind: str, value: Any, position: int = 0) -> TypeError:
-    where = f" (position {position})" if position else ""
-    return TypeError(
-        f"{name}(): argument '{argument}'{where} must be {kind}, not {type(value).__name__}"
-    )
+zeros = _filled("zeros", 0, "filled with 0")
+ones = _filled("ones", 1, "filled with 1")
 
 
-zeros, zeros_like = _filled("zeros", 0, "filled with 0")
-ones, ones_like = _filled("ones", 1, "filled with 1")
-empty, empty_like = _filled("empty", None, "whose elements are not set")
+@composite(method=False)
+def empty(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **named: Any,
+) -> Any:
+    """A tensor of the given size whose elements are not set."""
+    named.pop("names", None)
+    if named or not size:
+        size = _named_size("empty", size, named)
+    shape = shape_of("empty", size)
+    array = allocate(shape, numpy_of(dtype, "empty", out))
+    if memory_format is not None:
+        if out is not None:
+            raise RuntimeError(
+                "'memory_format' argument is incompatible with 'out' tensor argument"
+            )
+        order = format_order(memory_format, len(shape))
+        if order is not None:
+            array = array.reshape([shape[d] for d in order]).transpose(np.argsort(order))
+    return finished(array, requires_grad, out, device, function="empty")
 
 
-def _fill_dtype(value: Any, dtype: Any) -> Any:
-    if dtype is not None:
-        return numpy_of(dtype, "full")
+zeros_like = _filled_like("zeros", 0, "filled with 0")
+ones_like = _filled_like("ones", 1, "filled with 1")
+empty_like = _filled_like("empty", None, "whose elements are not set")
+
+
+def _fill_dtype(value: Any, dtype: Any, out: Any) -> Any:
+    if dtype is not None or out is not None:
+        return numpy_of(dtype, "full", out)
     if isinstance(value, (bool, np.bool_)):
         return np.dtype(np.bool_)
     if isinstance(value, (int, np.integer)):
@@ -111,35 +147,23 @@ def _fill_dtype(value: Any, dtype: Any) -> Any:
     return dtypes.get_default_dtype().numpy
 
 
-_NUMBERS = (int, float, complex, np.number, np.bool_)
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
-
-
 @composite(method=False)
 def full(
-    size: Any,
+    size: Sizes,
     fill_value: Any,
     *,
     out: Any = None,
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
     requires_grad: bool = False,
     names: Any = None,
 ) -> Any:
     """A tensor of the given size filled with one value."""
-    value = _number(fill_value)
-    if not isinstance(size, (tuple, list)):
-        raise _wrong("full", "size", "tuple of ints", size, 1)
-    if not isinstance(value, _NUMBERS):
-        raise _wrong("full", "fill_value", "Number", value, 2)
     shape = shape_of("full", (tuple(size),))
-    wanted = _fill_dtype(value, dtype)
-    array = allocate(shape, wanted, fitted_number(value, wanted))
+    wanted = _fill_dtype(fill_value, dtype, out)
+    array = allocate(shape, wanted, fitted_number(fill_value, wanted))
     return finished(array, requires_grad, out, device, function="full")
 
 
@@ -153,18 +177,15 @@ def full_like(
     device: Any = None,
     requires_grad: bool = False,
     memory_format: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
     array = empty_like(input, dtype=dtype)._array
-    value = _number(fill_value)
-    if not isinstance(value, _NUMBERS):
-        raise _wrong("full_like", "fill_value", "Number", value, 2)
-    array[...] = cell(value, array.dtype)
+    array[...] = cell(fill_value, array.dtype)
     return finished(array, requires_grad, device=device, function="full_like")
 
 
-def _new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
+def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
     """A tensor of the given size, filled, of this tensor's dtype."""
     return full(size, fill_value, dtype=dtype or self.dtype, **more)
 
@@ -173,27 +194,79 @@ def _new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """A tensor of a copy of `data`, of this tensor's dtype."""
+    warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
     return _wrap_data(array_of(data, dtype or self.dtype), requires_grad)
 
 
-Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[method-assign]
+Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
 
 
 @composite(method=False)
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, **more: Any) -> Any:
+def empty_strided(
+    size: Sizes,
+    stride: Sizes,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Any:
     """A tensor of the given size and strides whose elements are not set."""
-    shape, steps = tuple(size), tuple(stride)
+    shape, steps = shape_of("empty_strided", (tuple(size),)), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(steps)})"
+        )
+    if any(s < 0 for s in steps):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and "
+            f"strides={list(steps)}"
+        )
     numpy_dtype = numpy_of(dtype)
-    extent = (
-        1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) if 0 not in shape else 0
-    )
-    flat = np.empty(extent, numpy_dtype)
+    extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    flat = allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
-    return finished(array, more.get("requires_grad", False), device=more.get("device"))
+    return finished(array, requires_grad, device=device)
 
 
 # ---- ranges
+
+
+def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[Any, ...]:
+    """What a range is given, as the type that torch computes it in holds it."""
+    work = np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64)
+    for v in values:
+        if isinstance(v, complex) and v.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {v} is complex"
+            )
+        if isinstance(v, float) and not math.isfinite(v):
+            return values  # said of the whole range
+    return tuple(fitted_number(v, work) for v in values)
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    if not (step > 0 or step < 0):
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise RuntimeError(
+            "upper bound and lower bound inconsistent with step sign: "
+            f"start={start}, end={end}, step={step}"
+        )
+
+
+def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any) -> Any:
+    if not count < 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
+    n = max(0, int(count))
+    array = allocate((n,), numpy_dtype)
+    array[...] = (start + np.arange(n) * step).astype(numpy_dtype, copy=False)
+    return array
 
 
 @composite(method=False)
@@ -206,56 +279,100 @@ def arange(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
     """The numbers from `start` (0) up to, not including, `end`."""
     if end is None:
+        if start is None or step != 1:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
         start, end = 0, start
     elif start is None:
         start = 0
-    start, end, step = _number(start), _number(end), _number(step)
-    for v in (start, end, step):
-        if not isinstance(v, (int, float, np.number)):
-            raise _wrong("arange", "end", "Number", v)
-    if dtype is not None and numpy_of(dtype, "arange").kind in "cb":
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_name}'")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (step > 0 and end < start) or (step < 0 and end > start):
-        raise RuntimeError(
-            "upper bound and lower bound inconsistent with step sign: "
-            f"start={start}, end={end}, step={step}"
-        )
-    integral = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
-    if dtype is None:
-        numpy_dtype = np.dtype(np.int64) if integral else dtypes.get_default_dtype().numpy
+    whole = dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step))
+    numpy_dtype = np.dtype(np.int64) if whole else numpy_of(dtype, "arange", out)
+    if numpy_dtype.kind in "bc":
+        not_implemented_for("arange_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
+    first, last, by = _as_held((start, end, step), numpy_dtype)
+    if numpy_dtype == np.int64:
+        if not by and step:
+            raise ValueError(f"step must be nonzero. As an integer {step} is 0.")
+        _check_range(first, last, by)
+        count = (last - first + by - (1 if by > 0 else -1)) // by
     else:
-        numpy_dtype = numpy_of(dtype, "arange")
-    for v in (start, end, step):
-        fitted_number(v, np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64))
-    if integral:
-        array = np.arange(int(start), int(end), int(step), dtype=np.int64).astype(
-            numpy_dtype, copy=False
+        _check_range(start, end, step)
+        count = (end - start) / step
+        count = math.ceil(count) if math.isfinite(count) else count
+    array = _in_steps(first, by, count, numpy_dtype)
+    if out is not None and out.numel() not in (0, array.size):
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is "
+            f"{out.numel()} which does not match the computed number of elements {array.size}. "
+            "Note that this may occur as a result of rounding error. The out tensor will be "
+            f"resized to a tensor of shape ({array.size},).",
+            UserWarning,
+            stacklevel=2,
         )
-    else:
-        if numpy_dtype.kind in "iu":
-            start, end, step = int(start), int(end), int(step) or 1
-        n = max(0, math.ceil((end - start) / step))
-        array = (start + np.arange(n) * step).astype(numpy_dtype)
-    return finished(array, requires_grad, out, device, function="arange")
+    return finished(array, requires_grad, out, device, function="arange", keeps_size=True)
 
 
 @composite(method=False, name="range")
-def range_(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, **more: Any) -> Any:
+def range_(
+    start: Number,
+    end: Number,
+    step: Number = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+) -> Any:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
-    if end is None:
-        start, end = 0, start
-    n = math.floor((end - start) / step) + 1
-    array = (start + np.arange(n) * step).astype(numpy_of(dtype))
-    return finished(array, more.get("requires_grad", False), more.get("out"))
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    numpy_dtype = numpy_of(dtype, "range", out)
+    if numpy_dtype.kind in "bc":
+        not_implemented_for("range_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
+    first, last, by = _as_held((start, end, step), numpy_dtype)
+    _check_range(first, last, by)
+    array = _in_steps(first, by, math.floor((last - first) / by) + 1, numpy_dtype)
+    return finished(array, requires_grad, out, device, function="range", keeps_size=True)
+
+
+def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
+    """The NumPy dtype of numbers between two ends, which may be complex."""
+    for which, v in (("start", start), ("end", end)):
+        if isinstance(v, Tensor):
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
+                f"{v.dim()} dimension(s)."
+            )
+    needed = dtypes.get_default_dtype().to_complex()
+    if not isinstance(start, complex) and not isinstance(end, complex):
+        return numpy_of(dtype, name, out)
+    if dtype is None and out is None:
+        return needed.numpy
+    wanted = numpy_of(dtype, name, out)
+    if wanted.kind != "c":
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {needed.c_name} can't be safely cast to passed dtype "
+            f"{dtypes.from_numpy_dtype(wanted).scalar_name}"
+        )
+    return wanted
+
+
+def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if numpy_dtype.kind == "b" and steps > 1:
+        not_implemented_for(f"{name}_cpu", "Bool")
 
 
 @composite(method=False)
@@ -268,74 +385,63 @@ def linspace(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     start, end = _number(start), _number(end)
-    for at, value in enumerate((start, end), 1):
-        if not isinstance(value, _NUMBERS):
-            raise _wrong("linspace", ("start", "end")[at - 1], "Number", value, at)
-    if not is_int(steps):
-        raise _wrong("linspace", "steps", "int", steps, 3)
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    if dtype is dtypes.bool:
-        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
-    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
-        dtype = dtypes.get_default_dtype().to_complex()
-    numpy_dtype = numpy_of(dtype, "linspace")
-    if numpy_dtype.kind != "c" and (isinstance(start, complex) or isinstance(end, complex)):
-        found = dtypes.get_default_dtype().to_complex().c_name
-        raise RuntimeError(
-            f"torch.linspace(): inferred dtype {found} can't be safely cast to passed dtype "
-            f"{dtype.scalar_name}"
-        )
+    numpy_dtype = _even_type("linspace", start, end, dtype, out)
+    _check_steps("linspace", steps, numpy_dtype)
     first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
-    return finished(
-        _evenly(first, last, steps, numpy_dtype), requires_grad, out, device, function="linspace"
-    )
+    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+    array = _evenly(first, last, steps, work).astype(numpy_dtype, copy=False)
+    return finished(array, requires_grad, out, device, function="linspace", keeps_size=True)
 
 
-def _evenly(start: Any, end: Any, steps: int, numpy_dtype: Any) -> Any:
-    # From both ends towards the middle, as torch does, so that both ends are exact.
-    work = np.dtype(np.float32) if numpy_dtype.itemsize == 2 else numpy_dtype
-    if numpy_dtype.kind in "iu":
-        first, last = int(start), int(end)
-        step = np.float32((last - first) / max(steps - 1, 1))
-        i = np.arange(steps)
-        low = first + (step * i.astype(np.float32)).astype(np.float32)
-        high = last - (step * (steps - 1 - i).astype(np.float32)).astype(np.float32)
-        return np.trunc(np.where(i < steps // 2, low, high)).astype(numpy_dtype)
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
+
+
+def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
+    """Computed from both ends towards the middle, as torch does, so that both ends are exact."""
+    left, right = np.array(start, work), np.array(end, work)
     if steps == 1:
-        return np.array([start], numpy_dtype)
-    left, right = work.type(start), work.type(end)
+        return left.reshape(1)
+    i = np.arange(steps)
     with np.errstate(all="ignore"):
-        stride = (right - left) / work.type(max(steps - 1, 1))
-        i = np.arange(steps)
-        low = left + stride * i.astype(work)
-        high = right - stride * (steps - 1 - i).astype(work)
-    return np.where(i < steps // 2, low, high).astype(numpy_dtype)
+        step = (right - left) / np.array(max(steps - 1, 1), work)
+        low = left + step * i.astype(work)
+        high = right - step * (steps - 1 - i).astype(work)
+    return np.where(i < steps // 2, low, high)
 
 
 @composite(method=False)
 def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, **more: Any
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
 ) -> Any:
     """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    numpy_dtype = numpy_of(dtype, "logspace")
-    work = np.dtype(np.float64) if numpy_dtype.kind in "iu" else numpy_dtype
-    exponents = _evenly(_number(start), _number(end), steps, work)
-    array = np.power(work.type(base), exponents).astype(numpy_dtype)
-    return finished(
-        array,
-        more.get("requires_grad", False),
-        more.get("out"),
-        more.get("device"),
-        function="logspace",
-    )
+    start, end = _number(start), _number(end)
+    numpy_dtype = _even_type("logspace", start, end, dtype, out)
+    _check_steps("logspace", steps, numpy_dtype)
+    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
+    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+    if work.itemsize == 2:  # the ends are only as exact as the type
+        first, last = (float(np.array(v, work)) for v in (first, last))
+        work = np.dtype(np.float32)
+    with np.errstate(all="ignore"):
+        exponents = _evenly(first, last, steps, work)
+        array = np.power(np.array(base, work), exponents).astype(numpy_dtype)
+    return finished(array, requires_grad, out, device, function="logspace", keeps_size=True)
 
 
 @composite(method=False)
@@ -347,26 +453,60 @@ def eye(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
     """The identity matrix of n rows and m columns (default n)."""
-    if n < 0:
-        raise RuntimeError(f"n must be greater or equal to 0, got {n}")
-    array = np.eye(n, m, dtype=numpy_of(dtype, "eye"))
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    array = allocate((n, n if m is None else m), numpy_of(dtype, "eye", out), 0)
+    np.fill_diagonal(array, 1)
     return finished(array, requires_grad, out, device, function="eye")
 
 
-@composite(method=False)
-def tril_indices(row: int, col: int, offset: int = 0, **more: Any) -> Any:
-    """The row and column numbers of a matrix's lower triangle, as a 2 x n tensor."""
-    return _wrap(np.stack(np.tril_indices(row, offset, col)).astype(np.int64))
+def _triangle(name: str, lower: bool, doc: str) -> None:
+    @composite(method=False, name=name, doc=doc)
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool | None = False,
+        requires_grad: bool = False,
+    ) -> Any:
+        for which, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{which} must be non-negative, got{size}")
+        wanted = numpy_of(dtype or dtypes.int64, name)
+        if wanted not in (np.int64, np.int32):
+            not_implemented_for(name, dtypes.from_numpy_dtype(wanted).scalar_name)
+        # Row by row, without the matrix: the columns from `first`, `counts` of them.
+        rows = np.arange(row, dtype=np.int64)
+        diagonal = rows + max(min(offset, col), -row)
+        first = np.zeros_like(rows) if lower else np.clip(diagonal, 0, col)
+        counts = np.clip(diagonal + 1, 0, col) if lower else col - first
+        about = counts.sum(dtype=np.float64)
+        total = int(about) if about > 2**53 else int(counts.sum())
+        result = allocate((2, total), wanted)
+        result[0] = np.repeat(rows, counts)
+        result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        return finished(result, requires_grad, device=device, function=name)
 
 
-@composite(method=False)
-def triu_indices(row: int, col: int, offset: int = 0, **more: Any) -> Any:
-    """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
-    return _wrap(np.stack(np.triu_indices(row, offset, col)).astype(np.int64))
+_triangle(
+    "tril_indices",
+    True,
+    "The row and column numbers of a matrix's lower triangle, as a 2 x n tensor.",
+)
+_triangle(
+    "triu_indices",
+    False,
+    "The row and column numbers of a matrix's upper triangle, as a 2 x n tensor.",
+)
 
 
 _core.register(callbacks={"zeros_like": zeros_like})

@@ -16,7 +16,16 @@ from ._arrays import Array, warn_once
 from ._kinds import composite, constant, general
 from ._op import namespace
 from .linalg import matmul
-from .solving import _check, _no_convergence, _positive, solve, solve_triangular
+from .solving import (
+    LinAlgError,
+    _check,
+    _first_bad,
+    _no_convergence,
+    _positive,
+    _stack,
+    solve,
+    solve_triangular,
+)
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -122,10 +131,11 @@ def _eigh(a: Array, UPLO: str) -> Any:
     _check("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    uplo: Any = UPLO.upper()
     try:
-        values, vectors = np.linalg.eigh(a, UPLO.upper())  # type: ignore[call-overload]
+        values, vectors = np.linalg.eigh(a, uplo)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eigh") from None
+        raise _no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
     return values, vectors
 
 
@@ -170,10 +180,12 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:
 
 def _eig(a: Array) -> Any:
     _check("eig", a, square=True)
+    if not np.isfinite(a).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     try:
         values, vectors = np.linalg.eig(a)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eig") from None
+        raise _no_convergence("eig", a, np.linalg.eigvals) from None
     complex_type = np.complex64 if a.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(complex_type), vectors.astype(complex_type)
 
@@ -220,10 +232,30 @@ _old_svd_result = named("svd", "U", "S", "V")
 
 def _svd(a: Array, full_matrices: bool) -> Any:
     _check("svd", a)
+    return _factors(a, full_matrices)
+
+
+def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """The singular value decomposition of finite matrices; nan for those with an infinity, on some
+    of which LAPACK never ends, and torch's error for nan."""
+    infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
+    if np.isnan(a).any():
+        where, _ = _first_bad(a, lambda m: bool(np.isnan(m).any()))
+        raise LinAlgError(
+            f"linalg.svd: {where}The algorithm failed to converge because the input matrix "
+            "contained non-finite values."
+        )
+    if infinite.any():
+        a = np.where(infinite[..., None, None], a.dtype.type(0), a)
     try:
-        return np.linalg.svd(a, full_matrices=full_matrices)
+        f: Any = np.linalg.svd
+        parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
     except np.linalg.LinAlgError:
-        raise _no_convergence("svd") from None
+        raise _no_convergence("svd", a, np.linalg.svd) from None
+    if infinite.any():
+        for part in parts if compute_uv else (parts,):
+            part[infinite] = np.nan
+    return parts
 
 
 def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:
@@ -310,7 +342,7 @@ def _lu_factor(a: Array) -> Any:
     """Gaussian elimination with row exchanges, over a stack of matrices at once."""
     _check("lu_factor", a)
     m, n = a.shape[-2:]
-    lu = a.reshape(-1, m, n).copy()
+    lu = _stack(a).copy()
     stack = np.arange(lu.shape[0])
     pivots = np.empty((lu.shape[0], min(m, n)), np.int32)
     with np.errstate(all="ignore"):
@@ -324,12 +356,12 @@ def _lu_factor(a: Array) -> Any:
             pivot = lu[:, k, k, None]
             np.divide(below, pivot, out=below, where=np.broadcast_to(pivot != 0, below.shape))
             lu[:, k + 1 :, k + 1 :] -= below[:, :, None] * lu[:, k, None, k + 1 :]
-    return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], -1)
+    return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], min(m, n))
 
 
 def _permutation(pivots: Array, m: int) -> Array:
     """The matrices P of A = P @ L @ U."""
-    flat = pivots.reshape(-1, pivots.shape[-1])
+    flat = _stack(pivots[..., None])[..., 0]
     out = np.zeros((flat.shape[0], m, m), bool)
     for i, row in enumerate(flat):
         order = np.arange(m)
@@ -351,17 +383,25 @@ _pivot_matrix: Any = constant(
 
 def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
     m, n = A.shape[-2:]
-    if m != n:
-        raise NotImplementedError(
-            "rushlight: the derivative of lu_factor is there for square matrices only"
-        )
-    P = _pivot_matrix(out1, m).to(A.dtype)
-    eye = _core.wrap(np.eye(n, dtype=A.dtype.numpy))
-    L, U = out.tril(-1) + eye, out.triu()
-    inner = matmul(L.mH, g.tril(-1)).tril(-1) + matmul(g.triu(), U.mH).triu()
+    k = min(m, n)
+    eye = _core.wrap(np.eye(k, dtype=A.dtype.numpy))
+    head = out.narrow(-2, 0, k).narrow(-1, 0, k)
+    L, U = head.tril(-1) + eye, head.triu()
+    g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
+    gl, gu = g_head.tril(-1), g_head.triu()
+    rest = None
+    if m < n:  # further columns: L @ U_rest
+        rest = solve_triangular(L.mH, g.narrow(-1, m, n - m), upper=True)
+        gl = gl - matmul(rest, out.narrow(-1, m, n - m).mH)
+    elif m > n:  # further rows: L_rest @ U
+        rest = solve_triangular(U.mH, g.narrow(-2, n, m - n), upper=False, left=False)
+        gu = gu - matmul(out.narrow(-2, n, m - n).mH, rest)
+    inner = matmul(L.mH, gl).tril(-1) + matmul(gu, U.mH).triu()
     inner = solve_triangular(L.mH, inner, upper=True)
     inner = solve_triangular(U.mH, inner, upper=False, left=False)
-    return matmul(P, inner)
+    if rest is not None:
+        inner = _cat([inner, rest], -1 if m < n else -2)
+    return matmul(_pivot_matrix(out1, m).to(A.dtype), inner)
 
 
 _lu_factor_op = general(
@@ -372,7 +412,7 @@ _lu_factor_op = general(
     outputs=lu_factor_result,
     first_only=True,
     method=False,
-    samples=lambda make: [(make(3, 3),), (make(2, 3, 3),)],
+    samples=lambda make: [(make(3, 3),), (make(2, 3, 3),), (make(4, 2),), (make(2, 4),)],
     doc="L below and U on and above the diagonal of one matrix, and the exchanges of rows.",
 )
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..generator import default_generator
 from ._arrays import refuse
-from ._kinds import composite
+from ._kinds import Flag, composite
 from ._op import draws, namespace
 
 _kernels = _core.kernels
@@ -70,7 +70,7 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
 
 
 @composite(where="nn")
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
     """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
     p)."""
     if not 0.0 <= p <= 1.0:
@@ -93,7 +93,7 @@ def _feature(name: str, n: int) -> None:
         doc="Sets each channel to 0 with probability p while training, "
         "and scales the others by 1 / (1 - p).",
     )
-    def f(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    def f(input: Any, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
         _check(p)
         ndim = input.ndim
         if n == 1 and ndim not in (2, 3):
@@ -160,20 +160,21 @@ def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
     mask = _keep(a if wanted is None else np.empty(wanted, a.dtype), p)
     scale = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (mask - 1) * a.dtype.type(_ALPHA * scale) + a.dtype.type(_ALPHA * scale * p)
+    shift = np.asarray(shift)  # NumPy made numbers of 0-dim arrays
     mask *= a.dtype.type(scale)
     result = _apply(input, _wrap(mask), inplace)
     return result.add_(_wrap(shift)) if inplace else result + _wrap(shift)
 
 
 @composite(where="nn")
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: Flag = False) -> Any:
     """Dropout to SELU's lowest value that keeps mean and variance."""
     return _alpha(input, lambda t: None, p, training, inplace)
 
 
 @composite(where="nn")
 def feature_alpha_dropout(
-    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+    input: Any, p: float = 0.5, training: bool = False, inplace: Flag = False
 ) -> Any:
     """`alpha_dropout` of whole channels."""
     return _alpha(input, _channels, p, training, inplace)

@@ -74,9 +74,25 @@ log10 = _unary(
     "The logarithm to base 10.",
     _POSITIVE,
 )
+
+
+def _log1p(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.log1p(a)
+    x, y = a.real, a.imag
+    # Near 0 by the square of |1 + a| less 1; where that is too small for a number, a itself.
+    small = np.abs(a) < 0.5
+    excess = np.where(small, x * (2 + x) + y * y, 0)
+    real = np.where(excess == 0, x, np.log1p(excess) / 2)
+    found = np.empty_like(a)
+    found.real = np.where(small, real, np.log(np.hypot(x + 1, y)))
+    found.imag = np.arctan2(y, x + 1)
+    return found
+
+
 log1p = _unary(
     "log1p",
-    np.log1p,
+    _log1p,
     lambda g, input: g / _conj(input + 1),
     "log(1 + input), exact near 0.",
     (-0.5, 3.0),
@@ -88,11 +104,21 @@ def _logaddexp_share(input: Any, other: Any) -> Any:
     return 1 / (1 + exp(other - input))
 
 
+def _log_add_exp(a: Any, b: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    below = a.real < b.real
+    low, high = np.where(below, a, b), np.where(below, b, a)
+    apart = _log1p(np.exp(low - high)) + high
+    # Two infinities: of minus infinity the angle is of no account.
+    even = np.where(high.real < 0, low, np.log(np.exp(low) + np.exp(high)))
+    found = np.where(np.isinf(high.real) & (low.real == high.real), even, apart)
+    return np.where(np.isnan(low) | np.isnan(high), complex(np.nan, np.nan), found)
+
+
 logaddexp = pointwise(
     "logaddexp(input, other: Tensor)",
-    portable=lambda a, b: (
-        np.logaddexp(a, b) if a.dtype.kind == "f" else np.log(np.exp(a) + np.exp(b))
-    ),
+    portable=_log_add_exp,
     partials={
         "input": _logaddexp_share,
         "other": lambda input, other: _logaddexp_share(other, input),
@@ -304,6 +330,7 @@ variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
     "nextafter(input, other: Tensor)",
     portable=np.nextafter,
+    halves=np.nextafter,
     partials={"input": lambda input, other: input != other, "other": 0},
     refuses={"bool int complex": "nextafter_cpu"},
     samples=pair,
@@ -424,14 +451,21 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromke
 
 @composite(samples=one)
 def nan_to_num(
-    input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Any = None
+    input: Any,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Any = None,
 ) -> Any:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
     more = {} if out is None else {"out": out}
     return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
 
 
-def nan_to_num_(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num_(
+    self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
     """In-place version of `nan_to_num`."""
     return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
 

@@ -54,7 +54,7 @@ def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array
         sums = _kernels.index_backward(g, indices, (0,), 0, (n, g.shape[-1]))
         if sums is not NotImplemented:
             return sums  # type: ignore[no-any-return]
-    wide = widened(g).reshape(-1, g.shape[-1])
+    wide = widened(g).reshape(indices.size, g.shape[-1])
     flat = indices.reshape(-1)
     out = np.zeros((n, g.shape[-1]), wide.dtype)
     if padding_idx >= 0:

@@ -120,7 +120,7 @@ def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
 
 
 aminmax: Any = general(
-    "aminmax(input, *, dim=None, keepdim=False)",
+    "aminmax(input, *, dim: int = None, keepdim=False)",
     _aminmax,
     vjp={
         "input": lambda g, g1, input, out, out1, dim, keepdim: _sum_of(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import cell, dim_in, scalar_name
+from ._arrays import cell, dim_in, distinct, scalar_name
 from ._kinds import composite, general, linear
 from .indexing import _index, _index_backward, _index_zero
 from .scatter import (
@@ -35,6 +35,7 @@ _Tensor: Any = _core.Tensor
 
 
 def _in_range(index: Any, size: int, complain: Callable[[Any], Exception]) -> None:
+    index = distinct(index)
     if index.size and (index.min() < 0 or index.max() >= size):
         raise complain(index[(index < 0) | (index >= size)].flat[0])
 
@@ -144,7 +145,7 @@ def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> N
     size = x.shape[dim] if x.ndim else 1
     _in_range(index, size, _out_of_bounds(0, size))
     if alpha != 1:
-        source = np.asarray(source * np.array(alpha).astype(source.dtype)).astype(source.dtype)
+        source = np.asarray(source * cell(alpha, source.dtype)).astype(source.dtype)
     _write_slices(x, dim, index, source, True)
 
 
@@ -350,7 +351,8 @@ def _index_reduce_rule(
         index = expand(index, source.shape)
     else:
         index = index.reshape(())
-    return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out)
+    called = ("index_reduce", "source")
+    return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
 
 
 index_reduce: Any = general(

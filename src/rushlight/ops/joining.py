@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, common_type, dim_in
+from ._factory import room_for
 from ._kinds import composite, linear
 from .parts import _slice
 
@@ -71,6 +72,8 @@ stack: Any = linear(
 def _taken_apart(g: Any, dim: int, shapes: Sequence[Sequence[int]]) -> list[Any]:
     """The piece of g that belongs to each joined tensor; a skipped empty vector has none."""
     pieces: list[Any] = []
+    if all(tuple(shape) == (0,) for shape in shapes):
+        return [g] * len(shapes)
     at = 0
     for shape in shapes:
         if len(shape) != g.ndim:
@@ -169,6 +172,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     total = shape[dim_in(dim, len(shape))]
     size = -(-total // chunks)
     if size == 0:
+        room_for(chunks)
         return split_with_sizes(input, [0] * chunks, dim)
     return _split(input, size, dim)
 
@@ -194,6 +198,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
             raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
         if cuts >= 2**63:
             raise RuntimeError(f"Overflow when unpacking long long: {cuts} sections")
+        room_for(cuts)
         small, extra = divmod(size, cuts)
         ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts)]
         return _pieces(input, ends, dim)

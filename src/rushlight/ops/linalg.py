@@ -175,7 +175,8 @@ def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
     if len(other_shape) == 2 and input.ndim > 2:
         # One tall product instead of a stack of small ones that would be summed.
         k, n = other_shape
-        return matmul(input.reshape(-1, k).mH, g.reshape(-1, n))
+        rows = math.prod(input.shape[:-1])
+        return matmul(input.reshape(rows, k).mH, g.reshape(rows, n))
     return matmul(input.mH, g)
 
 
@@ -398,6 +399,11 @@ def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
             )
 
 
+def _rows(x: Any) -> Any:
+    """An array or tensor as one matrix, of all its rows."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
 def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(
@@ -412,7 +418,7 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Any:
             f"{scalar_name(w)}"
         )
     # The error speaks of the matrices that are multiplied: all rows of x, and w transposed.
-    rows = x.reshape(-1, x.shape[-1]) if x.ndim != 2 and w.ndim == 2 else x
+    rows = _rows(x) if x.ndim != 2 and w.ndim == 2 else x
     if bias is not None and rows.shape[-1] == w.shape[1]:
         _expand_check(bias, (rows.shape[0], w.shape[0]))
     result = multiply(rows, w.T)
@@ -427,10 +433,9 @@ def _linear_backward(g: Array, x: Array, w: Array, need_x: bool, need_w: bool, n
         return NotImplemented
     if x is not None and w is not None:
         return _kernels.linear_backward(g, x, w, need_x, need_w, need_b)
-    n = g.shape[-1]
     grads = (
         _kernels.matmul(g, w) if need_x else None,
-        _kernels.matmul(g.reshape(-1, n).T, x.reshape(-1, x.shape[-1])) if need_w else None,
+        _kernels.matmul(_rows(g).T, _rows(x)) if need_w else None,
         _bias_sum(g) if need_b else None,
     )
     return NotImplemented if any(part is NotImplemented for part in grads) else grads
@@ -457,7 +462,7 @@ def _biased_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
 def _weight_grad(g: Any, input: Any, weight_shape: Any) -> Any:
     if len(weight_shape) == 1:
         return g.unsqueeze(-1) * input.conj()
-    return matmul(g.reshape(-1, g.shape[-1]).mT, input.reshape(-1, input.shape[-1]).conj())
+    return matmul(_rows(g).mT, _rows(input).conj())
 
 
 def _input_grad(g: Any, weight: Any) -> Any:
@@ -480,7 +485,7 @@ def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
 
 def _layer_shapes(out: Any, input: Any, weight: Any, bias: Any) -> Any:
     n = out[-1] if out else 1
-    if weight is None:  # neither it nor the input wants a gradient: how long the rows are is not known
+    if weight is None:  # nor does the input want a gradient: any length of the rows will do
         weight = (n, 1) if input is None else (n, input[-1])
     if input is None:
         input = (*(out if len(weight) == 1 else out[:-1]), weight[-1])
@@ -517,7 +522,9 @@ _linear_bias = general(
     edges="bias input weight",
     node="ViewBackward0",
     nodes=[(2, 2, "AddmmBackward0")],
-    unfold=in_steps(_layer_in_steps, lambda out, *known: (*_layer_shapes(out, *known)[:2], out[-1:])),
+    unfold=in_steps(
+        _layer_in_steps, lambda out, *known: (*_layer_shapes(out, *known)[:2], out[-1:])
+    ),
     where="nn",
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
     doc="`linear` with a bias.",
@@ -545,9 +552,8 @@ def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> An
                 f"got {x.shape[-1]} but expected {weight.shape[i]}"
             )
     k, m, n = weight.shape
-    x = input1.reshape(-1, m)
-    y = input2.reshape(-1, n)
-    rows = matmul(x, weight.permute(1, 0, 2).reshape(m, k * n)).reshape(-1, k, n)
+    x, y = _rows(input1), _rows(input2)
+    rows = matmul(x, weight.permute(1, 0, 2).reshape(m, k * n)).reshape(x.shape[0], k, n)
     result = matmul(rows, y.unsqueeze(-1)).squeeze(-1)
     if bias is not None:
         result = result + bias

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, anywhere, common_type, listed, scalar_name, widened
-from ._kinds import composite, general
+from ._kinds import Flag, composite, general
 
 _kernels = _core.kernels
 _REDUCTIONS = ("mean", "sum", "none")
@@ -488,7 +488,7 @@ def gaussian_nll_loss(
     input: Any,
     target: Any,
     var: Any,
-    full: bool = False,
+    full: Flag = False,
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:

@@ -56,30 +56,44 @@ def soft_margin_loss(
     return _soft_margin_loss(input, target, reduction)
 
 
+def _check_samples(shape: tuple[int, ...]) -> None:
+    if len(shape) > 2 or 0 in shape[-1:]:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{listed(shape)}"
+        )
+
+
+def _samples(x: Any) -> Any:
+    """One sample or a batch of them as a matrix, a row for each."""
+    return x if x.ndim == 2 else x.reshape(1, x.numel())
+
+
 def _multi_margin(
     input: Array, target: Array, weight: Any, p: int, margin: float, reduction: str
 ) -> Any:
     refuse("multi_margin_loss_cpu_kernel", input, "biuc", halves=True)
-    if not 1 <= input.ndim <= 2 or input.shape[-1] == 0:
-        raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{listed(input.shape)}"
-        )
-    x, t = np.atleast_2d(input), target.reshape(-1, 1)
+    _check_samples(input.shape)
+    x, t = np.atleast_2d(input), target.reshape(target.size, 1)
     if target.ndim > 1 or len(t) != len(x):
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of "
             f"input samples (batch size). Expected target size [{len(x)}], but got "
-            f"{listed(target.shape)}. Input size: {listed(input.shape)}"
+            f"{listed(target.shape)}. Input has shape {listed(input.shape)}."
         )
     if target.dtype != np.int64:
         raise RuntimeError(f"expected scalar type Long but found {scalar_name(target)}")
+    if weight is not None and weight.dtype != x.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}. The weights "
+            "are numbers of the input's type"
+        )
     if weight is not None and weight.shape != x.shape[1:]:
         raise RuntimeError(
             f"inconsistent weight size, expected {x.shape[1]} but got {listed(weight.shape)}"
         )
     if ((t < 0) | (t >= x.shape[1])).any():
-        raise RuntimeError(f"target out of range: the classes are 0 to {x.shape[1] - 1}")
+        raise RuntimeError(f"target out of range. The classes are 0 to {x.shape[1] - 1}")
     excess = np.maximum(margin - np.take_along_axis(x, t, 1) + x, 0) ** p
     if weight is not None:
         excess = excess * weight[t]
@@ -91,14 +105,15 @@ def _multi_margin(
 def _multi_margin_rule(
     g: Any, input: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
 ) -> Any:
-    x, t = input if input.ndim == 2 else input.unsqueeze(0), target.reshape(-1, 1)
+    x, t = _samples(input), target.reshape(target.numel(), 1)
     excess = margin - x.gather(1, t) + x
     slope = (excess > 0).to(x.dtype) if p == 1 else 2 * excess.relu()
     if weight is not None:
         slope = slope * weight[t]
     slope = slope.scatter(1, t, 0.0)
     slope = slope.scatter_add(1, t, -slope.sum(1, keepdim=True)) / x.shape[1]
-    return (_share(g, reduction, target.numel()).reshape(-1, 1) * slope).reshape(input.shape)
+    share = _share(g, reduction, target.numel())
+    return ((share.unsqueeze(-1) if share.ndim else share) * slope).reshape(input.shape)
 
 
 _multi_margin_loss = general(
@@ -153,8 +168,23 @@ def multilabel_margin_loss(
     """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
     over the number of classes."""
     reduction = _how(size_average, reduce, reduction)
-    x = input.unsqueeze(0) if input.ndim < 2 else input
-    t = target.unsqueeze(0) if target.ndim < 2 else target
+    refuse("multilabel_margin_loss_forward_out_frame", input._array, "biuc", halves=True)
+    _check_samples(input.shape)
+    if target.numel() != input.numel() or (
+        max(input.ndim, target.ndim) > 1 and (target.shape != input.shape)
+    ):
+        raise RuntimeError(
+            f"inconsistent target size: {listed(target.shape)} for input of size: "
+            f"{listed(input.shape)}"
+        )
+    x, t = _samples(input), _samples(target)
+    if ((t < -1) | (t >= x.shape[1])).any():
+        raise RuntimeError(
+            "argument #2 'target' is out of range. "
+            f"The labels are 0 to {x.shape[1] - 1}, and -1 ends a list of them"
+        )
+    if target._array.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {scalar_name(target._array)}")
     labels = (t >= 0).cumprod(1).bool()  # those before the first -1
     safe = t.masked_fill(~labels, 0)
     is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
@@ -162,7 +192,7 @@ def multilabel_margin_loss(
     excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).relu()
     kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
-    return _reduce(loss.squeeze(0) if input.ndim < 2 else loss, reduction)
+    return _reduce(loss.squeeze(0) if target.ndim < 2 else loss, reduction)
 
 
 @composite(where="nn")
@@ -180,4 +210,4 @@ def multilabel_soft_margin_loss(
     loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return _reduce(loss.sum(-1) / input.shape[-1], reduction)
+    return _reduce(loss.sum(-1) / input.size(-1), reduction)

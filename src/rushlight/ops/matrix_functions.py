@@ -12,9 +12,9 @@ from ..return_types import named
 from ._arrays import Array, listed, scalar_name
 from ._kinds import composite, constant, general
 from ._op import namespace
-from .decompositions import _cat, svdvals
+from .decompositions import _cat, _eigh, _factors, svdvals
 from .linalg import matmul, multiply
-from .solving import _check, _some_squares, inv, solve
+from .solving import _check, _no_convergence, _some_squares, inv, inv_ex, solve
 
 _linalg = namespace("linalg")
 _torch = namespace("torch")
@@ -26,23 +26,50 @@ _torch = namespace("torch")
 @composite(where="linalg")
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: a norm of A times that of its inverse."""
-    if p is None or p in (2, -2):
+    by_values = p is None or p in (2, -2)
+    if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
+        return _core.wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
+    if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
+            f"{A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if by_values or p == "nuc":
         s = svdvals(A)
+        if p == "nuc":
+            return s.sum(-1) * s.reciprocal().sum(-1)
         return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
-    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inv(A), p)
+    inverse, info = inv_ex(A)
+    inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inverse, p)
 
 
 def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
+    """Singular values that count are larger. The bounds are numbers, or tensors of one for each
+    matrix of a stack."""
     largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
-    eps = np.finfo(s.dtype).eps
-    relative: Any = max(shape[-2:]) * eps if rtol is None and atol is None else (rtol or 0.0)
-    smallest: Array = np.maximum(atol or 0.0, relative * largest)
+    absolute = _bound(atol, 0.0)
+    default = np.where(absolute > 0, 0.0, max(shape[-2:]) * np.finfo(s.dtype).eps)
+    smallest: Array = np.maximum(absolute, _bound(rtol, default) * largest)
     return smallest
+
+
+def _bound(value: Any, default: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[..., None]
+    return default if value is None else np.asarray(float(value))
 
 
 def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     _check("matrix_rank", a)
-    s = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
+    if hermitian and a.size:
+        _check("eigh", a, square=True)
+        try:
+            s = np.abs(np.linalg.eigvalsh(a))
+        except np.linalg.LinAlgError:
+            raise _no_convergence("eigh", a, np.linalg.eigvalsh) from None
+    else:
+        s = _factors(a, compute_uv=False)
     if tol is not None:
         atol, rtol = tol, 0.0
     return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
@@ -58,16 +85,12 @@ _rank_op: Any = constant(
 )
 
 
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, _core.Tensor) else value
-
-
 @composite(where="linalg")
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
     """The number of singular values above a threshold."""
-    return _rank_op(A, _plain(tol), _plain(atol), _plain(rtol), hermitian)
+    return _rank_op(A, tol, atol, rtol, hermitian)
 
 
 def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -79,13 +102,17 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
         )
     if rcond is not None:
         rtol = rcond
-    u, s, vh = np.linalg.svd(a, full_matrices=False)
-    keep = s > _threshold(s, a.shape, atol, rtol)
+    if hermitian and a.size:
+        s, right = _eigh(a, "L")
+        left = right.swapaxes(-1, -2).conj()
+    else:
+        u, s, vh = _factors(a)
+        right, left = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
+    size = np.abs(s)
+    keep = size > _threshold(size, a.shape, atol, rtol)
     with np.errstate(divide="ignore"):
         inverse = np.where(keep, 1 / s, 0).astype(s.dtype)
-    return np.ascontiguousarray(
-        multiply(vh.swapaxes(-1, -2).conj() * inverse[..., None, :], u.swapaxes(-1, -2).conj())
-    )
+    return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
 
 
 def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
@@ -96,7 +123,7 @@ def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
     left = matmul(gh, p)  # rows of A
     result = result + matmul(left - matmul(A, matmul(p, left)), ph).reshape(A.shape)
     right = matmul(p, gh)
-    return result + matmul(ph, right - matmul(right, matmul(p, A).mH).reshape(right.shape))
+    return result + matmul(ph, right - matmul(right, matmul(p, A)).reshape(right.shape))
 
 
 pinv = general(
@@ -117,28 +144,84 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 
 
 lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+_DRIVERS = ("gels", "gelsd", "gelss", "gelsy")
+
+
+def _least_squares(a: Array, b: Array, rcond: Any, driver: str) -> tuple[Array, Array]:
+    """The solution, and the sums of squares that remain where each matrix has full rank."""
+    m, n = a.shape[-2:]
+    x = multiply(_pinv(a, rcond, None, None, False), b)
+    left = np.empty(0, a.real.dtype)
+    if m > n and driver != "gelsy":
+        full = driver == "gels" or (_matrix_rank(a, None, None, rcond, False) == n).all()
+        if full:
+            left = (np.abs(multiply(a, x) - b) ** 2).sum(-2)
+    return np.ascontiguousarray(x), left
+
+
+def _least_squares_vjp(gs: Any, A: Any, B: Any, out: Any) -> tuple[Any, Any]:
+    gx, gleft = gs
+    ga = gb = None
+    if gx is not None:
+        p = pinv(A)
+        ga = _pinv_vjp(matmul(gx, B.mH), A, p)
+        gb = matmul(p.mH, gx)
+    if gleft is not None and gleft.numel():
+        rest = (matmul(A, out) - B) * (2 * gleft.unsqueeze(-2))
+        towards = matmul(rest, out.mH)
+        ga = towards if ga is None else ga + towards
+        gb = -rest if gb is None else gb - rest
+    return ga, gb
+
+
+_least_squares_op = general(
+    "_least_squares(A, B, rcond: plain, driver: plain)",
+    _least_squares,
+    vjp={"A, B": _least_squares_vjp},
+    node="LinalgLstsqBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(4, 2), make(4, 3), None, "gelsd"),
+        (make(2, 3), make(2, 2), None, "gelsy"),
+        (make(2, 3, 3), make(2, 3, 1), None, "gels"),
+    ],
+    doc="The solution of least squares, and the sums of squares that remain.",
+)
 
 
 @composite(where="linalg")
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
     values."""
+    if A.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     _check("lstsq", A._array)
+    driver = "gelsy" if driver is None else driver
+    if driver not in _DRIVERS:
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of "
+            f"(gels, gelsy, gelsd, gelss). Got {driver!r}."
+        )
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     b = B.unsqueeze(-1) if vector else B
+    if b.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
     if A.shape[-2] != b.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    m, n = A.shape[-2:]
-    x = matmul(pinv(A, rcond), b)
-    rank = matrix_rank(A)
-    empty = _core.wrap(np.empty(0, A.dtype.numpy))
-    residuals = empty
-    if driver not in (None, "gelsy") and m > n and bool((rank == n).all()):
-        rest = matmul(A, x) - b
-        residuals = (rest.abs() ** 2).sum(-2)
-    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
+        )
+    x, residuals = _least_squares_op(A, b, rcond, driver)
     if driver == "gels":
         rank = _core.wrap(np.empty(0, np.int64))
+    else:
+        rank = _rank_op(A, None, None, rcond, False)
+    values = _core.wrap(np.empty(0, A._array.real.dtype))
+    if driver in ("gelsd", "gelss"):
+        values = svdvals(A.detach())
     return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
 
 
@@ -150,10 +233,11 @@ def matrix_power(A: Any, n: int) -> Any:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
     if n == 0:
-        eye = np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.shape)
-        return _core.wrap(eye.copy())
+        return A.clone().copy_(_core.wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy)))
     if n < 0:
         A, n = inv(A), -n
+        if n == 1:
+            return A
     if n == 1:
         return A.clone()
     result, square = None, A
@@ -194,7 +278,7 @@ def _matrix_exp(a: Array) -> Array:
     wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
     size = float(np.abs(wide).sum(-2).max())
     if not math.isfinite(size):
-        return np.full_like(a, np.nan)
+        return np.full_like(a, complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan)
     halvings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
     x = wide / 2.0**halvings
     eye = np.eye(a.shape[-1])
@@ -245,9 +329,17 @@ def vander(x: Any, N: int | None = None) -> Any:
             "linalg.vander supports floating point, complex, and integer tensors, "
             f"but got {x.dtype.scalar_name}"
         )
+    if x.ndim == 0:
+        x = x.unsqueeze(0)
     n = x.shape[-1] if N is None else N
-    powers = _core.wrap(np.arange(n).astype(x.dtype.numpy))
-    return x.unsqueeze(-1).pow(powers)
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _rising_powers(x, n)
+
+
+def _rising_powers(x: Any, n: int) -> Any:
+    one = _core.wrap(np.ones((*x.shape, 1), x.dtype.numpy))
+    return _cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
 @composite(where="linalg")

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general
+from ._kinds import Ints, Number, composite, general
 from ._op import namespace
 
 _kernels = _core.kernels
@@ -53,8 +53,14 @@ def _layer_norm_back(
     return _kernels.layer_norm_backward(g, x, n, mean, rstd, weight, *needs)
 
 
+def _wide(t: Any) -> Any:
+    """A tensor for a gradient: halves as float32, so that it is rounded once, when it is done."""
+    return t.float() if t is not None and t.dtype.itemsize == 2 else t
+
+
 def _standard(x: Any, dims: Any, eps: float) -> tuple[Any, Any]:
     """x less its mean, over its deviation; and one over the deviation."""
+    x = _wide(x)
     centred = x - x.mean(dims, keepdim=True)
     rstd = ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
     return centred * rstd, rstd
@@ -63,6 +69,7 @@ def _standard(x: Any, dims: Any, eps: float) -> tuple[Any, Any]:
 def _standard_vjp(g: Any, x: Any, dims: Any, eps: float) -> Any:
     """The gradient of x through `_standard`."""
     hat, rstd = _standard(x, dims, eps)
+    g = _wide(g)
     return rstd * (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True))
 
 
@@ -75,10 +82,10 @@ _native_layer_norm = general(
     _layer_norm,
     vjp={
         "input": lambda g, input, n, weight, eps: _standard_vjp(
-            g if weight is None else g * weight, input, _last(n), eps
+            g if weight is None else _wide(g) * weight, input, _last(n), eps
         ),
-        "weight": lambda g, input, n, eps: g * _standard(input, _last(n), eps)[0],
-        "bias": lambda g: g,
+        "weight": lambda g, input, n, eps: _wide(g) * _standard(input, _last(n), eps)[0],
+        "bias": lambda g: _wide(g),
     },
     backward=(_layer_norm_back, "g input n out1 out2 weight needs"),
     node="NativeLayerNormBackward0",
@@ -112,8 +119,7 @@ def _check_normalized(input: Any, shape: Any, weight: Any, bias: Any) -> None:
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                 f"{listed(part.shape)} and normalized_shape = {listed(shape)}"
             )
-        if part is not None and part.dtype is not input.dtype:
-            _mixed(input)
+    _check_types(input, weight, bias)
     if input.ndim < n or tuple(input.shape[input.ndim - n :]) != tuple(shape):
         raise RuntimeError(
             f"Given normalized_shape={listed(shape)}, expected input with shape "
@@ -121,10 +127,19 @@ def _check_normalized(input: Any, shape: Any, weight: Any, bias: Any) -> None:
         )
 
 
-def _mixed(input: Any) -> None:
-    raise RuntimeError(
-        f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype.scalar_name}"
-    )
+def _check_types(input: Any, *parts: Any) -> None:
+    """Parameters have the input's type; with halves they may be float32."""
+    for part in parts:
+        if part is None or part.dtype is input.dtype:
+            continue
+        why = "all inputs must share same datatype."
+        if part.dtype.name != "float32":
+            why = "expect parameter to have scalar type of Float."
+        elif input.dtype.itemsize == 2:
+            continue
+        raise RuntimeError(
+            f"mixed dtype (CPU): {why} The input is {input.dtype}, the parameter {part.dtype}."
+        )
 
 
 @composite(where="nn")
@@ -169,9 +184,9 @@ def rms_norm(
     if eps is None:
         eps = float(np.finfo(x.dtype.numpy).eps)
     result = x * ((x * x).mean(_last(n), keepdim=True) + eps).rsqrt()
-    if x is not input:
-        result = result.to(input.dtype)
-    return result if weight is None else result * weight
+    if weight is not None:
+        result = result * weight
+    return result if result.dtype is input.dtype else result.to(input.dtype)
 
 
 # ---- batch norm
@@ -183,6 +198,9 @@ def _channel(a: Array | None, ndim: int) -> Any:
 
 
 def _moments(x: Array, dims: tuple[int, ...]) -> tuple[Array, Array]:
+    if not x.size:  # 0 rather than nan, so that what is computed from them stays finite
+        none = np.zeros(x.shape[1], x.dtype)
+        return none, none
     mean, var = _kernels.mean(x, dims), _kernels.var(x, dims, 0)
     if mean is NotImplemented or var is NotImplemented:
         return x.mean(dims), x.var(dims)
@@ -205,7 +223,7 @@ def _batch_norm(
     if training:
         mean, var = _moments(wide, dims)
         n = x.size // max(x.shape[1], 1)
-        if momentum is not None:
+        if momentum is not None and n:
             if running_mean is not None:
                 running_mean += ((mean - running_mean) * momentum).astype(running_mean.dtype)
             if running_var is not None:
@@ -240,7 +258,7 @@ def _batch_norm_back(
     if need_x:
         gx = g * _channel(scale, x.ndim)
         if training:
-            n = x.dtype.type(x.size // max(x.shape[1], 1))
+            n = x.dtype.type(max(x.size // max(x.shape[1], 1), 1))
             slope = scale * along * rstd / n
             gx -= x * _channel(slope, x.ndim)
             gx += _channel(slope * mean - scale * total / n, x.ndim)
@@ -258,6 +276,7 @@ def _over(ndim: int) -> tuple[int, ...]:
 def _batch_norm_input(
     g: Any, input: Any, weight: Any, running_var: Any, training: bool, eps: float
 ) -> Any:
+    g = _wide(g)
     if weight is not None:
         g = g * _per_channel(weight, input.ndim)
     if training:
@@ -273,8 +292,8 @@ def _batch_norm_weight(
         hat = _standard(input, _over(n), eps)[0]
     else:
         rstd = _per_channel((running_var + eps).rsqrt(), n)
-        hat = (input - _per_channel(running_mean, n)) * rstd
-    return (g * hat).sum(_over(n))
+        hat = (_wide(input) - _per_channel(running_mean, n)) * rstd
+    return (_wide(g) * hat).sum(_over(n))
 
 
 _native_batch_norm = general(
@@ -289,7 +308,7 @@ _native_batch_norm = general(
         "weight": lambda g, input, running_mean, running_var, training, eps: _batch_norm_weight(
             g, input, running_mean, running_var, training, eps
         ),
-        "bias": lambda g: g.sum(_over(g.ndim)),
+        "bias": lambda g: _wide(g).sum(_over(g.ndim)),
     },
     backward=(_batch_norm_back, "g input weight out1 out2 training needs"),
     node="NativeBatchNormBackward0",
@@ -314,10 +333,16 @@ def _check_channels(input: Any, parts: Sequence[tuple[str, Any]]) -> None:
     for name, part in parts:
         if part is not None and part.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {part.numel()}")
-    halves = input.dtype.itemsize == 2
-    for _, part in parts:
-        if part is not None and part.dtype is not input.dtype and not halves:
-            _mixed(input)
+    _check_types(input, *[part for _, part in parts])
+
+
+def _check_statistics(running_mean: Any, running_var: Any) -> None:
+    for name, part in (("running_mean", running_mean), ("running_var", running_var)):
+        if part is not None and part.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
 
 
 @composite(where="nn")
@@ -348,6 +373,7 @@ def batch_norm(
             ("bias", bias),
         ),
     )
+    _check_statistics(running_mean, running_var)
     if not training:
         for name, part in (("running_mean", running_mean), ("running_var", running_var)):
             if part is None:
@@ -378,7 +404,7 @@ def _torch_batch_norm(
 def _group_norm(x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float) -> Any:
     refuse("GroupNormKernelImpl", x, "biuc")
     n = x.shape[0]
-    rows = np.ascontiguousarray(widened(x)).reshape(n * groups, -1)
+    rows = np.ascontiguousarray(widened(x)).reshape(_grouped_shape(x.shape, groups))
     y, mean, rstd = _layer_norm(rows, 1, None, None, eps)
     y = y.reshape(x.shape)
     if weight is not None:
@@ -388,11 +414,17 @@ def _group_norm(x: Array, groups: int, weight: Array | None, bias: Array | None,
     return rounded(y, x), mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
+def _grouped_shape(shape: Sequence[int], groups: int) -> tuple[int, int]:
+    """The values of a group as a row."""
+    return shape[0] * groups, math.prod(shape[1:]) // groups
+
+
 def _grouped(t: Any, groups: int) -> Any:
-    return t.reshape(t.shape[0] * groups, -1)
+    return t.reshape(_grouped_shape(t.shape, groups))
 
 
 def _group_norm_input(g: Any, input: Any, groups: int, weight: Any, eps: float) -> Any:
+    g = _wide(g)
     if weight is not None:
         g = g * _per_channel(weight, input.ndim)
     return _standard_vjp(_grouped(g, groups), _grouped(input, groups), (1,), eps).reshape(
@@ -407,9 +439,9 @@ _native_group_norm = general(
     vjp={
         "input": _group_norm_input,
         "weight": lambda g, input, groups, eps: (
-            g * _standard(_grouped(input, groups), (1,), eps)[0].reshape(input.shape)
+            _wide(g) * _standard(_grouped(input, groups), (1,), eps)[0].reshape(input.shape)
         ).sum(_over(g.ndim)),
-        "bias": lambda g: g.sum(_over(g.ndim)),
+        "bias": lambda g: _wide(g).sum(_over(g.ndim)),
     },
     node="NativeGroupNormBackward0",
     method=False,
@@ -428,7 +460,9 @@ def group_norm(
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
         )
-    if num_groups <= 0 or input.shape[1] % num_groups:
+    if num_groups < 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if not num_groups or input.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             "shape "
@@ -441,6 +475,7 @@ def group_norm(
                 "but got "
                 f"{name} of shape {listed(part.shape)} and input of shape {listed(input.shape)}"
             )
+    _check_types(input, weight, bias)
     size = math.prod(input.shape[2:]) * input.shape[1] // num_groups
     if input.shape[0] * size == input.shape[0] and input.shape[0] == 1:
         raise ValueError(
@@ -474,6 +509,7 @@ def instance_norm(
             ("bias", bias),
         ),
     )
+    _check_statistics(running_mean, running_var)
     n, c = input.shape[:2]
 
     def repeated(t: Any) -> Any:
@@ -496,7 +532,9 @@ def instance_norm(
 
 
 @composite(where="nn")
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+def normalize(
+    input: Any, p: Number = 2.0, dim: Ints | None = 1, eps: Number = 1e-12, out: Any = None
+) -> Any:
     """input over its p-norm along dim, the norm not below eps."""
     from .norms import norm
 
@@ -507,7 +545,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
 
 @composite(where="nn")
 def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Any, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0
 ) -> Any:
     """input over a power of the mean square of neighbouring channels."""
     if input.ndim < 3:

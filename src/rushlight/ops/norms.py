@@ -20,8 +20,9 @@ from ._arrays import (
     scalar_name,
     widened,
 )
-from ._kinds import composite, general
+from ._kinds import Ints, composite, general
 from ._op import namespace
+from .shape import common_shape
 
 _kernels = _core.kernels
 _INF = math.inf
@@ -188,10 +189,8 @@ def matrix_norm(
         return _vector_norm_op(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = namespace("linalg")["svdvals"](A.movedim((rows, columns), (-2, -1)))
-        if ord == "nuc":
-            result = values.sum(-1)
-        else:
-            result = values.amax(-1) if ord == 2 else values.amin(-1)
+        last = values.ndim - 1
+        result = values.sum(last) if ord == "nuc" else _extreme(values, ord, last, False)
         if not keepdim:
             return result
         for d in sorted((rows, columns)):
@@ -201,10 +200,24 @@ def matrix_norm(
     sums = _vector_norm_op(A, 1, summed, keepdim)
     if not keepdim and kept > summed:
         kept -= 1
-    return sums.amax(kept, keepdim) if ord > 0 else sums.amin(kept, keepdim)
+    return _extreme(sums, ord, kept, keepdim)
 
 
-@composite(method=False)
+def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest along dim for a positive ord, of none 0; else the smallest, of none an error."""
+    shape = list(values.shape)
+    if shape[dim]:
+        return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
+    if ord < 0:
+        raise IndexError(
+            f"amin(): Expected reduction dim {dim - len(shape)} to have non-zero size. "
+            f"A matrix of shape {listed(shape)} has no smallest norm."
+        )
+    shape[dim : dim + 1] = [1] if keepdim else []
+    return _core.wrap(np.zeros(shape, values._array.dtype))
+
+
+@composite(where="linalg", method=False)
 def _linalg_norm(
     A: Any,
     ord: Any = None,
@@ -247,7 +260,7 @@ namespace("linalg")["norm"] = _linalg_norm
 def norm(
     input: Any,
     p: Any = "fro",
-    dim: Any = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     out: Any = None,
     dtype: Any = None,
@@ -334,7 +347,7 @@ def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) ->
 
 
 dist: Any = general(
-    "dist(input, other, p=2)",
+    "dist(input, other, p: number = 2)",
     _dist,
     vjp={"input, other": _dist_vjp},
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
@@ -359,9 +372,13 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
             "expected common dtype to be floating point, yet common dtype is "
             f"{from_numpy_dtype(dtype).scalar_name}"
         )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     if x1.shape != x2.shape:
-        shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+        shape = common_shape([x1.shape, x2.shape])
         x1, x2 = x1.expand(shape), x2.expand(shape)
+    common = from_numpy_dtype(dtype)
+    x1, x2 = (x.to(common) if x.dtype.category < 2 else x for x in (x1, x2))
     n1 = _vector_norm_op(x1, 2, dim, True)
     n2 = _vector_norm_op(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.
@@ -439,8 +456,12 @@ def cdist(
 @composite(where="nn")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
     refuse("pdist", input._array, "", halves=True)
     rows, columns = np.triu_indices(input.shape[0], 1)
     pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]

@@ -8,11 +8,12 @@ gather and its transpose a sum over runs of equal places (`_resampling` makes su
 from __future__ import annotations
 
 import functools
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, cell, listed, rounded, widened
+from ._arrays import Array, cell, listed, refuse, rounded, widened
 from ._kinds import composite, general, linear
 from ._op import namespace
 
@@ -113,7 +114,19 @@ def _border_of(sizes: _Ints, pad: _Ints) -> tuple[tuple[Any, ...], _Ints, tuple[
 
 
 def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * x.ndim:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            f"length is {len(pad)}while the input has {x.ndim}dimensions."
+        )
     kept, shape, there = _border_of(x.shape, pad)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(
+            f"narrow(): length must be non-negative. The widths {listed(pad)} leave "
+            f"{listed(shape)} of {listed(x.shape)}."
+        )
     if value:
         out = np.empty(shape, x.dtype)
         out[...] = cell(value, x.dtype)
@@ -124,7 +137,7 @@ def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
 
 
 constant_pad_nd: Any = general(
-    "constant_pad_nd(input, pad: plain, value=0)",
+    "constant_pad_nd(input, pad: sizes, value=0)",
     _constant_pad,
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,
@@ -143,7 +156,10 @@ def _replicated(n: int, before: int, after: int) -> Array:
 
 
 def _wrapped(n: int, before: int, after: int) -> Array:
-    return np.arange(-before, n + after) % n
+    """A negative width cuts; what is left goes round."""
+    first = max(-before, 0)
+    size = n - max(-after, 0) - first
+    return first + np.arange(-max(before, 0), size + max(after, 0)) % max(size, 1)
 
 
 _pads = {
@@ -158,9 +174,45 @@ _pads = {
 _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
 
 
+def _check_border(shape: _Ints, pad: _Ints, mode: str) -> None:
+    n = len(pad) // 2
+    if mode != "circular" and 0 in shape[-n - 1 :]:
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and "
+            f"other non-zero dimensions for input, but got: {listed(shape)}"
+        )
+    sizes = tuple(reversed(shape[-n:]))
+    left = [size + pad[2 * i] + pad[2 * i + 1] for i, size in enumerate(sizes)]
+    for i, size in enumerate(sizes):
+        before, after = pad[2 * i], pad[2 * i + 1]
+        if mode == "reflect" and (before >= size or after >= size):
+            raise RuntimeError(
+                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input "
+                f"dimension, but got: padding ({before}, {after}) at dimension "
+                f"{len(shape) - 1 - i} of input {listed(shape)}"
+            )
+        if mode != "circular":
+            continue
+        seen = size + min(before, 0) + min(after, 0)  # what is left goes round
+        if max(before, after) > (size if left[i] < 0 else max(seen, 0)):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if left[i] < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    if mode != "circular" and max(left) < 1:
+        axes = ("W", "H", "D")
+        was = ", ".join(reversed([f"{a}: {s}" for a, s in zip(axes, sizes, strict=False)]))
+        now = " ".join(reversed([f"{a}: {s}" for a, s in zip(axes, left, strict=False)]))
+        raise RuntimeError(f"input ({was}) is too small. Calculated output {now}")
+    result = listed([*shape[:-n], *reversed(left)])
+    if min(left) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(left)}: {result}")
+    if max(left) >= 2**62:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={result}")
+
+
 def _border(input: Any, pad: _Ints, mode: str) -> Any:
     n = len(pad) // 2
-    if input.ndim not in (n + 1, n + 2):
+    if not n or input.ndim not in (n + 1, n + 2):
         raise NotImplementedError(
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
             "Supported combinations for non-constant padding:\n"
@@ -168,21 +220,14 @@ def _border(input: Any, pad: _Ints, mode: str) -> Any:
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+    _check_border(input.shape, pad, mode)
+    if mode != "circular":
+        refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input._array, "b")
     taps = []
     for i in range(n):
         axis = input.ndim - 1 - i
         before, after = pad[2 * i], pad[2 * i + 1]
-        size = input.shape[axis]
-        if mode == "reflect" and (before >= size or after >= size):
-            raise RuntimeError(
-                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input "
-                "dimension, but got: "
-                f"padding ({before}, {after}) at dimension {axis} of input {listed(input.shape)}"
-            )
-        if mode == "circular" and (before > size or after > size):
-            raise RuntimeError("Padding value causes wrapping around more than once.")
-        places = _PLACES[mode](size, max(before, 0), max(after, 0))
-        places = places[max(-before, 0) : places.size - max(-after, 0)]
+        places = _PLACES[mode](input.shape[axis], before, after)
         taps.append((axis, (places[None], None)))
     return _pads[mode, n](input, tuple(taps))
 
@@ -191,7 +236,7 @@ def _border(input: Any, pad: _Ints, mode: str) -> Any:
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""
-    widths = tuple(int(p) for p in pad)
+    widths = tuple([as_int(p) for p in pad])
     if len(widths) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(widths) > 2 * input.ndim:
@@ -206,6 +251,12 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
             left = size + min(widths[2 * i], 0) + min(widths[2 * i + 1], 0)
             if left < 0:
                 raise RuntimeError("narrow(): length must be non-negative.")
+            if size + widths[2 * i] + widths[2 * i + 1] >= 2**63:
+                raise RuntimeError(
+                    f"The input size {size}, plus negative padding {widths[2 * i]} and "
+                    f"{widths[2 * i + 1]} resulted in a negative output size, which is invalid. "
+                    f"Check dimension {input.ndim - 1 - i} of your input."
+                )
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
         return constant_pad_nd(input, widths, 0 if value is None else float(value))
@@ -264,6 +315,10 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
         )
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    if r * r >= 2**63:
+        raise ValueError(
+            f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}"
+        )
     if input.shape[-3] % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
@@ -282,6 +337,8 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
             "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
             f"{input.ndim} dimension(s)"
         )
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     *_, h, w = input.shape
     for name, size in (("height", h), ("width", w)):
         if size % r:
@@ -295,7 +352,16 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 @composite(method=False)
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels dealt out from groups, one of each in turn."""
+    if input.ndim < 3:
+        raise RuntimeError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{listed(input.shape)}"
+        )
     n, c = input.shape[:2]
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
     if c % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."

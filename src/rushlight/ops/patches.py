@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from operator import index as as_int
 from typing import Any
 
 from ._arrays import Array, dim_in, listed, refuse, rounded, widened
+from ._factory import allocate
 from ._kinds import composite, linear
 from ._op import namespace
 from .conv import _patches, _scattered, _sizes
@@ -16,8 +18,10 @@ _Ints = tuple[int, ...]
 def _unfold(x: Array, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints) -> Array:
     refuse("im2col_out_cpu", x, "iu")
     view = _patches(x, k, stride, padding, dilation)
-    n, c = x.shape[:2]
-    return view.transpose(0, 1, 4, 5, 2, 3).reshape(n, c * math.prod(k), -1).copy()
+    n, c, *places = view.shape[:4]
+    result: Array = allocate((n, c * math.prod(k), math.prod(places)), x.dtype)
+    result.reshape(n, c, *k, *places)[...] = view.transpose(0, 1, 4, 5, 2, 3)
+    return result
 
 
 def _fold(
@@ -60,8 +64,46 @@ _col2im: Any = linear(
 )
 
 
-def _two(value: Any) -> _Ints:
-    return (value, value) if isinstance(value, int) else tuple(value)
+def _two(name: str, value: Any) -> _Ints:
+    pair = (value, value) if isinstance(value, int) else tuple([as_int(v) for v in value])
+    if len(pair) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(pair)}")
+    for v in pair:
+        if not -(2**63) <= v < 2**63:
+            raise RuntimeError(f"Overflow when unpacking long long. {name} is {v}.")
+    return pair
+
+
+def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[_Ints, ...]:
+    """The numbers of both dimensions, checked."""
+    k, d = _two("kernel_size", kernel_size), _two("dilation", dilation)
+    p, s = _two("padding", padding), _two("stride", stride)
+    for what, values, names, least in (
+        ("kernel size should be greater than zero", k, "kernel", 1),
+        ("stride should be greater than zero", s, "stride", 1),
+        ("dilation should be greater than zero", d, "dilation", 1),
+        ("padding should be non-negative", p, "pad", 0),
+    ):
+        if min(values) < least:
+            raise RuntimeError(
+                f"{what}, but got {names}_height: {values[0]} {names}_width: {values[1]}"
+            )
+    return k, d, p, s
+
+
+def _batched(input: Any, ndim: int) -> Any:
+    """The input with a batch; torch's error where an empty dimension is no batch."""
+    shape = input.shape
+    batched = input.ndim == ndim
+    if input.ndim not in (ndim - 1, ndim) or 0 in shape[batched:]:
+        possible = "with possibly 0 batch size and other non-zero dimensions for input"
+        if ndim == 3:
+            possible = "for input with possibly 0 batch size and non-zero dimensions for input"
+        raise RuntimeError(
+            f"Expected {ndim - 1}D or {ndim}D (batch mode) tensor {possible}, but got: "
+            f"{listed(shape)}"
+        )
+    return input if batched else input.unsqueeze(0)
 
 
 @composite(method=False)
@@ -70,15 +112,10 @@ def _image_patches(
 ) -> Any:
     """The patches of images (batch, channels, height, width) as (batch, channels * kernel,
     places)."""
-    k, d, p, s = _two(kernel_size), _two(dilation), _two(padding), _two(stride)
+    k, d, p, s = _numbers(kernel_size, dilation, padding, stride)
     if input.ndim < 3:
         dim_in(2, input.ndim)  # raises: torch asks for the size of the images
-    x = input if input.ndim == 4 else input.unsqueeze(0)
-    if x.ndim != 4:
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
-            f"non-zero dimensions for input, but got: {listed(input.shape)}"
-        )
+    x = _batched(input, 4)
     places = _sizes(x.shape[2:], k, s, p, d)
     if min(places) < 1:
         raise RuntimeError(
@@ -103,14 +140,9 @@ def fold(
     stride: Any = 1,
 ) -> Any:
     """The transpose of `unfold`: patches summed into images of output_size."""
-    size = _two(output_size)
-    k, d, p, s = _two(kernel_size), _two(dilation), _two(padding), _two(stride)
-    x = input if input.ndim == 3 else input.unsqueeze(0)
-    if x.ndim != 3:
-        raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-            f"non-zero dimensions for input, but got: {listed(input.shape)}"
-        )
+    size = _two("output_size", output_size)
+    k, d, p, s = _numbers(kernel_size, dilation, padding, stride)
+    x = _batched(input, 3)
     if x.shape[1] % math.prod(k):
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
@@ -122,6 +154,10 @@ def fold(
             f"Given output_size={size}, kernel_size={k}, dilation={d}, padding={p}, stride={s}, "
             "expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{places[0]} * {places[1]} = {math.prod(places)}, but got input.size(2)={x.shape[2]}."
+        )
+    if min(size) < 1:
+        raise RuntimeError(
+            f"Expected output spatial size to be positive, but got: output_size={size}."
         )
     result = _col2im(x, size, k, d, p, s)
     return result if input.ndim == 3 else result.squeeze(0)

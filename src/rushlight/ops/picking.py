@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import anywhere, check_tensor, dim_in, scalar_name
+from ._arrays import anywhere, check_tensor, dim_in, distinct, scalar_name
 from ._kinds import composite, constant, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward, diagonal, select
@@ -33,6 +33,7 @@ def _long(op: str, index: Any) -> None:
 
 
 def _in_row(index: Any, n: int) -> None:
+    index = distinct(index)
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].flat[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
@@ -322,7 +323,7 @@ select_scatter: Any = linear(
     doc="The input with src in the place of one entry of a dimension.",
 )
 slice_scatter: Any = linear(
-    "slice_scatter(input, src: Tensor, dim=0, start=None, end=None, step=1)",
+    "slice_scatter(input, src: Tensor, dim=0, start: int = None, end: int = None, step: int = 1)",
     lambda a, src, dim, start, end, step: _replaced(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
     ),
@@ -360,15 +361,12 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise RuntimeError("dimensions must larger than 1")
     if ndim > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    strides = input.stride()
-    n, step = min(shape), sum(strides)
-    if wrap and ndim == 2 and shape[0] > shape[1]:
-        # Every (columns + 1)-th element of all rows.
-        rows, columns = shape
-        n = -(-rows * columns // (columns + 1)) if columns else 0
-        if not input.is_contiguous():
-            raise RuntimeError("fill_diagonal_(wrap=True) needs a contiguous tensor")
-    fill_(input.as_strided((n,), (step,), input.storage_offset()), fill_value)
+    strides, start, rows = input.stride(), input.storage_offset(), shape[0]
+    # Where it wraps, the diagonal begins anew below a row that is left out.
+    below = shape[1] + 1 if wrap and ndim == 2 and shape[1] else rows
+    for row in range(0, rows, below):
+        n = min(min(shape[1:]), rows - row)
+        fill_(input.as_strided((n,), (sum(strides),), start + row * strides[0]), fill_value)
     return input
 
 

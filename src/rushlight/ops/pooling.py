@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, listed, refuse, rounded, widened
-from ._kinds import composite, general, linear
+from ._kinds import Flag, composite, general, linear
 from ._op import namespace
 
 _kernels = _core.kernels
@@ -68,6 +68,20 @@ def _bordered(
     return np.pad(x, pads, constant_values=fill)
 
 
+def _reached(
+    size: Sequence[int], out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints
+) -> tuple[_Ints, _Ints]:
+    """Kernel sizes and paddings of the windows without those borders that lie outside the planes at
+    every place: a window may be far larger than a plane."""
+    kernel, padding = [], []
+    for n, places, m, t, b, e in zip(size, out, k, s, p, d, strict=True):
+        first = max(0, -(-(b - t * (places - 1)) // e))
+        last = min(m - 1, (b + n - 1) // e)
+        kernel.append(last - first + 1)
+        padding.append(b - first * e)
+    return tuple(kernel), tuple(padding)
+
+
 # ---- maximum
 
 
@@ -83,6 +97,7 @@ def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bo
     out = _outputs(x.shape, k, s, p, d, ceil_mode)
     wide = widened(x)
     places = np.arange(math.prod(size)).reshape(size)
+    k, p = _reached(size, out, k, s, p, d)
     values = _bordered(wide, out, k, s, p, d, _lowest(wide))
     places = _bordered(places, out, k, s, p, d, -1)
     best = np.full((*x.shape[:-n], *out), _lowest(wide), wide.dtype)
@@ -228,15 +243,33 @@ def _check_window(
     shape: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool, name: str
 ) -> None:
     n = len(k)
-    if min(s) <= 0:
-        raise RuntimeError(f"stride should not be zero\n{name} got stride={s}.")
-    if min(k) <= 0:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {k}")
-    if min(d) <= 0:
-        axes = ("dilationT", "dilationH", "dilationW")[3 - n :]
+    if name == "max_pool1d":
+        _check_line(k[0], s[0], p[0], d[0])
+    elif max(*k, *s, *p, *d) >= 2**31:
         raise RuntimeError(
-            "dilation should be greater than zero, but got "
-            + " ".join(f"{axis}: {v}" for axis, v in zip(axes, d, strict=True))
+            f"value cannot be converted to type int without overflow\n{name} got kernel_size={k}, "
+            f"stride={s}, padding={p}, dilation={d}."
+        )
+    if 0 in s:
+        raise RuntimeError(f"stride should not be zero\n{name} got stride={s}.")
+    for what, values, letter in (
+        ("kernel size", k, "k"),
+        ("stride", s, "d"),
+        ("dilation", d, "dilation"),
+    ):
+        if min(values) <= 0:
+            shown = (1, *values) if n == 1 else values
+            raise RuntimeError(
+                f"{what} should be greater than zero, but got "
+                + " ".join(
+                    letter + f"{a}: {v}" for a, v in zip("THW"[-len(shown) :], shown, strict=True)
+                )
+            )
+    if name == "avg_pool3d" and any(e > size for e, size in zip(k, shape[-3:], strict=True)):
+        t, h, w = shape[-3:]
+        raise RuntimeError(
+            f"input image (T: {t} H: {h} W: {w}) smaller than kernel size "
+            f"(kT: {k[0]} kH: {k[1]} kW: {k[2]})"
         )
     for b, size, e in zip(p, k, d, strict=True):
         if b < 0:
@@ -248,14 +281,28 @@ def _check_window(
             )
     out = _outputs(shape, k, s, p, d, ceil_mode)
     if min(out) < 1:
-        if n == 1:
+        if name == "max_pool1d":
             raise RuntimeError(f"{name}() Invalid computed output size: {out[0]}")
-        channels = shape[-n - 1]
-        before = "x".join(str(v) for v in (channels, *shape[-n:]))
-        after = "x".join(str(v) for v in (channels, *out))
+        channels = (shape[-n - 1], 1) if n == 1 else (shape[-n - 1],)
+        before = "x".join(str(v) for v in (*channels, *shape[-n:]))
+        after = "x".join(str(v) for v in (*channels, *out))
         raise RuntimeError(
             f"Given input size: ({before}). Calculated output size: ({after}). Output size is too "
             "small"
+        )
+
+
+def _check_line(k: int, s: int, p: int, d: int) -> None:
+    """What max_pool1d says where it has no indices to give."""
+    for what, value in (("kernel_size", k), ("stride", s), ("dilation", d)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {value}")
+    if p < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {p}")
+    if p > k // 2:
+        raise RuntimeError(
+            "max_pool1d() padding should be at most half of kernel size, but got "
+            f"padding={p} and kernel_size={k}"
         )
 
 
@@ -301,10 +348,23 @@ def _max_pool_of(n: int) -> None:
         padding: Any = 0,
         dilation: Any = 1,
         ceil_mode: bool = False,
-        return_indices: bool = True,
+        return_indices: Flag = True,
+    ) -> Any:
+        return both(
+            f"{name}_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
+        )
+
+    def both(
+        asked: str,
+        input: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
     ) -> Any:
         window = _window(
-            name,
+            asked if n == 1 else name,
             n,
             input.shape,
             _frozen(kernel_size),
@@ -328,12 +388,13 @@ def _max_pool_of(n: int) -> None:
         padding: Any = 0,
         dilation: Any = 1,
         ceil_mode: bool = False,
-        return_indices: bool = False,
+        return_indices: Flag = False,
     ) -> Any:
         if n == 1 and not return_indices:
             # Where no indices are asked for, torch has a kernel of its own, for fewer types.
             refuse("max_pool1d_impl", input._array, "biuc")
-        pair = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        asked = f"{name}_with_indices" if return_indices else name
+        pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
 
     namespace("torch").update({f"{name}_with_indices": with_indices, name: pool})
@@ -341,6 +402,33 @@ def _max_pool_of(n: int) -> None:
 
 for _n in (1, 2, 3):
     _max_pool_of(_n)
+
+
+def _unpooled(shape: Sequence[int], k: _Ints, s: _Ints, p: _Ints, wanted: Any) -> list[int]:
+    """The size of the planes that were pooled: the one asked for, or the one that fits."""
+    n = len(k)
+    size = [(m - 1) * t + e - 2 * b for m, t, e, b in zip(shape[-n:], s, k, p, strict=True)]
+    for i, m in enumerate(size):
+        if m < 0:
+            raise ValueError(
+                "max_unpooling: output_size must contain non-negative spatial dimensions, but got "
+                f"output_size[{i}]={m}"
+            )
+    if wanted is None:
+        return size
+    given = wanted if isinstance(wanted, (tuple, list)) else tuple(wanted)
+    if len(given) not in (n, n + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a "
+            f"length of '{len(given)}'"
+        )
+    given = given[-n:]
+    for i, (m, v, t) in enumerate(zip(size, given, s, strict=True)):
+        if not m - t < v < m + t:
+            raise ValueError(
+                f'invalid output_size "{given}" (dim {i} must be between {m - t} and {m + t})'
+            )
+    return list(given)
 
 
 def _unpool(n: int) -> None:
@@ -363,11 +451,14 @@ def _unpool(n: int) -> None:
         refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
         s = k if stride is None else _each(stride, name, "stride", n)
         p = _each(padding, name, "padding", n)
-        size = [
-            (m - 1) * t + e - 2 * b for m, t, e, b in zip(input.shape[-n:], s, k, p, strict=True)
-        ]
-        if output_size is not None:
-            size = list(output_size)[-n:]
+        if n == 3 and min(s) <= 0:
+            raise RuntimeError(f"strides should be greater than zero, but got stride: {listed(s)}")
+        if n > 1 and input.ndim not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a "
+                f"tensor with {input.ndim} dimensions."
+            )
+        size = _unpooled(input.shape, k, s, p, output_size)
         shape = (*input.shape[:-n], *size)
         if indices.shape != input.shape:
             raise RuntimeError(
@@ -381,14 +472,14 @@ def _unpool(n: int) -> None:
 def _place(x: Array, indices: Array, shape: Any, n: int) -> Array:
     rows, size = _planes(shape, n)
     out = np.zeros((rows, size), x.dtype)
-    at = indices.reshape(rows, -1)
+    at = indices.reshape(rows, math.prod(indices.shape[-n:]))
     if at.size and (at.min() < 0 or at.max() >= size):
         wrong = at[(at < 0) | (at >= size)][0]
         raise RuntimeError(
             f"Found an invalid max index: {wrong} (output volumes are of size "
             + "x".join(map(str, shape[-n:]))
         )
-    np.put_along_axis(out, at, np.ascontiguousarray(x).reshape(rows, -1), 1)
+    np.put_along_axis(out, at, np.ascontiguousarray(x).reshape(at.shape), 1)
     return out.reshape(shape)
 
 

@@ -29,12 +29,14 @@ def _of_base(input: Any, exponent: Any) -> Any:
 
 
 def _of_exponent(input: Any, exponent: Any, out: Any) -> Any:
+    if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
+        input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
     return where((input == 0) & _not_negative(exponent), 0, out * _log(input))
 
 
 def _not_negative(exponent: Any) -> Any:
     if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
-        return exponent.real >= 0
+        return (exponent.imag == 0) & (exponent.real >= 0)
     return exponent >= 0
 
 
@@ -45,7 +47,7 @@ def _log(value: Any) -> Any:
     if isinstance(value, complex):
         import cmath
 
-        return cmath.log(value)
+        return cmath.log(value) if value else complex(-math.inf)
     return math.log(value) if value > 0 else -math.inf if value == 0 else math.nan
 
 
@@ -54,6 +56,7 @@ _POW = {"bool": "pow"}
 pow = pointwise(
     "pow(input: Operand, exponent)",
     operator="pow",
+    numbers_round=True,
     portable=_power,
     partials={"input": _of_base, "exponent": _of_exponent},
     refuses=_POW,
@@ -89,6 +92,7 @@ _pow_number = _pow_of_number(
     portable_for="int",
     refuses=_POW,
     integer_power=True,
+    numbers_round=True,
     samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
 )
 _pow_two = _pow_of_number(
@@ -128,6 +132,7 @@ _pow_minus_one = _pow_of_number(
 _pow_base = pointwise(
     "_pow_base(input: Operand, exponent: Tensor)",
     kernel="pow",
+    numbers_round=True,
     portable=_power,
     partials={"exponent": _of_exponent},
     refuses=_POW,

@@ -12,6 +12,7 @@ from ._arrays import (
     Array,
     common_type,
     dim_in,
+    fitted_number,
     listed,
     refuse,
     rounded,
@@ -39,9 +40,7 @@ from .linalg import (
 
 
 def _scaled(a: Any, by: Any) -> Any:
-    if by == 1:
-        return a
-    return a * (int(by) if a.dtype.kind in "biu" else a.dtype.type(by))
+    return a if by == 1 else a * a.dtype.type(fitted_number(by, a.dtype))
 
 
 def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
@@ -66,9 +65,11 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any
         )
     _check_sizes(mat1, mat2)
     _expand_check(input, (mat1.shape[0], mat2.shape[1]))
-    result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
-    if result is not NotImplemented:
-        return result
+    if mat1.dtype.kind == "f":
+        beta, alpha = (fitted_number(number, mat1.dtype).real for number in (beta, alpha))
+        result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
+        if result is not NotImplemented:
+            return result
     return _combine(input, _product(mat1, mat2), beta, alpha)
 
 
@@ -138,6 +139,13 @@ def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
     result = np.asarray(np.multiply.outer(widened(vec1), widened(vec2)))
     like = common_type(input, vec1, vec2)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool) and like.kind != "b":
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(number, (float, complex)) and like.kind in "biu":
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
     return _combine(input, result.astype(like), beta, alpha).astype(like, copy=False)
 
 

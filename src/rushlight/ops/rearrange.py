@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, check_tensors, common_type, dim_in, listed
+from ._arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
+from ._factory import allocate, room_for
 from ._kinds import composite, linear
 from ._op import OPS, internal
 from .copies import _contiguous_copy
@@ -118,8 +121,8 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
 
 
 rot90: Any = linear(
-    "rot90(input, k=1, dims=(0, 1))".replace("(0, 1)", "None"),
-    lambda a, k, dims: _rot90(a, k, (0, 1) if dims is None else dims),
+    "rot90(input, k=1, dims=(0, 1))",
+    _rot90,
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
     node="Rot90Backward0",
     out=False,
@@ -136,13 +139,23 @@ def _repeat(a: Array, repeats: Sequence[int]) -> Array:
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             "tensor"
         )
+    sizes = (*([1] * (len(repeats) - a.ndim)), *a.shape)
+    shape = tuple([n * size for n, size in zip(repeats, sizes, strict=True)])
     if repeats and min(repeats) < 0:
-        shape = (*([1] * (len(repeats) - a.ndim)), *a.shape)
-        sizes = [n * size for n, size in zip(repeats, shape, strict=True)]
         raise RuntimeError(
-            f"Trying to create tensor with negative dimension {min(sizes)}: {listed(sizes)}"
+            f"Trying to create tensor with negative dimension {min(shape)}: {listed(shape)}"
         )
-    return np.tile(a, tuple(repeats))
+    result: Array = allocate(shape, a.dtype)
+    if not result.size:
+        return result
+    # A dimension that is repeated is seen as two, its copies and what is copied.
+    copies: list[int] = []
+    once: list[int] = []
+    for n, size in zip(repeats, sizes, strict=True):
+        copies += (n, size) if n != 1 else (size,)
+        once += (1, size) if n != 1 else (size,)
+    result.reshape(copies)[...] = a.reshape(once)
+    return result
 
 
 def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
@@ -174,10 +187,29 @@ internal("repeat")
 
 
 @composite(samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))])
-def tile(input: Any, *dims: Any) -> Any:
+def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """`repeat` with missing leading counts taken as 1."""
-    counts = tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    given = sizes if dims is None else dims
+    counts = tuple(given[0]) if len(given) == 1 and not isinstance(given[0], int) else given
     return repeat(input, (*([1] * (input.ndim - len(counts))), *counts))
+
+
+def _repeated_places(counts: Array, output_size: int | None) -> Array:
+    """0, 1, ... each as often as `counts` says."""
+    if counts.dtype.name not in ("int32", "int64"):
+        raise NotImplementedError(
+            f"\"repeat_interleave_cpu\" not implemented for '{scalar_name(counts)}'"
+        )
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    total = counts.sum(dtype=np.float64)
+    if total < 2**53 and output_size is not None and output_size != total:
+        raise RuntimeError(
+            f"allocated size does not match required size. output_size is {output_size}, the "
+            f"repeats make {int(total)}."
+        )
+    allocate((int(total),), np.int64)
+    return np.repeat(np.arange(counts.size), counts)
 
 
 @composite(samples=lambda make: [(make(2, 3), 2), (make(2, 3), 3, 1)])
@@ -186,18 +218,16 @@ def repeat_interleave(
 ) -> Any:
     """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
     if repeats is None:
-        return _wrap(np.repeat(np.arange(input.numel()), input._array))
+        if input.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return _wrap(_repeated_places(input._array, output_size))
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim = dim_in(dim, input.ndim)
     if isinstance(repeats, Tensor):
-        if repeats.dtype.category != 1 or repeats.dtype.itemsize < 4:
-            raise RuntimeError("repeats has to be Long or Int tensor")
         if repeats.ndim > 1:
-            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+            raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
         counts = repeats._array
-        if counts.size and counts.min() < 0:
-            raise RuntimeError("repeats can not be negative")
         if counts.size == 1:
             counts = np.broadcast_to(counts.reshape(1), (input.shape[dim],))
         if counts.size != input.shape[dim]:
@@ -205,11 +235,16 @@ def repeat_interleave(
                 "repeats must have the same size as input along dim, but got "
                 f"repeats.size(0) = {counts.size} and input.size({dim}) = {input.shape[dim]}"
             )
-        index = _wrap(np.repeat(np.arange(input.shape[dim]), counts))
+        index = _wrap(_repeated_places(counts, output_size))
         return OPS["index_select"].function(input, dim, index)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     shape = input.shape
+    if output_size is not None and output_size != shape[dim] * repeats:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {shape[dim] * repeats} but got "
+            f"{output_size}"
+        )
     wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
     if repeats == 0:
         size = (*shape[:dim], 0, *shape[dim + 1 :])
@@ -224,7 +259,8 @@ def _triangle(name: str, keep: Any) -> Any:
     def forward(a: Array, diagonal: int) -> Array:
         if a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        mask = keep(a.shape[-2], a.shape[-1], diagonal)
+        rows, columns = a.shape[-2:]
+        mask = keep(rows, columns, max(min(diagonal, columns), -rows))
         return np.where(mask, a, a.dtype.type(0))
 
     return linear(
@@ -406,11 +442,19 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return _wrap(np.empty(0, input._array.dtype))
-    places = np.indices((input.numel(),) * r)
-    low, high = places[:-1], places[1:]
-    mask = _wrap(((low <= high) if with_replacement else (low < high)).all(0))
-    grids = meshgrid(*[input] * r, indexing="ij")
-    return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
+    n = input.numel()
+    if n > 1 and r * math.log2(n) >= 63:  # what torch makes is a grid of that many places
+        raise RuntimeError(
+            f"numel: integer multiplication overflow. {n} elements to the power of {r}"
+        )
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    room_for(r)
+    places = allocate((math.comb(n + r - 1 if with_replacement else n, r), r), np.int64)
+    if places.size:
+        every = itertools.chain.from_iterable(choose(range(n), r))
+        places.reshape(-1)[:] = np.fromiter(every, np.int64, places.size)
+    select = OPS["index_select"].function
+    return stack([select(input, 0, _wrap(places[:, i].copy())) for i in range(r)], 1)
 
 
 # ---- at least so many dimensions

@@ -215,8 +215,6 @@ def _others(input: Any, dim: int) -> Any:
 
 
 def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
-    if input.numel() == 0:
-        return _call("zeros_like", input)
     g = _spread(g, input.shape, dim, keepdim)
     if not anywhere(input == 0):
         return g * (_spread(out, input.shape, dim, keepdim) / input).conj()

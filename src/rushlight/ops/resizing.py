@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, anywhere, listed, refuse
-from ._kinds import composite
+from ._kinds import Flag, composite, pointwise
 from ._op import namespace
 from .padding import _resampling
 
@@ -167,7 +167,7 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
+    recompute_scale_factor: Flag | None = None,
     antialias: bool = False,
 ) -> Any:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
@@ -257,9 +257,29 @@ def _corners(align_corners: bool | None) -> bool:
 @composite(where="nn")
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
+    align_corners = _corners(align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    align_corners = _corners(align_corners)
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {size}."
+        )
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (n, n + 1):
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
+            f"{theta.shape}."
+        )
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
+        )
+    elif min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     dtype = theta.dtype.numpy
 
     def axis(n: int) -> Array:
@@ -271,8 +291,8 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
     spatial = [int(s) for s in size[2:]]
     axes = np.meshgrid(*(axis(n) for n in spatial), indexing="ij")
     base = np.stack([*reversed(axes), np.ones(spatial, dtype)], -1).astype(dtype)
-    flat = _core.wrap(base.reshape(1, -1, base.shape[-1]))
-    return (flat @ theta.mT).reshape(theta.shape[0], *spatial, len(spatial))
+    flat = _core.wrap(base.reshape(1, -1, n + 1)).expand(size[0], -1, -1)
+    return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
 
 
 def _bounded(at: Any, size: int, padding_mode: str, corners: bool) -> Any:
@@ -300,10 +320,28 @@ def _cubic_weights(part: Any) -> list[Any]:
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
 
 
+_nothing = pointwise(
+    "_nothing(input)",
+    portable=lambda a: np.zeros_like(a),
+    partials={"input": 0},
+    method=False,
+    in_place=False,
+    doc="Zeros.",
+)
+_one = pointwise(
+    "_one(input)",
+    portable=lambda a: np.ones_like(a),
+    partials={"input": lambda g: _nothing(g)},
+    method=False,
+    in_place=False,
+    doc="The weight of what is nearest, whatever its distance: ones, with a gradient of zeros.",
+)
+
+
 def _grid_taps(x: Any, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
     """(whole places, weights or None) of what is read along one dimension at the real places x."""
     if mode == "nearest":
-        return [(x.detach().round().long(), None)]
+        return [(x.detach().round().long(), _one(x) if x.requires_grad else None)]
     low = x.detach().floor()
     part = x - low
     base = low.long()
@@ -327,6 +365,9 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
             "'reflection', "
             f"but got: '{padding_mode}'"
         )
+
+
+def _check_grid_sizes(input: Any, grid: Any, mode: str) -> None:
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "
@@ -338,6 +379,24 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
             f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but "
             "got grid with sizes "
             f"{listed(grid.shape)}"
+        )
+    for dim, size in enumerate(input.shape[2:], 2):
+        if not size:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                f"has sizes {listed(input.shape)} with dimension {dim} being empty"
+            )
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
+        raise RuntimeError(
+            f"grid_sampler(): expected {5 if input.ndim == 5 else 4}D input and grid with same "
+            f"number of dimensions, but got input with sizes {listed(input.shape)} and grid with "
+            f"sizes {listed(grid.shape)}"
+        )
+    if mode == "bicubic" and input.ndim == 5:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if grid.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
         )
 
 
@@ -352,8 +411,9 @@ def grid_sample(
     """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1,
     1]."""
     _check_grid(input, grid, mode, padding_mode)
-    refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._array, "biuc")
     align_corners = _corners(align_corners)
+    _check_grid_sizes(input, grid, mode)
+    refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._array, "biuc")
     n, c = input.shape[:2]
     spatial = [int(s) for s in input.shape[2:]]
     out_shape = [int(s) for s in grid.shape[1:-1]]
@@ -367,7 +427,7 @@ def grid_sample(
             elif padding_mode == "reflection":
                 x = _mirror(x, size, align_corners).clamp(0, size - 1)
         every.append(_grid_taps(x, size, mode, padding_mode, align_corners))
-    flat = input.reshape(n, c, -1)
+    flat = input.reshape(n, c, math.prod(spatial))
     total = None
     for corner in itertools.product(*every):
         index: Any = None
@@ -379,7 +439,8 @@ def grid_sample(
             index = place if index is None else index * size + place
             if part is not None:
                 weight = part if weight is None else weight * part
-        places = index.reshape(n, 1, -1).expand(n, c, math.prod(out_shape))
+        count = math.prod(out_shape)
+        places = index.reshape(n, 1, count).expand(n, c, count)
         picked = flat.gather(2, places).reshape(n, c, *out_shape)
         outside = ~inside
         if anywhere(outside):

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
-from ._kinds import composite, constant, general, linear
+from ._kinds import Number, composite, constant, general, linear
 from ._op import OPS
+from .elementary import _log_add_exp
 from .extremes import selecting
 from .joining import cat
 from .parts import _slice
@@ -136,21 +137,30 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
     if a.ndim == 0:
         return a.copy()
     with np.errstate(all="ignore"):
-        if a.dtype.kind == "c":
-            return rounded(np.log(np.add.accumulate(np.exp(a), d)), a)
-        return rounded(np.logaddexp.accumulate(widened(a), d), a)
+        if a.dtype.kind != "c":
+            return rounded(np.logaddexp.accumulate(widened(a), d), a)
+        # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
+        sums = np.moveaxis(_log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
+        step = 1
+        while step < len(sums):
+            sums = np.concatenate([sums[:step], _log_add_exp(sums[:-step], sums[step:])])
+            step *= 2
+        return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
 
 
 def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     if input.ndim == 0:
         return g
+
+    def through(logs: Any) -> Any:
+        return (logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
+
     if input.dtype.is_complex:
-        return _from_the_end(g * (-out).exp().conj(), dim) * input.exp().conj()
+        return through(g.conj().log() - out).conj()
 
     def part(values: Any) -> Any:
         # Where there is nothing to take the logarithm of, a number far below any other.
-        logs = _where(values > 0, _where(values > 0, values, 1).log() - out, -1e30)
-        return (logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
+        return through(_where(values > 0, _where(values > 0, values, 1).log() - out, -1e30))
 
     return part(g) - part(-g)
 
@@ -181,11 +191,18 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
             )
         if other is not None and other.ndim != input.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for i, size in enumerate(input.shape if other is not None else ()):
+            if i != d and size != other.shape[i]:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input "
+                    f"except along the differencing dimension; input.size({i}) = {size}, but got "
+                    f"tensor.size({i}) = {other.shape[i]}"
+                )
+    if n == 0:  # as PyTorch: nothing is put before or after then
+        return OPS["zeros_like"].function(input).copy_(input)
     parts = [p for p in (prepend, input, append) if p is not None]
     if len(parts) > 1:
         input = cat(parts, d)
-    if n == 0:
-        return OPS["zeros_like"].function(input) if input.numel() == 0 else input.clone()
     for _ in range(min(n, input.shape[d])):  # then nothing is left
         size = input.shape[d]
         high = _slice(input, d, 1 if size else 0, size, 1)
@@ -212,7 +229,7 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
 
 
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
-def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
+def trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
     if y.dtype.category == 0:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
@@ -227,13 +244,13 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
 
 
 @composite(method=False)
-def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
+def trapz(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """`trapezoid` under its older name."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
     d = dim_in(dim, y.ndim)
     high, low = _both_ends(y, d)
@@ -267,7 +284,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
 
 
 histc: Any = constant(
-    "histc(input, bins=100, min=0, max=0)",
+    "histc(input, bins=100, min: number = 0, max: number = 0)",
     _histogram,
     samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
     doc="How many elements fall in each of `bins` equal intervals from min to max.",
@@ -281,6 +298,11 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
         raise RuntimeError("minlength should be >= 0")
     if a.ndim != 1 or (a.size and a.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if a.size and a.max() == np.iinfo(np.int64).max:
+        raise RuntimeError(
+            "maximum value of input overflowed, it should be < 9223372036854775807 but got "
+            "9223372036854775807"
+        )
     if weights is not None:
         if weights.shape != a.shape:
             raise RuntimeError("weights should be 1-d and have the same length as input")

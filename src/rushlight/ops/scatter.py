@@ -7,6 +7,7 @@ are not in order, NotImplemented; the definition in Python then finds out what t
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import cell, dim_in, scalar_name
+from ._arrays import anywhere, cell, dim_in, scalar_name
 from ._kinds import composite, general, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward
@@ -322,7 +323,15 @@ def _check_range(x: Any, dim: int, index: Any) -> None:
 
 
 def _reduce_gradients(
-    g: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, out: Any
+    g: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    reduce: str,
+    include_self: bool,
+    out: Any,
+    called: tuple[str, str] = ("scatter_reduce", "src"),
 ) -> tuple[Any, Any]:
     """The gradients of input and src of `scatter_reduce`, src being of the index's sizes."""
     if reduce == "sum":
@@ -333,7 +342,7 @@ def _reduce_gradients(
         share = g / masked_fill(counts, counts == 0, 1)
         to_input, to_src = share, gather(share, dim, index)
     elif reduce == "prod":
-        to_input, to_src = _prod_gradients(g, input, dim, index, src, include_self, out)
+        to_input, to_src = _prod_gradients(g, input, dim, index, src, include_self, out, called)
     else:
         chosen = src == gather(out, dim, index)
         own = input == out
@@ -350,7 +359,14 @@ def _reduce_gradients(
 
 
 def _prod_gradients(
-    g: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool, out: Any
+    g: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    include_self: bool,
+    out: Any,
+    called: tuple[str, str],
 ) -> tuple[Any, Any]:
     # With a zero in a product, dividing it out is no way to the product of the others: a place with
     # one zero is computed again without it, one with more has the gradient 0.
@@ -368,7 +384,16 @@ def _prod_gradients(
         gather(g * _conjugate(other), dim, index),
         gather(g * _conjugate(out), dim, index) / _conjugate(masked_fill(src, zero, 1)),
     )
+    if to_src.requires_grad and anywhere(zeros > 1):
+        to_src.register_hook(functools.partial(_not_again, *called))
     return to_input, to_src
+
+
+def _not_again(function: str, name: str, g: Any) -> None:
+    raise RuntimeError(
+        f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are "
+        "scattered to the same position in self"
+    )
 
 
 def _conjugate(x: Any) -> Any:

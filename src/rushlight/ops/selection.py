@@ -342,10 +342,16 @@ def _filled(input: Any, value: Any) -> Any:
 def _write_number(a: Any, value: Any) -> Any:
     # The everyday case; what may not fit the type is looked at by `_filled`.
     wide = a.dtype.kind == "f" and a.dtype.itemsize > 2
-    if wide and type(value) in (float, int) and -1e38 < value < 1e38:
+    if wide and type(value) in (float, int) and -1e38 < value < 1e38 and not _seen_often(a):
         a.fill(value)
         return None
     return NotImplemented
+
+
+def _seen_often(a: Any) -> bool:
+    """Whether a large array shows the same elements again and again, so that they are written once
+    for all."""
+    return a.size > 1 << 20 and 0 in a.strides
 
 
 def _fill_op(name: str, node: str, *, number: bool) -> Any:
@@ -373,7 +379,7 @@ _zeroed = general(
     "_zeroed(input)",
     lambda a: _spread(bytes(16), a),
     vjp={"input": lambda g: OPS["zeros_like"].function(g)},
-    write=lambda a: a.fill(0) if a.dtype.kind != "V" else NotImplemented,
+    write=lambda a: NotImplemented if a.dtype.kind == "V" or _seen_often(a) else a.fill(0),
     overlap="self",
     node="ZeroBackward0",
     method=False,

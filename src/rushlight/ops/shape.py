@@ -20,7 +20,7 @@ import numpy as np
 from .. import _core
 from ..dtypes import dtype as dtype_class
 from ._arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
-from ._kinds import composite, linear
+from ._kinds import Sizes, composite, linear
 from ._op import internal
 from .copies import _contiguous_copy, contiguous
 
@@ -47,16 +47,18 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
                 f"self.dim() cannot be 0 to view {_name_of(a)} as {size[0].scalar_name} "
                 "(different element sizes)"
             )
-        if a.shape[-1] * old % new:
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {new // old} to view {_name_of(a)} as "
-                f"{size[0].scalar_name} (different element sizes), but got {a.shape[-1]}"
-            )
+        names = f"{_name_of(a)} as {size[0].scalar_name} (different element sizes)"
+        if new > old:
+            _divisible("size(-1)", a.shape[-1], new // old, names)
+            _divisible("storage_offset()", _kernels.storage_offset(a), new // old, names)
         if a.strides[-1] != old and a.shape[-1] > 1:
             raise RuntimeError(
-                f"self.stride(-1) must be 1 to view {_name_of(a)} as {size[0].scalar_name} "
-                f"(different element sizes), but got {a.strides[-1] // old}"
+                f"self.stride(-1) must be 1 to view {names}, but got {a.strides[-1] // old}"
             )
+        if new > old and a.size:
+            for i in range(a.ndim - 1):
+                if a.shape[i] > 1:
+                    _divisible(f"stride({i})", a.strides[i] // old, new // old, names)
     return a.view(to)
 
 
@@ -67,6 +69,13 @@ def _refuse_dtype(input: Any, size: tuple[Any, ...]) -> None:
         raise RuntimeError(
             f"torch.Tensor.view is not supported for {what} when converting to a different dtype. "
             "Use resolve_conj() or resolve_neg() first."
+        )
+
+
+def _divisible(what: str, value: int, by: int, names: str) -> None:
+    if value % by:
+        raise RuntimeError(
+            f"self.{what} must be divisible by {by} to view {names}, but got {value}"
         )
 
 
@@ -182,7 +191,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 12), 1, (3, -1))])
-def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(input: Any, dim: int, sizes: Sizes) -> Any:
     """One dimension as several of the given sizes."""
     shape = input.shape
     dim = dim_in(dim, input.ndim)
@@ -263,7 +272,7 @@ unsqueeze: Any = linear(
 # ---- repeated without copying
 
 expand: Any = linear(
-    "expand(input, *size, implicit=False)",
+    "expand(input, *size, implicit: bool = False)",
     _kernels.expand,
     transpose={"input": lambda g, input_shape: sum_to(g, input_shape)},
     backward=(_kernels.sum_to, "g input_shape"),
@@ -318,7 +327,7 @@ def broadcast_to(input: Any, *size: Any) -> Any:
     return expand(input, _shape_argument("broadcast_to", size, None))
 
 
-def _common_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+def common_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """The shape that all broadcast to."""
     result: list[int] = []
     for shape in shapes:
@@ -342,7 +351,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     check_tensors(tensors)
-    shape = _common_shape([x.shape for x in tensors])
+    shape = common_shape([x.shape for x in tensors])
     return tuple([x if x.shape == shape else expand(x, shape) for x in tensors])
 
 
@@ -359,7 +368,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     result: list[int] = []
     for at, size in enumerate(sizes):
         try:
-            result = list(_common_shape([result, size]))
+            result = list(common_shape([result, size]))
         except RuntimeError:
             pairs = enumerate(zip(reversed(result), reversed(size), strict=False), 1)
             d = next(i for i, (have, n) in pairs if have != n and 1 not in (have, n))

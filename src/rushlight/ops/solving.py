@@ -7,6 +7,7 @@ functions, so they can be differentiated again.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -60,12 +61,17 @@ def _check(
         )
 
 
+def _stack(a: Array) -> Array:
+    """The matrices of all batches one after another."""
+    return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
+
+
 def _first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
     """'(Batch element 2): ' and the matrix, of the first one for which `failed` holds; the prefix
     is empty without a stack."""
     if a.ndim == 2:
         return "", a
-    stack = a.reshape(-1, *a.shape[-2:])
+    stack = _stack(a)
     i = next((i for i, m in enumerate(stack) if failed(m)), 0)
     return f"(Batch element {i}): ", stack[i]
 
@@ -94,11 +100,13 @@ def _zero_pivot(a: Array) -> int:
     return n
 
 
-def _no_convergence(name: str) -> LinAlgError:
+def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
+    where, bad = _first_bad(a, _raises(f))
+    values = "singular values" if name == "svd" else "eigenvalues"
     return LinAlgError(
-        f"linalg.{name}: The algorithm failed to converge because the input matrix is "
-        "ill-conditioned or has too many "
-        "repeated eigenvalues (error code: 1).\nLook for NaN or infinity in the input."
+        f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
+        f"ill-conditioned or has too many repeated {values} (error code: {bad.shape[-1] - 1}).\n"
+        "Look for NaN or infinity in the input."
     )
 
 
@@ -153,7 +161,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     try:
         return inv_ex_result((inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32))))
     except LinAlgError:
-        stack = A._array.reshape(-1, *A.shape[-2:])
+        stack = _stack(A._array)
         failed = _raises(np.linalg.inv)
         info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
         values = [
@@ -235,6 +243,24 @@ solve = general(
 )
 
 
+def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
+    """Solve rows start to stop of a triangular system, in place: one half, which is then taken out
+    of the other, so that most of the work is products of blocks."""
+    if stop - start <= 16:
+        for i in reversed(range(start, stop)) if upper else range(start, stop):
+            known = slice(i + 1, stop) if upper else slice(start, i)
+            row = x[..., i, :] - (m[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
+            x[..., i, :] = row / m[..., i, i, None]
+        return
+    middle = (start + stop) // 2
+    low, high = (start, middle), (middle, stop)
+    first, second = (high, low) if upper else (low, high)
+    _substitute(m, x, upper, *first)
+    a, b = slice(*first), slice(*second)
+    x[..., b, :] -= m[..., b, a] @ x[..., a, :]
+    _substitute(m, x, upper, *second)
+
+
 def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     _check("solve_triangular", a, square=True)
     if b.ndim < 2:
@@ -254,10 +280,7 @@ def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular
     lead = np.broadcast_shapes(m.shape[:-2], x.shape[:-2])
     x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=common_type(a, b))
     with np.errstate(all="ignore"):
-        for i in reversed(range(n)) if upper else range(n):
-            known = slice(i + 1, None) if upper else slice(None, i)
-            row = x[..., i, :] - (m[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
-            x[..., i, :] = row / m[..., i, i, None]
+        _substitute(m, x, upper, 0, n)
     return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
 
 
@@ -366,6 +389,8 @@ _core.Tensor.det = det  # type: ignore[method-assign]
 def _slogdet(a: Array) -> Any:
     _check("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)
+    if a.dtype.kind == "f":
+        sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
     return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
 
 
@@ -412,15 +437,24 @@ def logdet(input: Any) -> Any:
 # ---- Cholesky
 
 
+def _factor(a: Array) -> Array:
+    """The Cholesky factor; an error for nan and inf too, which LAPACK may carry along."""
+    factor = np.linalg.cholesky(a)
+    diagonal = factor.diagonal(0, -2, -1)
+    if np.isnan(diagonal).any() or np.isinf(diagonal[..., :-1]).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factor
+
+
 def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     def cholesky(a: Array, upper: bool) -> Array:
         _check("cholesky", a, square=True)
         lower = a.swapaxes(-1, -2).conj() if upper else a
         try:
-            factor = np.linalg.cholesky(lower)
+            factor = _factor(lower)
         except np.linalg.LinAlgError:
-            where, bad = _first_bad(lower, _raises(np.linalg.cholesky))
-            fails = _raises(np.linalg.cholesky)
+            fails = _raises(_factor)
+            where, bad = _first_bad(lower, fails)
             order = next(
                 (k for k in range(1, bad.shape[0] + 1) if fails(bad[:k, :k])), bad.shape[0]
             )

@@ -6,6 +6,7 @@ each came from.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -365,7 +366,13 @@ def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Arra
         rows: Array = widened(a).reshape(-1)
     else:
         d = dim_in(dim, a.ndim)
-        rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], -1)
+        if 0 in shape[:d] + shape[d + 1 :]:
+            raise RuntimeError(
+                "There are 0 sized dimensions, and they aren't selected, so unique cannot be "
+                f"applied. The shape is {listed(shape)}, dim {dim}."
+            )
+        rest = math.prod(shape[:d] + shape[d + 1 :])
+        rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], rest)
     n = rows.shape[0]
     if consecutive:
         order = np.arange(n)

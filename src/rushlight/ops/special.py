@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import default_float, rounded, widened
+from ._factory import allocate
 from ._kinds import composite, general, pointwise, variant
 from ._portable import add_method, alias
 from ._samples import one
@@ -41,7 +42,8 @@ def _in_double(f: Any) -> Any:
 def _special(
     signature: str, portable: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
 ) -> Any:
-    half = {} if more.pop("halves", True) else {"half": refusal}
+    halves = more.pop("halves", True)  # whether it takes them, or a definition on them
+    half = {} if halves else {"half": refusal}
     if (
         portable
         and "forward" not in more
@@ -50,7 +52,7 @@ def _special(
     ):
         portable = _in_double(portable)
     options: dict[str, Any] = {"in_place": False, "method": False, "samples": one}
-    options |= {"where": "special"} | more
+    options |= {"where": "special"} | ({"halves": halves} if callable(halves) else {}) | more
     return pointwise(
         signature,
         dtype="float",
@@ -65,17 +67,24 @@ def _special(
 # ---- the gamma function
 
 
-def _hurwitz(s: float, q: Any) -> Any:
-    """zeta(s, q), q > 0, by Euler and Maclaurin: ten terms, the integral and its corrections."""
-    total = np.zeros_like(q)
-    for k in range(10):
-        total += (q + k) ** -s
-    x = q + 10
-    total += x ** (1 - s) / (s - 1) + 0.5 * x**-s
+def _hurwitz(s: Any, q: Any, sign: Any = 0.0, other: Any = 1.0) -> Any:
+    """zeta(s, q) + sign * zeta(s, other), both above 0, by Euler and Maclaurin: ten terms, the
+    integral and its corrections. Term by term, for the first terms may cancel."""
+
+    def both(f: Any) -> Any:
+        found = f(q) + sign * f(other)
+        return np.where(np.isnan(found), f(q), found)
+
+    total = both(lambda y: y**-s)
+    for k in range(1, 10):
+        total = total + both(lambda y, k=k: (y + k) ** -s)
+    total = total + both(lambda y: (y + 10) ** (1 - s) / (s - 1) + 0.5 * (y + 10) ** -s)
     factor = s
     for k, bernoulli in enumerate(_BERNOULLI, 1):
-        total += bernoulli * factor * x ** (1 - s - 2 * k)
-        factor *= (s + 2 * k - 1) * (s + 2 * k)
+        correction = bernoulli * factor * both(lambda y, k=k: (y + 10) ** (1 - s - 2 * k))
+        # What is too large here is times a power that is nothing beside the first terms.
+        total = total + np.where(np.isfinite(correction), correction, 0)
+        factor = factor * ((s + 2 * k - 1) * (s + 2 * k))
     return total
 
 
@@ -89,22 +98,22 @@ _BERNOULLI = [
 
 
 def _zeta(x: Any, q: Any) -> Any:
-    def single(x: float, q: float) -> float:
-        if x == 1:
-            return math.inf
-        if x < 1 or math.isnan(x) or math.isnan(q):
-            return math.nan
-        if q <= 0:
-            if q == math.floor(q):
-                return math.inf
-            if x != math.floor(x):
-                return math.nan
-            n = math.ceil(-q)
-            shifted = float(_hurwitz(x, np.float64(q + n)))
-            return shifted + math.fsum((q + k) ** -x for k in range(n))
-        return float(_hurwitz(x, np.float64(q)))
-
-    return np.vectorize(single, otypes=[np.float64])(x, q)
+    with np.errstate(all="ignore"):
+        whole = np.floor(q) == q
+        # Below 0 the terms (q + k) ** -x are, but for their sign, those of q's other end: from its
+        # fraction up to -q. So they need not be added one by one.
+        steps = np.ceil(np.maximum(-q, 0))
+        fraction = np.where(q < 0, -q - steps + 1, 1)
+        sign = np.where(np.fmod(x, 2) == 0, 1.0, -1.0)
+        below = q < 0
+        value = _hurwitz(
+            x, np.where(below, 1 - fraction, np.where(q > 0, q, 1)), sign * below, fraction
+        )
+        value = value - np.where(below, sign * _hurwitz(x, np.where(below, 1 - q, 1)), 0)
+        value = np.where((q < 0) & (np.floor(x) != x), np.nan, value)
+        value = np.where((q <= 0) & whole, np.inf, value)
+        value = np.where((x < 1) | np.isnan(q) | np.isnan(x) | np.isposinf(q), np.nan, value)
+    return np.where(x == 1, np.inf, value)
 
 
 def _trigamma(a: Any) -> Any:
@@ -116,11 +125,14 @@ def _trigamma(a: Any) -> Any:
     return np.where(low, reflected - value, value)
 
 
-def _polygamma(a: Any, n: int) -> Any:
+def _polygamma(a: Any, n: int, dtype: Any) -> Any:
+    """As torch computes it, in this type: the factor and zeta may each leave its range."""
     if n == 1:
         return _trigamma(a)
     sign = 1.0 if n % 2 else -1.0
-    return sign * math.factorial(n) * _zeta(np.float64(n + 1), a)
+    with np.errstate(all="ignore"):
+        factor = dtype.type(math.factorial(n) if n <= 170 else math.inf)
+        return sign * factor * _zeta(np.float64(n + 1), a).astype(dtype)
 
 
 lgamma = _special(
@@ -148,7 +160,8 @@ digamma: Any = _special(
 
 
 def _polygamma_values(a: Any, n: int) -> Any:
-    return _polygamma(a.astype(np.float64), n).astype(a.dtype)
+    dtype = np.dtype(np.float64 if a.dtype == np.float64 else np.float32)
+    return _polygamma(a.astype(np.float64), n, dtype).astype(a.dtype)
 
 
 _polygamma_op: Any = pointwise(
@@ -177,6 +190,8 @@ def polygamma(n: int, input: Any) -> Any:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n >= 2**63:
+        raise ValueError(f"Overflow when unpacking long long. The order is {n}.")
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
@@ -191,19 +206,24 @@ add_method(
 def _mvlgamma_values(a: Any, p: int) -> Any:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    if p >= 2**31:
-        raise RuntimeError(f"Overflow when unpacking long long: p is {p}")
     if a.dtype.kind in "biu":
         a = a.astype(default_float())
     total = p * (p - 1) / 4 * math.log(_PI)
     wide = widened(a)
-    return rounded(np.asarray(sum(_kernel(lgamma, wide - j / 2) for j in range(p)) + total), a)
+    steps = allocate((*a.shape, p), wide.dtype)
+    steps[...] = wide[..., None] - (np.arange(p) / 2).astype(wide.dtype)
+    return rounded(np.asarray(_kernel(lgamma, steps).sum(-1) + wide.dtype.type(total)), a)
+
+
+def _mvlgamma_slope(input: Any, p: int) -> Any:
+    halves = _core.wrap((np.arange(p) / 2).astype(input._array.dtype))
+    return digamma(input.unsqueeze(-1) - halves).sum(-1)
 
 
 mvlgamma = general(
-    "mvlgamma(input, p: number)",
+    "mvlgamma(input, p: int)",
     _mvlgamma_values,
-    vjp={"input": lambda g, input, p: g * sum(digamma(input - j / 2) for j in range(p))},
+    vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
 )
@@ -278,7 +298,7 @@ def _log_product(
         samples=lambda make: [(make(2, 3), make(2, 3, low=0.5)), (make(3), make(2, 1, low=0.5))],
         **more,
     )
-    hidden = {k: v for k, v in more.items() if k in ("forward", "kernel")}
+    hidden = {k: v for k, v in more.items() if k in ("forward", "kernel", "halves")}
     for at, param, rule, partner in ((1, "input", second, "other"), (2, "other", first, "input")):
         number = _special(
             signature.format(f"_{name}_number{at}"),
@@ -305,6 +325,7 @@ xlogy = _log_product(
     "xlogy_cpu",
     "input * log(other), 0 where input is 0.",
     kernel="xlogy",
+    halves=_xlogy_values,  # as torch: the logarithm is rounded before the product
     where="torch",
     method=True,
     in_place=True,
@@ -384,7 +405,8 @@ def _odds(p: Any) -> Any:
 
 def _sinc_slope(input: Any) -> Any:
     angle = input * _PI
-    return where(angle == 0, 0, (angle * cos(angle) - sin(angle)) / (angle * input))
+    below = angle * input  # 0 long before the input is
+    return where(below == 0, 0, (angle * cos(angle) - sin(angle)) / below)
 
 
 def _sinc_values(a: Any) -> Any:
@@ -418,7 +440,7 @@ def _scaled_bessel_i(order: int) -> Any:
         for k in range(1, 14):
             term = term * ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * far)
             series = series + term
-        value = np.where(x > 60, series / np.sqrt(2 * _PI * far), value)
+        value = np.where(x > 60, series / (math.sqrt(2 * _PI) * np.sqrt(far)), value)
         return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
 
     return values
@@ -490,9 +512,9 @@ def _bessel_j(order: int) -> Any:
             else:
                 p = p + term * (1 if k % 4 == 0 else -1)
         phase = far - order * _PI / 2 - _PI / 4
-        asymptotic = np.sqrt(2 / (_PI * far)) * (p * np.cos(phase) - q * np.sin(phase))
-        value = np.where(x > 25, asymptotic, value)
-        value = np.where(np.isinf(x), 0.0, value)
+        scale = math.sqrt(2 / _PI) / np.sqrt(far)
+        value = np.where(x > 25, scale * (p * np.cos(phase) - q * np.sin(phase)), value)
+        value = np.where(np.isinf(x), np.nan, value)
         return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
 
     return values

@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, is_half
-from ._kinds import composite, linear
+from ._kinds import Sizes, composite, general, linear
 from ._op import internal
 from .complex_numbers import resolve_conj, view_as_complex, view_as_real
 from .shape import _to_shape
@@ -125,7 +125,7 @@ def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> A
 
 
 strided_view: Any = linear(
-    "strided_view(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    "strided_view(input, size: shape, stride: shape, storage_offset: int, layout: plain = None)",
     _kernels.strided,
     transpose={
         "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
@@ -246,7 +246,8 @@ def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, whic
             return view_as_complex(a)
         return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(a, layout)
-    if layout is None and offset == 0 and (*size,) == real.shape:
+    whole = layout is None and offset == 0 and (*size,) == real.shape
+    if whole and (*stride,) == _contiguous_strides(size):
         return real
     return strided_view(real, size, stride, offset, layout)
 
@@ -289,7 +290,7 @@ def _layout_of(a: Array) -> Any:
 
 
 @composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
     array = input._seen
     offset = 0
@@ -300,7 +301,7 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
 def as_strided_scatter(
-    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+    input: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
     array = input._seen
@@ -416,18 +417,25 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
-    if self.requires_grad:
+    if self.requires_grad and not self.is_inference() and not _core.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
-    if self.is_inference():
-        _core.check_in_place(self, False)
+    if not sizes:
+        raise TypeError('resize_() missing 1 required positional arguments: "size"')
     given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-    size = tuple([as_int(n) for n in given])
+    try:
+        size = tuple([as_int(n) for n in given])
+    except TypeError:
+        raise TypeError(
+            "resize_(): argument 'size' (position 1) must be tuple of ints, not "
+            + type(sizes[0]).__name__
+        ) from None
     for n in size:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
     array = self._seen
     if array.shape == size:
         return self
+    _core.check_place(self, False)
     wanted = math.prod(size)
     held = array
     while isinstance(held.base, np.ndarray):
@@ -440,12 +448,72 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
         flat = held.reshape(-1)[offset:] if held.flags.c_contiguous else array.reshape(-1)
         grown[: min(flat.size, wanted)] = flat[:wanted].view(array.dtype)
         self._array = grown.reshape(size)
+    self._bump_version()
     return self
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """`resize_` to the size of another tensor."""
     return resize_(self, the_template.shape)
+
+
+def _no_derivative_of_set(g: Any) -> Any:
+    raise RuntimeError(
+        "derivative for set_ is not implemented. The tensor was given other memory; compute it "
+        "anew in place of that, or call set_ under torch.no_grad()."
+    )
+
+
+_set_away = general(
+    "_set_away(input, source, shape: shape)",
+    lambda input, source, shape: np.empty(shape, input.dtype),
+    vjp={"input": _no_derivative_of_set, "source": _no_derivative_of_set},
+    node="NotImplemented",
+    method=False,
+    out=False,
+    doc="What `set_` records: that its derivative is not known.",
+)
+
+
+def set_(
+    self: Any, source: Any = None, storage_offset: Any = None, size: Any = None, stride: Any = None
+) -> Any:
+    """Take over the memory of another tensor or storage, or a part of it; an empty one by default.
+
+    What was computed before keeps its history, which no longer leads to this tensor.
+    """
+    root = getattr(source, "_root", None)  # a storage's memory
+    if root is not None:
+        source = _core.wrap(root.reshape(-1))
+    elif source is None:
+        source = _core.wrap(np.empty(0, self._array.dtype))
+    part = storage_offset is not None or size is not None or stride is not None
+    if not isinstance(source, Tensor) or (part and not isinstance(size, (tuple, list))):
+        given = (source, storage_offset, size, stride)
+        raise TypeError(
+            "set_() received an invalid combination of arguments - got "
+            f"({', '.join(type(v).__name__ for v in given if v is not None)}), but expected one "
+            "of:\n * ()\n * (torch.Storage source)\n * (torch.Storage source, int storage_offset, "
+            "tuple of ints size, tuple of ints stride = None)\n * (Tensor source)\n * (Tensor "
+            "source, int storage_offset, tuple of ints size, tuple of ints stride = None)"
+        )
+    if source.dtype is not self.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
+            f"{self.dtype.c_name}"
+        )
+    recording = _core.is_grad_enabled() and (self.requires_grad or source.requires_grad)
+    _core.check_place(self, recording)
+    seen = source.detach()
+    if part:
+        seen = as_strided(seen, size, stride or _contiguous_strides(size), storage_offset or 0)
+    node = _set_away(self, source, tuple(seen.shape)).grad_fn if recording else None
+    self._array = seen._array
+    self._bump_version()
+    self._forget_accumulator()
+    if node is not None:
+        _core.set_history(self, node, 0)
+    return self
 
 
 for _method in (
@@ -457,6 +525,7 @@ for _method in (
     as_strided_,
     resize_,
     resize_as_,
+    set_,
 ):
     setattr(Tensor, _method.__name__, _method)
 setattr(Tensor, "swapdims_", swapaxes_)  # noqa: B010 - the stub of the core lists no methods

@@ -10,7 +10,7 @@ from .. import dtypes
 from ._arrays import none_left
 from ._factory import finished, numpy_of
 from ._kinds import composite
-from ._op import namespace
+from .matrix_functions import _rising_powers
 
 
 def _cosines(
@@ -60,12 +60,10 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     or the other way round."""
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    half = x.dtype if x.dtype.is_floating_point and x.dtype.itemsize == 2 else None
-    if half is not None:
-        x = x.float()  # linalg.vander refuses halves, torch.vander does not
-    powers = namespace("linalg")["vander"](x, N=x.shape[0] if N is None else N)
-    if half is not None:
-        powers = powers.to(half)
+    n = x.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
     if x.dtype is dtypes.bool:
-        powers = powers.to(dtypes.int64)
+        x = x.to(dtypes.int64)
+    powers = _rising_powers(x, n) if n else x.unsqueeze(-1).expand(x.shape[0], 0).clone()
     return powers if increasing else powers.flip(-1)

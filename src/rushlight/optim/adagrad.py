@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
-from .optimizer import FusedOptimizer, check_lr, scalar
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    from .optimizer import Group
+from .optimizer import FusedOptimizer, Group, check_lr, decayed, move, new_count, real, scalar
 
 
 class Adagrad(FusedOptimizer):
@@ -60,11 +56,17 @@ class Adagrad(FusedOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
+        if fused:
+            if differentiable:
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if foreach:
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         for group in self.param_groups:
             for p in group["params"]:
                 state = self.state[p]
-                state["step"] = rl.tensor(0.0, dtype=rl.float32)
-                state["sum"] = rl.full_like(p, initial_accumulator_value)
+                state["step"] = new_count()
+                start: Any = initial_accumulator_value
+                state["sum"] = rl.full_like(p, complex(start, start) if p.is_complex() else start)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -81,16 +83,20 @@ class Adagrad(FusedOptimizer):
                 self.state[p]["sum"].share_memory_()
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        with rl.set_grad_enabled(group["differentiable"]):
+        differentiable = group["differentiable"]
+        lr = scalar(group["lr"], differentiable)
+        decay = scalar(group["weight_decay"], differentiable)
+        with rl.set_grad_enabled(differentiable):
             for p, grad in zip(params, grads, strict=True):
                 state = self.state[p]
                 state["step"] += 1
                 count = state["step"].item()
-                rate = scalar(group["lr"]) / (1 + (count - 1) * group["lr_decay"])
+                rate = lr / (1 + (count - 1) * group["lr_decay"])
                 if group["maximize"]:
                     grad = -grad
-                if group["weight_decay"] != 0:
-                    grad = grad.add(p, alpha=group["weight_decay"])
-                total = state["sum"]
+                grad, total = real(decayed(grad, p, decay)), real(state["sum"])
                 total.addcmul_(grad, grad, value=1)
-                p.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)
+                spread = total.sqrt()
+                # The root's derivative needs its result, which then may not be written.
+                spread = spread + group["eps"] if differentiable else spread.add_(group["eps"])
+                move(real(p), rate, grad, spread)

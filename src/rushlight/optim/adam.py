@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
-from .optimizer import FusedOptimizer, arrays, check_capturable, check_lr, scalar
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    from .optimizer import Group
+from .optimizer import (
+    FusedOptimizer,
+    Group,
+    arrays,
+    check_capturable,
+    check_lr,
+    decayed,
+    move,
+    new_count,
+    real,
+    scalar,
+)
 
 
 class Adam(FusedOptimizer):
@@ -60,6 +67,15 @@ class Adam(FusedOptimizer):
             or all(isinstance(beta, rl.Tensor) for beta in betas)
         ):
             raise ValueError("betas must be either both floats or both Tensors")
+        for i, beta in enumerate(betas):
+            if isinstance(beta, rl.Tensor):
+                if foreach and not capturable:
+                    raise ValueError(
+                        f"betas[{i}] as a Tensor is not supported for capturable=False and "
+                        "foreach=True"
+                    )
+                if beta.numel() != 1:
+                    raise ValueError(f"Tensor betas[{i}] must be 1-element")
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -98,7 +114,7 @@ class Adam(FusedOptimizer):
     def _start(self, p: Tensor, amsgrad: bool) -> Any:
         """The state of a parameter that has not been stepped yet."""
         state = self.state[p]
-        state["step"] = rl.tensor(0.0, dtype=rl.float32)
+        state["step"] = new_count()
         state["exp_avg"] = rl.zeros_like(p)
         state["exp_avg_sq"] = rl.zeros_like(p)
         if amsgrad:
@@ -106,11 +122,12 @@ class Adam(FusedOptimizer):
         return state
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        amsgrad = group["amsgrad"]
+        amsgrad, differentiable = group["amsgrad"], group["differentiable"]
         if group["capturable"]:
             check_capturable(group)
         beta1, beta2 = group["betas"]
-        lr, beta1, beta2 = group["lr"], scalar(beta1), scalar(beta2)
+        lr, beta1 = group["lr"], scalar(beta1, differentiable)
+        beta2 = scalar(beta2, differentiable)
         states = [self.state[p] or self._start(p, amsgrad) for p in params]
         steps = [state["step"] for state in states]
         means = [state["exp_avg"] for state in states]
@@ -118,7 +135,7 @@ class Adam(FusedOptimizer):
         largest = [state["max_exp_avg_sq"] for state in states] if amsgrad else None
 
         # A rate that is a tensor is divided in its own precision: the plain rule does that.
-        if not (group["differentiable"] or isinstance(lr, rl.Tensor)):
+        if not (differentiable or isinstance(lr, rl.Tensor)):
             done = rl._core.kernels.adam_step(
                 arrays(params),
                 arrays(grads),
@@ -139,7 +156,7 @@ class Adam(FusedOptimizer):
                 rl._core.bump_versions(params)
                 return
 
-        with rl.set_grad_enabled(group["differentiable"]):
+        with rl.set_grad_enabled(differentiable):
             for i, p in enumerate(params):
                 peak = None if largest is None else largest[i]
                 _adam_one(
@@ -155,32 +172,44 @@ def _adam_one(
     peak: Tensor | None,
     step: Tensor,
     lr: Any,
-    beta1: float,
-    beta2: float,
+    beta1: Any,
+    beta2: Any,
     group: Group,
 ) -> None:
-    """The rule for one parameter, in tensor operations."""
-    eps, decay = group["eps"], group["weight_decay"]
+    """The rule for one parameter, in tensor operations.
+
+    Where the step is differentiable, what its derivative needs is copied: the next step writes it.
+    """
+    differentiable = group["differentiable"]
+    decay = scalar(group["weight_decay"], differentiable)
     if group["maximize"]:
         grad = -grad
     step += 1
-    if decay != 0:
-        if group["decoupled_weight_decay"]:
-            p.mul_(1 - lr * decay)
-        else:
-            grad = grad.add(p, alpha=decay)
-    mean.lerp_(grad, 1 - beta1)
-    square.mul_(beta2).addcmul_(grad, grad.conj() if grad.is_complex() else grad, value=1 - beta2)
-    count = step.item()
-    correction1 = 1 - beta1**count
-    correction2 = (1 - beta2**count) ** 0.5
+    count = step.clone() if differentiable else step.item()
+    if not group["decoupled_weight_decay"]:
+        grad = decayed(grad, p, decay)
+    elif isinstance(decay, rl.Tensor) or decay != 0:
+        p.mul_(1 - lr * decay)
+    p, grad, mean, square = real(p), real(grad), real(mean), real(square)
+    if isinstance(beta1, rl.Tensor):
+        mean.lerp_(grad, (1 - beta1).to(mean.dtype))
+    else:
+        mean.lerp_(grad, 1 - beta1)
+    if isinstance(beta2, rl.Tensor):
+        square.lerp_(grad.square(), (1 - beta2).to(square.dtype))
+    else:
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
     if peak is not None:
-        peak.copy_(rl.maximum(peak, square))
+        peak = real(peak)
+        both = (peak.clone(), square.clone()) if differentiable else (peak, square)
+        peak.copy_(rl.maximum(*both))
         square = peak
-    spread = (square.sqrt() / correction2).add_(eps)
-    if group["differentiable"]:
-        mean = mean.clone()
-    p.addcdiv_(mean, spread, value=-scalar(lr / correction1))
+    spread = (square.sqrt() / (1 - beta2**count) ** 0.5).add_(group["eps"])
+    rate = lr / (1 - beta1**count)
+    if differentiable:
+        move(p, rate, mean.clone(), spread)
+    else:
+        move(p, scalar(rate), mean, spread)
 
 
 class AdamW(Adam):

@@ -14,15 +14,13 @@ import warnings
 import weakref
 from bisect import bisect_right
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from rushlight import base as rl
 
 from .._missing import missing_name
 from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 __all__ = [
     "ConstantLR",

@@ -16,17 +16,15 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
 from ..utils.hooks import RemovableHandle
 
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    Group = dict[str, Any]
-    Closure = Callable[[], Any]
+Group = dict[str, Any]
+Closure = Callable[[], Any]
 
 
 class _Required:
@@ -398,9 +396,42 @@ def arrays(tensors: Iterable[Tensor]) -> list[Any]:
     return [tensor._array for tensor in tensors]
 
 
-def scalar(value: Any) -> Any:
-    """An option as a number: learning rates may be tensors of one element."""
-    return value.item() if isinstance(value, rl.Tensor) else value
+def scalar(value: Any, differentiable: bool = False) -> Any:
+    """An option as a number: it may be a tensor of one element.
+
+    In a step that is differentiable, one that requires grad stays a (0-dim) tensor.
+    """
+    if not isinstance(value, rl.Tensor):
+        return value
+    return value.reshape(()) if differentiable and value.requires_grad else value.item()
+
+
+def new_count() -> Tensor:
+    """The number of steps so far, before the first."""
+    wide = rl.get_default_dtype() is rl.float64
+    return rl.tensor(0.0, dtype=rl.float64 if wide else rl.float32)
+
+
+def real(tensor: Tensor) -> Tensor:
+    """A complex tensor as its real and imaginary parts, which the rules treat one by one."""
+    return rl.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+def decayed(grad: Tensor, p: Tensor, decay: Any) -> Tensor:
+    """The gradient with that of decay / 2 * p ** 2 added."""
+    if isinstance(decay, rl.Tensor):
+        return grad.addcmul(p.clone(), decay)
+    return grad if decay == 0 else grad.add(p, alpha=decay)
+
+
+def move(p: Tensor, rate: Any, along: Tensor, over: Tensor | None = None) -> None:
+    """p -= rate * along / over, differentiable in a rate that is a tensor."""
+    if isinstance(rate, rl.Tensor):
+        p.addcmul_(along.clone() if over is None else along / over, rate, value=-1)
+    elif over is None:
+        p.add_(along, alpha=-rate)
+    else:
+        p.addcdiv_(along, over, value=-rate)
 
 
 def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
-from .optimizer import FusedOptimizer, check_capturable, check_lr, scalar
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    from .optimizer import Group
+from .optimizer import (
+    FusedOptimizer,
+    Group,
+    check_capturable,
+    check_lr,
+    decayed,
+    move,
+    new_count,
+    real,
+    scalar,
+)
 
 
 class RMSprop(FusedOptimizer):
@@ -76,14 +82,16 @@ class RMSprop(FusedOptimizer):
             group.setdefault("capturable", False)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        lr, alpha, momentum = scalar(group["lr"]), group["alpha"], group["momentum"]
+        alpha, momentum, differentiable = group["alpha"], group["momentum"], group["differentiable"]
+        lr = scalar(group["lr"], differentiable)
+        decay = scalar(group["weight_decay"], differentiable)
         if group["capturable"]:
             check_capturable(group)
-        with rl.set_grad_enabled(group["differentiable"]):
+        with rl.set_grad_enabled(differentiable):
             for p, grad in zip(params, grads, strict=True):
                 state = self.state[p]
                 if not state:
-                    state["step"] = rl.tensor(0.0, dtype=rl.float32)
+                    state["step"] = new_count()
                     state["square_avg"] = rl.zeros_like(p)
                     if momentum > 0:
                         state["momentum_buffer"] = rl.zeros_like(p)
@@ -92,20 +100,21 @@ class RMSprop(FusedOptimizer):
                 state["step"] += 1
                 if group["maximize"]:
                     grad = -grad
-                if group["weight_decay"] != 0:
-                    grad = grad.add(p, alpha=group["weight_decay"])
-                square = state["square_avg"]
+                grad, square = real(decayed(grad, p, decay)), real(state["square_avg"])
                 square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
                 if group["centered"]:
-                    mean = state["grad_avg"]
+                    mean = real(state["grad_avg"])
                     mean.lerp_(grad, 1 - alpha)
+                    if differentiable:
+                        mean = mean.clone()  # the next step writes what this one's derivative needs
                     spread = square.addcmul(mean, mean, value=-1).sqrt_()
                 else:
                     spread = square.sqrt()
-                spread = spread.add_(group["eps"])
+                # The root's derivative needs its result, which then may not be written.
+                spread = spread + group["eps"] if differentiable else spread.add_(group["eps"])
                 if momentum > 0:
-                    buffer = state["momentum_buffer"]
+                    buffer = real(state["momentum_buffer"])
                     buffer.mul_(momentum).addcdiv_(grad, spread)
-                    p.add_(buffer, alpha=-lr)
+                    move(real(p), lr, buffer)
                 else:
-                    p.addcdiv_(grad, spread, value=-lr)
+                    move(real(p), lr, grad, spread)

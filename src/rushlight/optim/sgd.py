@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
-from .optimizer import FusedOptimizer, arrays, check_lr, scalar
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
-
-    from .optimizer import Group
+from .optimizer import FusedOptimizer, Group, arrays, check_lr, decayed, move, scalar
 
 
 class SGD(FusedOptimizer):
@@ -77,17 +73,18 @@ class SGD(FusedOptimizer):
             group.setdefault("fused", None)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        lr = scalar(group["lr"])
+        differentiable = group["differentiable"]
+        lr = scalar(group["lr"], differentiable)
         momentum = group["momentum"]
         dampening = group["dampening"]
-        decay = scalar(group["weight_decay"])
+        decay = scalar(group["weight_decay"], differentiable)
         nesterov = group["nesterov"]
         maximize = group["maximize"]
         buffers: list[Any] = []
         if momentum != 0:
             buffers = [self.state[p].get("momentum_buffer") for p in params]
 
-        if not group["differentiable"]:
+        if not differentiable:
             raw = [None if buffer is None else buffer._array for buffer in buffers]
             done = rl._core.kernels.sgd_step(
                 arrays(params),
@@ -107,12 +104,11 @@ class SGD(FusedOptimizer):
                 rl._core.bump_versions(params)
                 return
 
-        with rl.set_grad_enabled(group["differentiable"]):
+        with rl.set_grad_enabled(differentiable):
             for i, (p, grad) in enumerate(zip(params, grads, strict=True)):
                 if maximize:
                     grad = -grad
-                if decay != 0:
-                    grad = grad.add(p, alpha=decay)
+                grad = decayed(grad, p, decay)
                 if momentum != 0:
                     buffer = buffers[i]
                     if buffer is None:
@@ -120,4 +116,4 @@ class SGD(FusedOptimizer):
                     else:
                         buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
                     grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-                p.add_(grad, alpha=-lr)
+                move(p, lr, grad)

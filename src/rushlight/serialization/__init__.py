@@ -6,8 +6,10 @@ every tensor is a call of `torch._utils._rebuild_tensor_v2` on a storage named b
 `version` and `byteorder` say what they say. Tensors that share a storage name the same key, and so
 share memory again when loaded. Files of the format before PyTorch 1.6 are read but never written.
 
-`_pickler` is how objects are written, `_unpickler` how they are read and what a file may name,
-`_archive` the file around them, `_tensors` the only place that knows what a tensor is made of.
+`_pickler` is how objects are written and `_writer` the file around them; `_unpickler` is what
+PyTorch's names stand for when they are read, `_safe` what a file that is not trusted may do,
+`_records` the archive, `_archive` both formats; `_tensors` is the only place that knows what a
+tensor is made of. docs/design/0009-loading-files.md says why.
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ def save(
         "version": b"3\n",
     }
     # Imported when first needed: zipfile takes longer to import than the rest of this room.
-    from rushlight.serialization._archive import write_records
+    from rushlight.serialization._writer import write_records
 
     if path is None:
         write_records(f, "archive", records)
@@ -105,9 +107,17 @@ def load(
 
     map_location: 'cpu' (or a device, a dict of locations, or a function of a storage and its
         location) for files whose tensors were on a GPU.
-    weights_only: with True, the default, anything but tensors, numbers, strings and their
-        containers is refused with `pickle.UnpicklingError`. With False a file can run any code.
+    weights_only: with True, the default, a file makes tensors, numbers, strings and their
+        containers, and instances of the classes of `add_safe_globals`; it changes nothing that
+        was there before. Everything else is refused with `pickle.UnpicklingError`, and what is
+        damaged with `RuntimeError`. With False a file can run any code.
     mmap: accepted; the file is read in either case.
+
+    With `weights_only` time and memory grow with the file's size, not with what it claims. Refused
+    are keys of dicts and elements of sets that are tuples of more than 1000 parts, more than 100
+    keys of one hash in one container, calls whose arguments have more than 2 elements for each
+    byte of the pickle (and 131072), and compressed records that unpack to more than 16 times the
+    file (and 16 MiB). The pickle has to be one of protocol 2, as `save` writes.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -139,7 +149,8 @@ def load(
 
 
 def _load(file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
-    from rushlight.serialization._archive import ZIP_MAGIC, load_legacy, load_zip
+    from rushlight.serialization._archive import load_legacy, load_zip
+    from rushlight.serialization._records import ZIP_MAGIC
 
     start = file.tell()
     magic = file.read(len(ZIP_MAGIC))

@@ -5,123 +5,78 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 import numpy as np
 
 from rushlight import dtypes
+from rushlight.serialization._records import Records, new_storage
+from rushlight.serialization._safe import SafeUnpickler
 from rushlight.serialization._tensors import Bytes
-from rushlight.serialization._unpickler import SafeUnpickler, Storage, StorageType, Unpickler
+from rushlight.serialization._text import described, printed, shown
+from rushlight.serialization._unpickler import Identity, Storage, Unpickler, decoded
 
-ZIP_MAGIC = b"PK\x03\x04"
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+_LEGACY_PROTOCOL = 1001
 _NEWEST = 10  # the highest version that PyTorch 2.13 reads
-_ALIGNMENT = 64  # of storages within the file, so that they can be mapped into memory as they are
-_CHUNK = 1 << 22
-
-
-class _Sink:
-    """A file that can only be written: zipfile then neither seeks nor asks where it stands, and a
-    checkpoint may follow other content of the file."""
-
-    def __init__(self, file: Any) -> None:
-        self.write = file.write
-
-    def flush(self) -> None:
-        pass
-
-
-def write_records(file: Any, folder: str, records: Mapping[str, Any]) -> None:
-    """Writes a checkpoint of these records, named 'folder/name', from where the file stands."""
-    sink: Any = _Sink(file)
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in records.items():
-            info = zipfile.ZipInfo(f"{folder}/{name}")  # dated 1980: equal content, equal bytes
-            info.file_size = len(data)
-            # The data follow 30 bytes of header, the name, and the field that holds the padding.
-            assert archive.fp is not None
-            position = archive.fp.tell() + 30 + len(info.filename.encode()) + 4
-            padding = -position % _ALIGNMENT
-            info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
-            archive.writestr(info, data)
 
 
 def load_zip(
     file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]
 ) -> Any:
-    try:
-        archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
+    records = Records(file, limited=weights_only)
+    _check_kind(records, weights_only)
+    foreign = False
+    if "byteorder" in records:
+        order = records.read("byteorder").tobytes()
+        if order not in (b"little", b"big"):
+            raise RuntimeError(f"Unknown endianness type: {printed(str(order, 'latin1'))}")
+        foreign = order != sys.byteorder.encode()
+    storages: dict[str, Storage] = {}
+
+    def storage_of(identity: Identity) -> Storage:
+        dtype, key, location, length = identity
+        if key not in storages:
+            data = records.read(f"data/{key}")
+            size = length * (1 if dtype is None else dtype.itemsize)
+            if data.size < size:
+                raise RuntimeError(
+                    f"PytorchStreamReader failed reading file data/{printed(key)}: "
+                    f"it has {data.size} bytes, but its tensors need {shown(size)}"
+                )
+            if foreign:
+                data = _swapped(data[:size], dtype)
+            storages[key] = _placed(Storage(data, dtype, location), map_location)
+        return storages[key]
+
+    pickled = records.read("data.pkl")
+    stream = io.BytesIO(pickled.data)
+    if weights_only:
+        return SafeUnpickler(stream, storage_of, pickled.size, "data.pkl", **options).load()
+    return Unpickler(stream, storage_of, options).load()
+
+
+def _check_kind(records: Records, weights_only: bool) -> None:
+    """Refuses archives that are no checkpoints, and checkpoints that are too new."""
+    if "constants.pkl" in records:
+        if weights_only:
+            text = "Cannot use ``weights_only=True`` with TorchScript archives passed to "
+            text += "``torch.load``."
+        else:
+            text = "load(): TorchScript archives hold programs, which are not supported."
+        raise RuntimeError(f"{text} Save the module's state_dict() in PyTorch and load that.")
+    if "version" not in records:
         raise RuntimeError(
-            "PytorchStreamReader failed reading zip archive: failed finding central directory. "
-            f"The file is cut short or damaged ({error}); write or fetch it again."
-        ) from error
-    with archive:
-        names = archive.namelist()
-        folder = names[0].split("/", 1)[0] if names else ""
-        if f"{folder}/version" not in names:
-            raise RuntimeError(
-                'Expected hasRecord("version") to be true, but got false. '
-                f"This is a zip file, but no checkpoint: it holds {names[:5]}."
-            )
-        version = _read_record(archive, f"{folder}/version").tobytes().strip()
-        if not version.isdigit() or not 1 <= int(version) <= _NEWEST:
-            raise RuntimeError(
-                f"Attempted to read a PyTorch file with version {version.decode(errors='replace')},"
-                f" but the maximum supported version for reading is {_NEWEST}."
-            )
-        foreign = False
-        if f"{folder}/byteorder" in names:
-            foreign = _read_record(archive, f"{folder}/byteorder").tobytes() != (
-                sys.byteorder.encode()
-            )
-        storages: dict[str, Storage] = {}
-
-        def storage_of(identity: Any) -> Storage:
-            dtype, key, location, count = _checked_identity(identity)
-            if key not in storages:
-                data = _read_record(archive, f"{folder}/data/{key}")
-                size = count * (1 if dtype is None else dtype.itemsize)
-                if data.size < size:
-                    raise RuntimeError(
-                        f"PytorchStreamReader failed reading file data/{key}: "
-                        f"it has {data.size} bytes, but its tensors need {size}"
-                    )
-                if foreign:
-                    data = _swapped(data[:size], dtype)
-                storages[key] = _placed(Storage(data, dtype, location), map_location)
-            return storages[key]
-
-        pickled = _read_record(archive, f"{folder}/data.pkl")
-        unpickler = SafeUnpickler if weights_only else Unpickler
-        return unpickler(io.BytesIO(pickled.data), storage_of, options).load()
-
-
-def _read_record(archive: zipfile.ZipFile, name: str) -> Bytes:
-    """A record's bytes, in memory of its own that may be written."""
-    short = name.split("/", 1)[-1]
-    try:
-        info = archive.getinfo(name)
-    except KeyError:
+            'Expected hasRecord("version") to be true, but got false. '
+            f"This is a zip file, but no checkpoint: it holds {shown(records.names()[:5])}."
+        )
+    version = records.read("version").tobytes().strip()
+    if len(version) > 5 or not version.isdigit() or not 1 <= int(version) <= _NEWEST:
         raise RuntimeError(
-            f"PytorchStreamReader failed locating file {short}: file not found"
-        ) from None
-    filled = 0
-    try:
-        data: Bytes = np.empty(info.file_size, np.uint8)
-        with archive.open(info) as record:
-            while chunk := record.read(_CHUNK):
-                data[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
-                filled += len(chunk)
-        if filled != data.size:
-            raise EOFError(f"{data.size - filled} bytes are missing")
-    except (zipfile.BadZipFile, EOFError, ValueError) as error:
-        raise RuntimeError(
-            f"PytorchStreamReader failed reading file {short}: file read failed ({error})"
-        ) from error
-    return data
+            f"Attempted to read a PyTorch file with version {printed(str(version, 'latin1'))}, "
+            f"but the maximum supported version for reading is {_NEWEST}."
+        )
 
 
 def _swapped(data: Bytes, dtype: dtypes.dtype | None) -> Bytes:
@@ -140,61 +95,96 @@ def load_legacy(
 ) -> Any:
     """The format before PyTorch 1.6: pickles of a magic number, a version, the machine's facts, the
     object and the storages' keys, and then the storages."""
+    _check_no_tar(file, weights_only)
+    start = file.tell()
+    file.seek(0, 2)
+    size = file.tell() - start
+    file.seek(start)
     storages: dict[str, Storage] = {}
+    promised = 0
 
-    def storage_of(identity: Any) -> Storage:
-        dtype, key, location, count = _checked_identity(identity[:5])
-        if len(identity) > 5 and identity[5] is not None:
-            raise RuntimeError("load(): views of storages in files this old are not supported")
+    def storage_of(identity: Identity) -> Storage:
+        nonlocal promised
+        dtype, key, location, length = identity
         if key not in storages:
-            data = np.zeros(count * (1 if dtype is None else dtype.itemsize), np.uint8)
-            storages[key] = _placed(Storage(data, dtype, location), map_location)
+            promised += (needed := length * (1 if dtype is None else dtype.itemsize))
+            if promised > size:
+                raise RuntimeError(
+                    f"unexpected EOF, expected {shown(promised - size)} more bytes. "
+                    "The file might be corrupted."
+                )
+            data = new_storage(needed)
+            storages[key] = _placed(Storage(data, dtype, location, False), map_location)
         return storages[key]
 
-    unpickler = SafeUnpickler if weights_only else Unpickler
-
     def next_pickle() -> Any:
-        return unpickler(file, storage_of, options).load()
+        if weights_only:
+            return SafeUnpickler(file, storage_of, size, "the file", **options).load()
+        return Unpickler(file, storage_of, options).load()
 
-    try:
-        magic = next_pickle()
-    except pickle.UnpicklingError:
-        raise
-    except Exception as error:  # whatever other bytes than a pickle's make of the unpickler
-        raise pickle.UnpicklingError(f"this is not a file that save() writes: {error!r}") from error
-    if magic != _LEGACY_MAGIC:
-        raise RuntimeError("Invalid magic number; corrupt file? It holds a pickle, no checkpoint.")
-    next_pickle(), next_pickle()
+    _check_legacy(next_pickle)
     result = next_pickle()
-    for key in next_pickle():
-        storage = storages[key]
-        count = int.from_bytes(file.read(8), "little")
-        itemsize = 1 if storage.dtype is None else storage.dtype.itemsize
-        data = file.read(storage.data.size) if count * itemsize == storage.data.size else b""
-        if len(data) != storage.data.size:
-            raise RuntimeError(
-                f"unexpected EOF, expected {storage.data.size - len(data)} more bytes. "
-                "The file might be corrupted."
-            )
-        storage.data[:] = np.frombuffer(data, np.uint8)
+    keys = next_pickle()
+    if type(keys) is not list or not all(type(key) in (str, bytes) for key in keys):
+        raise RuntimeError(f"load(): {shown(keys)} is no list of storages")
+    keys = [decoded(key) for key in keys]
+    if sorted(keys) != sorted(storages):
+        raise RuntimeError(
+            f"load(): the file has values for the storages {shown(keys)}, "
+            f"and its tensors need {shown(list(storages))}. The file might be corrupted."
+        )
+    for key in keys:
+        _fill(file, storages[key])
     return result
 
 
-def _checked_identity(identity: Any) -> tuple[dtypes.dtype | None, str, str, int]:
-    """Dtype (None: bytes), key, location and length from a persistent id."""
-    if not (isinstance(identity, tuple) and len(identity) == 5 and identity[0] == "storage"):
-        raise pickle.UnpicklingError(f"unknown persistent id {identity!r}")
-    kind, key, location, count = identity[1:]
-    if not (isinstance(kind, StorageType) and isinstance(key, str) and isinstance(location, str)):
-        raise pickle.UnpicklingError(f"unknown persistent id {identity!r}")
-    if type(count) is not int or count < 0:
-        raise pickle.UnpicklingError(f"a storage cannot have {count!r} elements")
-    return kind.dtype, key, location, count
+def _check_no_tar(file: IO[bytes], weights_only: bool) -> None:
+    """Refuses the format before this one."""
+    start = file.tell()
+    head = file.read(262)
+    file.seek(start)
+    if head.endswith(b"ustar"):
+        text = "Cannot use ``weights_only=True`` with files saved in the legacy .tar format."
+        if not weights_only:
+            text = "load(): the legacy .tar format is not supported."
+        raise RuntimeError(f"{text} Load the file in PyTorch and save it again.")
+
+
+def _check_legacy(next_pickle: Callable[[], Any]) -> None:
+    try:
+        magic = next_pickle()
+    except (pickle.UnpicklingError, RuntimeError):
+        raise
+    except Exception as error:  # whatever other bytes than a pickle's make of the unpickler
+        raise pickle.UnpicklingError(
+            f"this is not a file that save() writes: {described(error)}"
+        ) from error
+    if type(magic) is not int or magic != _LEGACY_MAGIC:
+        raise RuntimeError("Invalid magic number; corrupt file? It holds a pickle, no checkpoint.")
+    protocol = next_pickle()
+    if type(protocol) is not int or protocol != _LEGACY_PROTOCOL:
+        raise RuntimeError(f"Invalid protocol version: {shown(protocol)}")
+    next_pickle()
+
+
+def _fill(file: IO[bytes], storage: Storage) -> None:
+    """Reads a storage: its length in elements, and its values."""
+    itemsize = 1 if storage.dtype is None else storage.dtype.itemsize
+    size = storage.data.size
+    count = int.from_bytes(file.read(8), "little")
+    data = file.read(size) if count * itemsize == size else b""
+    if len(data) != size:
+        raise RuntimeError(
+            f"unexpected EOF, expected {size - len(data)} more bytes. The file might be corrupted."
+        )
+    storage.data[:] = np.frombuffer(data, np.uint8)
 
 
 def _placed(storage: Storage, map_location: Any) -> Storage:
     """The storage on the device that `map_location` makes of its location: the CPU, or an error."""
     location = storage.location
+    if map_location is None and location == "cpu":  # most files; asking for Mapping takes long
+        return storage
     if callable(map_location):
         result = map_location(storage, location)
         if isinstance(result, Storage):
@@ -214,5 +204,5 @@ def _placed(storage: Storage, map_location: Any) -> Storage:
         )
     raise RuntimeError(
         "don't know how to restore data location of torch.storage.UntypedStorage "
-        f"(tagged with {location}). Load with map_location='cpu'."
+        f"(tagged with {printed(str(location))}). Load with map_location='cpu'."
     )

@@ -53,9 +53,11 @@ def tensor_parts(tensor: Any) -> Parts:
 
 def make_tensor(parts: Parts) -> Any:
     tensor = with_bits(base._core.wrap(parts_array(parts)), parts.conj, parts.neg)
-    if parts.is_parameter:
-        return parameter_type()(tensor, requires_grad=parts.requires_grad)
     return tensor.requires_grad_() if parts.requires_grad else tensor
+
+
+def make_parameter(data: Any, requires_grad: bool) -> Any:
+    return parameter_type()(data, requires_grad=requires_grad)
 
 
 def array_parts(

@@ -1,29 +1,30 @@
-"""Reads PyTorch's pickles: what a file may name, and what is made of it.
+"""PyTorch's names in pickles: what each of them is here, and what makes a tensor of its parts.
 
-Under `weights_only` a file can name only what `_PIECES` and `_SAFE` list (and what the program has
-added), and can call but not alter it; so it can make data, and nothing that runs code.
+`Unpickler` reads what the program trusts; `_safe` is for the other files, and has what they may use
+besides.
 """
 
 from __future__ import annotations
 
+import math
 import pickle
-import struct
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from rushlight import dtypes
 from rushlight.device import LAYOUTS, layout
-from rushlight.device import device as Device
 from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
 from rushlight.serialization._tensors import Bytes, Parts
+from rushlight.serialization._text import shown
 from rushlight.size import Size
 
 FAILED = "Weights only load failed."
-_BLOCKED_MODULES = frozenset(("sys", "os", "posix", "nt"))
-_PYTHON_2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
+_MAX_DIMS = 64  # NumPy's
+_MAX_SIZE = 2**63 - 1
 
 
 class Storage(NamedTuple):
@@ -32,6 +33,7 @@ class Storage(NamedTuple):
     data: Bytes
     dtype: dtypes.dtype | None  # None: bytes, which the tensor's own dtype gives meaning
     location: str
+    filled: bool = True  # in files of before PyTorch 1.6 the values come last
 
     def cpu(self) -> Storage:
         return self
@@ -40,96 +42,157 @@ class Storage(NamedTuple):
         raise AssertionError("Torch not compiled with CUDA enabled")
 
 
+class Identity(NamedTuple):
+    """What a file says of a storage."""
+
+    dtype: dtypes.dtype | None
+    key: str
+    location: str
+    length: int
+
+
 class StorageType:
     """`torch.FloatStorage` and its kin: only their element type matters."""
 
     __slots__ = ("dtype",)
-    dtype: dtypes.dtype | None
 
     def __init__(self, dtype: dtypes.dtype | None) -> None:
-        object.__setattr__(self, "dtype", dtype)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("storage types are constant")
+        self.dtype = dtype
 
 
-class _Call:
-    """A function that a file may call but not alter: a pickle can also set attributes."""
+def storage_identity(identity: Any) -> Identity:
+    """The storage that a persistent id names. Those of old files may come from Python 2."""
+    if type(identity) is not tuple:
+        raise pickle.UnpicklingError(
+            f"persistent_load id must be tuple or int, but got {type(identity)}: {shown(identity)}"
+        )
+    if not identity or decoded(identity[0]) != "storage":
+        raise pickle.UnpicklingError(
+            f"Only persistent_load of storage is allowed, but got {shown(identity)}"
+        )
+    if len(identity) == 6 and identity[5] is not None:
+        raise RuntimeError("load(): views of storages in files this old are not supported")
+    if len(identity) not in (5, 6):
+        raise pickle.UnpicklingError(f"a storage cannot be named {shown(identity)}")
+    kind, key, location, length = identity[1:5]
+    key, location = decoded(key), decoded(location)
+    if not (isinstance(kind, StorageType) and isinstance(key, str) and isinstance(location, str)):
+        raise pickle.UnpicklingError(f"a storage cannot be named {shown(identity)}")
+    if type(length) is not int or length < 0:
+        raise pickle.UnpicklingError(f"a storage cannot have {shown(length)} elements")
+    return Identity(kind.dtype, key, location, length)
 
-    __slots__ = ("_function",)
-    _function: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        object.__setattr__(self, "_function", function)
+def decoded(text: object) -> Any:
+    """Text as Python 2 may have written it, where bytes are not made text (encoding='bytes')."""
+    return str(text, "latin1") if type(text) is bytes else text
 
-    def __call__(self, *args: Any) -> Any:
-        return self._function(*args)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("functions named by a file are constant")
+def _tensor(
+    storage: Any,
+    dtype: object,
+    offset: Any,
+    shape: Any,
+    strides: Any,
+    requires_grad: object,
+    metadata: Any,
+) -> Any:
+    """The tensor that views a storage so, once it is sure to stay inside of it."""
+    if not isinstance(dtype, dtypes.dtype):
+        raise pickle.UnpicklingError(f"a tensor's dtype cannot be {shown(dtype)}")
+    if not (
+        type(requires_grad) is bool
+        and all(type(each) in (tuple, list, Size) for each in (shape, strides))
+        and all(type(n) is int for n in (offset, *shape, *strides))
+    ):
+        raise pickle.UnpicklingError(
+            f"a tensor cannot have shape {shown(shape)}, strides {shown(strides)}, offset "
+            f"{shown(offset)} and requires_grad {shown(requires_grad)}"
+        )
+    if len(shape) != len(strides):
+        raise pickle.UnpicklingError(
+            f"unequal size length ({len(shape)}) and stride length ({len(strides)})"
+        )
+    if len(shape) > _MAX_DIMS:
+        raise RuntimeError(
+            f"a tensor of the file has {len(shape)} dimensions: there can be {_MAX_DIMS}"
+        )
+    itemsize = dtype.itemsize
+    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    size = 0 if 0 in shape else (last + 1) * itemsize
+    extents = (offset, math.prod(n or 1 for n in shape), *shape, *strides)
+    if min(extents) < 0 or max(extents) > _MAX_SIZE // itemsize or size > storage.data.size:
+        raise RuntimeError(
+            f"setStorage: sizes {shown(shape)}, strides {shown(strides)}, storage offset "
+            f"{shown(offset)}, and itemsize {itemsize} requiring a storage size of {shown(size)} "
+            f"are out of bounds for storage of size {storage.data.size}"
+        )
+    parts = Parts(storage.data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
+    return _tensors.make_tensor(parts._replace(**_bits(metadata)) if metadata else parts)
+
+
+def _bits(metadata: Any) -> dict[str, bool]:
+    """Whether the conjugate or the negative of the values is meant."""
+    if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
+        raise pickle.UnpicklingError(f"unknown facts about a tensor: {shown(metadata)}")
+    return {name: bool(value) for name, value in metadata.items()}
 
 
 def _rebuild_tensor(
     storage: Any,
-    offset: Any,
-    shape: Any,
-    strides: Any,
-    requires_grad: bool = False,
+    offset: object,
+    shape: object,
+    strides: object,
+    requires_grad: object = False,
     hooks: object = None,
-    dtype: dtypes.dtype | None = None,
     metadata: object = None,
 ) -> Any:
-    """The tensor that views a storage so, once it is sure to stay inside of it."""
-    if not isinstance(storage, Storage):
-        raise pickle.UnpicklingError(f"a tensor's storage cannot be a {type(storage).__name__}")
-    kind = storage.dtype or dtype
-    counts = (offset, *shape, *strides)
-    if kind is None or len(shape) != len(strides) or not all(type(n) is int for n in counts):
-        raise pickle.UnpicklingError(f"a tensor cannot have shape {shape} and strides {strides}")
-    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    size = 0 if 0 in shape else (last + 1) * kind.itemsize
-    if min(counts) < 0 or size > storage.data.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
-            f"and itemsize {kind.itemsize} requiring a storage size of {size} are out of bounds "
-            f"for storage of size {storage.data.size}"
-        )
-    bits = metadata if isinstance(metadata, dict) else {}
-    lazy = {name: bool(bits.get(name)) for name in ("conj", "neg")}
-    parts = Parts(storage.data, kind, offset, tuple(shape), tuple(strides), bool(requires_grad))
-    return _tensors.make_tensor(parts._replace(**lazy))
+    dtype = _storage(storage).dtype or dtypes.uint8
+    return _tensor(storage, dtype, offset, shape, strides, requires_grad, metadata)
 
 
-def _rebuild_tensor_v2(
+def _rebuild_tensor_v3(
     storage: Any,
-    offset: Any,
-    shape: Any,
-    strides: Any,
-    requires_grad: bool,
+    offset: object,
+    shape: object,
+    strides: object,
+    requires_grad: object,
     hooks: object,
+    dtype: object,
     metadata: object = None,
 ) -> Any:
-    return _rebuild_tensor(storage, offset, shape, strides, requires_grad, metadata=metadata)
+    return _tensor(_storage(storage), dtype, offset, shape, strides, requires_grad, metadata)
 
 
-def _rebuild_parameter(data: Any, requires_grad: bool, hooks: object) -> Any:
-    parts = _tensors.tensor_parts(data)
-    return _tensors.make_tensor(
-        parts._replace(requires_grad=bool(requires_grad), is_parameter=True)
-    )
+def _storage(storage: object) -> Storage:
+    if not isinstance(storage, Storage):
+        raise pickle.UnpicklingError(f"a tensor's storage cannot be {shown(storage)}")
+    return storage
+
+
+def rebuild_parameter(data: Any, requires_grad: object, hooks: object) -> Any:
+    if not _tensors.is_tensor(data) or type(requires_grad) is not bool:
+        raise pickle.UnpicklingError(
+            f"a parameter cannot have data {shown(data)} and requires_grad {shown(requires_grad)}"
+        )
+    return _tensors.make_parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(
-    data: Any, requires_grad: bool, hooks: object, state: object
+    data: Any, requires_grad: object, hooks: object, state: object
 ) -> Any:
-    return _with_state(_rebuild_parameter(data, requires_grad, hooks), state)
+    return _with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
 
 def _rebuild_from_type(function: Any, kind: Any, arguments: Any, state: object) -> Any:
-    tensor = function(*arguments)
-    if isinstance(kind, type) and type(tensor) is not kind:  # under weights_only: one added as safe
-        tensor = tensor.as_subclass(kind)
-    return _with_state(tensor, state)
+    return _with_state(of_type(function(*arguments), kind), state)
+
+
+def of_type(tensor: Any, kind: Any) -> Any:
+    """The tensor as an instance of a subclass; other kinds stand for tensors themselves."""
+    if isinstance(kind, type) and type(tensor) is not kind:
+        return tensor.as_subclass(kind)
+    return tensor
 
 
 def _with_state(tensor: Any, state: Any) -> Any:
@@ -141,50 +204,30 @@ def _with_state(tensor: Any, state: Any) -> Any:
     return tensor
 
 
-def _bytes_from_text(text: str, encoding: str) -> bytes:
-    """How protocol 2 writes bytes: as text of as many characters."""
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes are never written in encoding {encoding!r}")
-    return text.encode("latin1")
-
-
-def _layout(name: str) -> layout:
-    found = LAYOUTS.get(name)
+def _layout(name: object) -> layout:
+    found = LAYOUTS.get(name) if isinstance(name, str) else None
     if found is None:
-        raise pickle.UnpicklingError(f"unknown layout {name!r}")
+        raise pickle.UnpicklingError(f"unknown layout {shown(name)}")
     return found
 
 
-def _not_called(*args: Any) -> NoReturn:
+def named_only(*args: object) -> NoReturn:
     raise pickle.UnpicklingError("a class of tensors may be named, but not called")
 
 
 # PyTorch's own names for the pieces of a tensor: read alike with and without `weights_only`.
-_PIECES: dict[str, object] = {
+PIECES: dict[str, object] = {
     **{f"torch.{dtype.name}": dtype for dtype in dtypes.ALL},
     **{f"torch.{named.name}": StorageType(dtype) for dtype, named in STORAGES.items()},
     "torch.storage.UntypedStorage": StorageType(None),
-    "torch.serialization._get_layout": _Call(_layout),
-    "torch._utils._rebuild_tensor": _Call(_rebuild_tensor),
-    "torch._utils._rebuild_tensor_v2": _Call(_rebuild_tensor_v2),
-    "torch._utils._rebuild_tensor_v3": _Call(_rebuild_tensor),
-    "torch._utils._rebuild_parameter": _Call(_rebuild_parameter),
-    "torch._utils._rebuild_parameter_with_state": _Call(_rebuild_parameter_with_state),
-    "torch._utils._rebuild_from_type_v2": _Call(_rebuild_from_type),
-    "torch._tensor._rebuild_from_type_v2": _Call(_rebuild_from_type),
-}
-# What else a file may name under `weights_only`.
-_SAFE: dict[str, object] = {
-    "builtins.bytearray": _Call(bytearray),
-    "builtins.complex": _Call(complex),
-    "builtins.set": _Call(set),
-    "_codecs.encode": _Call(_bytes_from_text),
-    "collections.Counter": _Call(Counter),
-    "collections.OrderedDict": _Call(OrderedDict),
-    "torch.Size": _Call(Size),
-    "torch.device": _Call(Device),
-    "torch.Tensor": _Call(_not_called),
-    "torch.nn.parameter.Parameter": _Call(_not_called),
+    "torch.serialization._get_layout": _layout,
+    "torch._utils._rebuild_tensor": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
+    "torch._utils._rebuild_parameter": rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
+    "torch._utils._rebuild_from_type_v2": _rebuild_from_type,
+    "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
 }
 _allowed: list[Any] = []  # what the program has added: objects, or pairs of object and name
 
@@ -200,7 +243,10 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     True
     >>> torch.serialization.clear_safe_globals()
     """
-    _allowed.extend(safe_globals)
+    added = list(safe_globals)
+    for each in added:
+        _named(each)
+    _allowed.extend(added)
 
 
 def get_safe_globals() -> list[Any]:
@@ -245,28 +291,41 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
         _allowed[:] = before
 
 
-def _find_allowed(full_name: str) -> object:
-    for each in _allowed:
-        named, name = each if isinstance(each, tuple) else (each, None)
-        if full_name == (name or f"{named.__module__}.{named.__qualname__}"):
-            return named
-    return None
+def allowed_globals() -> Iterator[tuple[str, Any]]:
+    """Names and objects that the program has added."""
+    return map(_named, _allowed)
+
+
+def _named(added: Any) -> tuple[str, Any]:
+    if not isinstance(added, tuple):
+        return f"{added.__module__}.{added.__qualname__}", added
+    if len(added) != 2:
+        raise ValueError(
+            "Expected tuple of length 2 (global, str of callable full path), but got tuple of "
+            f"length: {len(added)}"
+        )
+    value, name = added
+    if type(name) is not str:
+        raise TypeError(
+            f"Expected second item in tuple to be str of callable full path, but got: {type(name)}"
+        )
+    return name, value
 
 
 class Unpickler(pickle.Unpickler):
     """Reads a pickle in which PyTorch's names are what they are here, and all others themselves."""
 
     def __init__(
-        self, file: IO[bytes], storage_of: Callable[[Any], Storage], options: dict[str, Any]
+        self, file: IO[bytes], storage_of: Callable[[Identity], Storage], options: dict[str, Any]
     ) -> None:
         super().__init__(file, **{"encoding": "utf-8", **options})
         self._storage_of = storage_of
 
     def persistent_load(self, identity: Any) -> Storage:
-        return self._storage_of(identity)
+        return self._storage_of(storage_identity(identity))
 
     def find_class(self, module: str, name: str) -> Any:
-        if (found := _PIECES.get(f"{module}.{name}")) is not None:
+        if (found := PIECES.get(f"{module}.{name}")) is not None:
             return found
         if module == "torch" or module.startswith("torch."):
             return self._find_public(module, name)
@@ -281,46 +340,3 @@ class Unpickler(pickle.Unpickler):
             except (ImportError, AttributeError):
                 here = here.rpartition(".")[0]
         raise AttributeError(f"the file needs {module}.{name}, which is not there yet")
-
-
-# The pure-Python unpickler: a few bytes can make the compiled one allocate gigabytes.
-_PythonUnpickler: Any = pickle._Unpickler
-
-
-class SafeUnpickler(_PythonUnpickler):  # type: ignore[misc]
-    """Reads a pickle that names nothing but data: what `weights_only` stands for."""
-
-    def __init__(
-        self, file: IO[bytes], storage_of: Callable[[Any], Storage], options: dict[str, Any]
-    ) -> None:
-        super().__init__(file, **{"encoding": "utf-8", **options})
-        self._storage_of = storage_of
-
-    def load(self) -> Any:
-        try:
-            return super().load()
-        except (KeyError, IndexError, EOFError, struct.error, UnicodeError) as error:
-            raise pickle.UnpicklingError(f"no valid pickle ({error!r})") from error
-
-    def persistent_load(self, identity: Any) -> Storage:
-        return self._storage_of(identity)
-
-    def find_class(self, module: str, name: str) -> Any:
-        module = _PYTHON_2_MODULES.get(module, module)
-        full_name = f"{module}.{name}"
-        if module in _BLOCKED_MODULES:
-            raise pickle.UnpicklingError(
-                f"{FAILED} Trying to load unsupported GLOBAL {full_name} whose module {module} "
-                "is blocked. Files made by save() of weights never name it: distrust this one."
-            )
-        for found in (_PIECES.get(full_name), _SAFE.get(full_name), _find_allowed(full_name)):
-            if found is not None:
-                return found
-        raise pickle.UnpicklingError(
-            f"{FAILED} WeightsUnpickler error: Unsupported global: GLOBAL {full_name} was not an "
-            f"allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{full_name}])` or the "
-            f"`torch.serialization.safe_globals([{full_name}])` context manager to allowlist this "
-            "global if you trust this class/function. Or load with weights_only=False, which lets "
-            "the file run any code: only for files that you trust."
-        )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from ..autograd.running import carried
 from ..ops._aten import OpOverload, name_of
 from ..tensor import memory_of
 
@@ -66,6 +67,7 @@ class _State(threading.local):
 
 
 _state = _State()
+carried.append(_state)
 
 
 class _Kept:

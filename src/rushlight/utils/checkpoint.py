@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import _core, autograd, random
 from .._missing import missing_name
+from ..autograd.running import carried
 from ..autograd.saved import saved_tensors_hooks
 from ._selective import (
     CheckpointPolicy,
@@ -78,7 +79,7 @@ class DefaultDeviceType:
 
 
 class _Settings:
-    early_stop = True
+    early_stop: bool | None = None
     debug: bool | None = None
 
 
@@ -178,6 +179,8 @@ class _Stop(Exception):
 class _SaveInputs(autograd.Function):
     """Keeps a region's tensor arguments as a node does, so that hooks of outer regions see them."""
 
+    _for_transforms = True
+
     @staticmethod
     def forward(ctx: Any, dummy: Any, *tensors: Any) -> Any:
         ctx.save_for_backward(*tensors)
@@ -213,6 +216,7 @@ class GraphExecGroup:
     """
 
     _local = threading.local()
+    carried.append(_local)
 
     def __enter__(self) -> GraphExecGroup:
         current = self._get_current_group()
@@ -248,6 +252,8 @@ class _Frame:
         self.recomputed: dict[Any, list[Any]] = {}  # what describe says of those
         self.log: list[list[str]] = [[], []]
         self.kept: tuple[Any, Any, list[_Holder]] = (None, None, [])
+        self.first_run_ended = False
+        self.asked_early = False  # during the first run, which went on to save more
 
     def arguments(self) -> list[Any]:
         given = list(self.constants)
@@ -271,18 +277,25 @@ class _Frame:
         if key == -1:
             key = f"outside {next(_outside)}"
         node = _core.current_node()
-        if self.kept[:2] != (key, id(node)):
+        asker = _core.current_task(), id(node)
+        if self.kept[:2] != (key, asker):
             for other in self.kept[2]:
                 other.values[self.kept[0]] = None
-            self.kept = (key, id(node), [])
+            self.kept = (key, asker, [])
         if key not in self.done:
             self.run_again(key)
         value = holder.values.get(key)
         if value is None:
+            overlap = (
+                "Performing two backward calls that overlap (i.e. require the same saved "
+                "activation in order to compute gradients) is not allowed while under the "
+                "torch.utils.checkpoint.GraphExecGroup context. "
+            )
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
-                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
-                "so only once. Otherwise please open an issue with details on your use case."
+                f"unpacked once. {overlap if group is not None else ''}If you are calling "
+                "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please "
+                "open an issue with details on your use case."
             )
         if isinstance(key, str):
             del self.done[key], self.recomputed[key]
@@ -290,13 +303,12 @@ class _Frame:
                 held = reference()
                 if held is not None:
                     held.values.pop(key, None)
-        elif group is None:
-            # A built-in node may ask for a value once for each of its gradients: it is let go
-            # when the next node asks. A custom Function has one chance, as in PyTorch.
-            if isinstance(node, _core.FunctionNode):
-                holder.values[key] = None
-            else:
-                self.kept[2].append(holder)
+        # A built-in node may ask for a value once for each of its gradients: it is let go when the
+        # next node asks. A custom Function has one chance, as in PyTorch.
+        elif isinstance(node, _core.FunctionNode):
+            holder.values[key] = None
+        else:
+            self.kept[2].append(holder)
         return value
 
     # the second run
@@ -316,13 +328,16 @@ class _Frame:
 
     def fill(self, key: Any, x: Any) -> Any:
         index = self.done[key]
-        if index >= len(self.holders):
-            self.fail(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than "
-                "during the original forward pass."
-            )
         self.done[key] = index + 1
         x = x.detach() if x.requires_grad else x
+        if index >= len(self.holders):
+            if self.first_run_ended:
+                self.fail(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than "
+                    "during the original forward pass."
+                )
+            self.asked_early = True
+            return x
         self.recomputed[key].append(self.describe(x))
         if self.debug:
             self.log[1].append(_line(x))
@@ -334,6 +349,8 @@ class _Frame:
         return x
 
     def compare(self, key: Any) -> None:
+        if self.asked_early:
+            return
         if self.done[key] != len(self.holders):
             self.fail(
                 "torch.utils.checkpoint: A different number of tensors was saved during the "
@@ -384,28 +401,33 @@ def _checkpoint_without_reentrance(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
+    if _Settings.debug is not None:
+        debug = _Settings.debug
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     if check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {check}")
     forward_context, again_context = context_fn()
+    if not _core.is_grad_enabled():
+        return function(*args, **kwargs)
     state = random.get_rng_state() if preserve else None
 
     def again(keywords: dict[str, Any], *positional: Any) -> None:
         with _preserved(state), again_context:
             function(*positional, **keywords)
 
-    if _Settings.debug is not None:
-        debug = _Settings.debug
-    frame = _Frame(again, early_stop and _Settings.early_stop, check, debug)
-    if not _core.is_grad_enabled():
-        with forward_context:
-            return function(*args, **kwargs)
+    if _Settings.early_stop is not None:
+        early_stop = _Settings.early_stop
+    frame = _Frame(again, early_stop, check, debug)
     given = (kwargs, *args)
     frame.places = [i for i, a in enumerate(given) if isinstance(a, _Tensor)]
     frame.constants = [None if isinstance(a, _Tensor) else a for a in given]
     dummy = _core.wrap(_EMPTY.copy()).requires_grad_()
     frame.inputs = _SaveInputs.apply(dummy, *[given[i] for i in frame.places])
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.first_run_ended = True
+    return result
 
 
 def _empty() -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..handles import RemovableHandle
+from ..handles import RemovableHandle, warn_if_has_hooks
 
-__all__ = ["RemovableHandle", "unserializable_hook"]
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f: Any) -> Any:

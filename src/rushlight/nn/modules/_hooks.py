@@ -5,15 +5,12 @@ modules.
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
 
+from ...utils.hooks import RemovableHandle
 from ._calling import GLOBAL, add
-from ._registry import LazyHooks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...utils.hooks import RemovableHandle
 
 _ONE_KIND = (
     "Cannot use both regular backward hooks and full backward hooks on a "
@@ -23,6 +20,39 @@ _ONE_GLOBAL_KIND = (
     "Cannot use both regular backward hooks and full backward hooks as a "
     "global Module hook. Please use only one of them."
 )
+
+
+class LazyHooks:
+    """A mapping of hooks that comes into being when it is first asked for.
+
+    Most modules never have a hook, so they carry none of these dicts. `on_call` marks the kinds
+    that `Module.__call__` must run: once such a mapping exists, its module leaves the plain path.
+    """
+
+    __slots__ = ("name", "on_call")
+
+    def __init__(self, *, on_call: bool = False) -> None:
+        self.on_call = on_call
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, module: Any, owner: type) -> Any:
+        if module is None:
+            return self
+        hooks = module.__dict__.get(self.name)
+        if hooks is None:
+            hooks = OrderedDict()
+            self.__set__(module, hooks)
+        return hooks
+
+    def __set__(self, module: Any, hooks: Any) -> None:
+        module.__dict__[self.name] = hooks
+        if self.on_call:
+            module.__dict__["_plain"] = False
+
+    def __delete__(self, module: Any) -> None:
+        module.__dict__.pop(self.name, None)
 
 
 class HookMethods:
@@ -159,6 +189,9 @@ class HookMethods:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, incompatible_keys)` after loading; may change the lists in place."""
         return add(self._load_state_dict_post_hooks, hook)
+
+
+ON_CALL = [name for name, hooks in vars(HookMethods).items() if getattr(hooks, "on_call", False)]
 
 
 class OnModule:

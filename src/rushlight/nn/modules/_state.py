@@ -146,26 +146,7 @@ class StateMethods(HookMethods):
         if metadata is not None:
             state._metadata = metadata
 
-        def load(module: Any, local: Any, prefix: str) -> None:
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(
-                local, prefix, local_metadata, True, missing, unexpected, errors
-            )
-            for name, child in module._modules.items():
-                if child is not None:
-                    start = f"{prefix}{name}."
-                    load(child, {k: v for k, v in local.items() if k.startswith(start)}, start)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                        "expected to return new values, if incompatible_keys need to be modified, "
-                        "it should be done inplace."
-                    )
-
-        load(self, state, "")
+        _load(self, state, "", metadata, assign, (missing, unexpected, errors))
         if strict:
             if unexpected:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
@@ -260,6 +241,30 @@ class StateMethods(HookMethods):
                 f"an exception occurred : {error.args}."
             )
         return None
+
+
+def _load(
+    module: Any, state: Any, prefix: str, metadata: Any, assign: bool, found: tuple[Any, Any, Any]
+) -> None:
+    """Loads the entries of a module and of all below it; `found` takes the names of the missing,
+    those of the unexpected, and the errors.
+    """
+    local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, local_metadata, True, *found)
+    for name, child in module._modules.items():
+        if child is not None:
+            start = f"{prefix}{name}."
+            below = {key: value for key, value in state.items() if key.startswith(start)}
+            _load(child, below, start, metadata, assign, found)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, _IncompatibleKeys(*found[:2])) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                "expected to return new values, if incompatible_keys need to be modified, "
+                "it should be done inplace."
+            )
 
 
 def _quoted(keys: list[str]) -> str:

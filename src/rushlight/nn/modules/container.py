@@ -467,8 +467,15 @@ class ParameterDict(_ParameterContainer):
         return ParameterDict((key, default) for key in keys)
 
     def update(self, parameters: Any) -> None:
-        """Adds or replaces values from a mapping or from pairs."""
-        for key, value in _pairs("ParameterDict", "ParametersDict", parameters):
+        """Adds or replaces values from a mapping or from pairs.
+
+        New keys of a plain dict come in sorted order, those of an OrderedDict, of a ParameterDict
+        or of pairs in their own.
+        """
+        pairs = _pairs("ParameterDict", "ParametersDict", parameters)
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = iter(sorted(pairs, key=operator.itemgetter(0)))
+        for key, value in pairs:
             self[key] = value
 
     def __or__(self, other: Any) -> ParameterDict:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
 from .utils import _ntuple
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rushlight.base import Tensor
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 
 class _DropoutNd(Module):

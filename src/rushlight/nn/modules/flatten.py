@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rushlight.base import Tensor
 
 from .module import Module
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 
 class Flatten(Module):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+
+from rushlight.base import Tensor
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:

@@ -1,31 +1,37 @@
 """`Module`: the base of every layer and network.
 
-Read first: the Note on mirrored registries in `_registry.py`. Saving and loading are in
-`_state.py`, hooks in `_hooks.py`, and what a call does when there are hooks in `_calling.py`.
+A module keeps its parameters, buffers and children in three dicts, `_parameters`, `_buffers` and
+`_modules`, and nowhere else: what a program writes there is so. `Module.__getattr__` finds them, or
+native/core/members.cpp in its place. Saving and loading are in `_state.py`, hooks in `_hooks.py`,
+and what a call does when there are hooks in `_calling.py`.
 """
 
 from __future__ import annotations
 
-import weakref
-from typing import TYPE_CHECKING, Any, Self
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
+from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
-from ._registry import Registry
 from ._state import StateMethods
 from ._state import _IncompatibleKeys as _IncompatibleKeys
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rushlight import Tensor
-
 _Tensor = rl.Tensor
-_set_plain = object.__setattr__
-_REGISTRIES = frozenset(("_parameters", "_buffers", "_modules"))
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
+
+_COMPLEX = (
+    "Complex modules are a new feature under active development whose design may change, "
+    "and some modules might not work as expected when using complex tensors as parameters or "
+    "buffers. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml "
+    "if a complex module does not work as expected."
+)
 
 # Hooks common to all modules.
 register_module_backward_hook = _hooks.register_module_backward_hook
@@ -61,9 +67,9 @@ class Module(StateMethods):
     dump_patches: bool = False
     call_super_init: bool = False
     training: bool
-    _parameters: Registry
-    _buffers: Registry
-    _modules: Registry
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -77,11 +83,9 @@ class Module(StateMethods):
                     f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
                 )
         attributes = self.__dict__
-        owner = weakref.ref(self)
         attributes["training"] = True
-        attributes["_parameters"] = Registry.of(owner, {})
-        attributes["_buffers"] = Registry.of(owner, {})
-        attributes["_modules"] = Registry.of(owner, {})
+        for registry in _REGISTRIES:
+            attributes[registry] = {}
         attributes["_non_persistent_buffers_set"] = set()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -113,10 +117,9 @@ class Module(StateMethods):
         if isinstance(value, Module):
             if parameters is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            if name in attributes:
-                if name in parameters:
-                    self._set_member(name, value)  # raises
-                self._forget(name, "_buffers")
+            if name in parameters:
+                self._set_member(name, value)  # raises
+            self._forget(name, "_buffers")
             modules = attributes["_modules"]
             if GLOBAL.on_module:
                 value = registered(GLOBAL.on_module, self, name, value)
@@ -126,30 +129,21 @@ class Module(StateMethods):
         ):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            if name in attributes and name not in parameters:
-                self._forget(name, "_buffers", "_modules")
+            self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
-        elif isinstance(value, _Tensor) and isinstance(value, Buffer):
-            self._set_buffer(name, value, value.persistent)
         elif parameters is not None and (
-            name in parameters
-            or name in attributes["_modules"]
-            or name in attributes["_buffers"]
-            or name in _REGISTRIES
+            name in parameters or name in attributes["_modules"] or name in attributes["_buffers"]
         ):
             self._set_member(name, value)  # None, a new tensor for a buffer, or an error
+        elif isinstance(value, _Tensor) and isinstance(value, Buffer):
+            self._set_buffer(name, value, value.persistent)
         else:
-            _set_plain(self, name, value)
+            super().__setattr__(name, value)
 
     def _set_member(self, name: str, value: Any) -> None:
         """Assigns something other than a Parameter or Module to a name that is registered."""
         attributes = self.__dict__
-        if name in _REGISTRIES:
-            old = attributes[name]
-            for key in old:
-                attributes.pop(key, None)
-            attributes[name] = Registry.of(weakref.ref(self), dict(value))
-        elif name in attributes["_parameters"]:
+        if name in attributes["_parameters"]:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{rl.typename(value)}' as parameter '{name}' "
@@ -169,7 +163,10 @@ class Module(StateMethods):
                     f"cannot assign '{rl.typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
-            self._set_buffer(name, value, name not in self._non_persistent_buffers_set)
+            persistent = name not in self._non_persistent_buffers_set
+            if value is not None and isinstance(value, Buffer):
+                persistent = value.persistent
+            self._set_buffer(name, value, persistent)
 
     def _set_buffer(self, name: str, value: Any, persistent: bool) -> None:
         if persistent:  # subclasses may override register_buffer without the flag
@@ -185,12 +182,12 @@ class Module(StateMethods):
         for registry in registries:
             attributes[registry].pop(name, None)
         attributes["_non_persistent_buffers_set"].discard(name)
-        if name not in attributes["_modules"]:
-            attributes.pop(name, None)
+        attributes.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
+        rl._core.find_members(type(self), _getattr)  # from now on in C, where nothing overrides it
         attributes = self.__dict__
-        for registry in ("_parameters", "_buffers", "_modules"):
+        for registry in _REGISTRIES:
             members = attributes.get(registry)
             if members is not None and name in members:
                 return members[name]
@@ -203,17 +200,22 @@ class Module(StateMethods):
                 if members is self._buffers:
                     self._non_persistent_buffers_set.discard(name)
                 return
-        object.__delattr__(self, name)
+        super().__delattr__(name)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        owner = weakref.ref(self)
-        for registry in ("_parameters", "_buffers", "_modules"):
-            self.__dict__[registry] = Registry.of(owner, dict(self.__dict__.get(registry, {})))
-        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        attributes = self.__dict__
+        attributes.update(state)
+        attributes.setdefault("_non_persistent_buffers_set", set())
+        if any(hooks in attributes for hooks in _hooks.ON_CALL):
+            attributes["_plain"] = False
+        for registry in _REGISTRIES:  # up to version 0.2 members were in the __dict__ as well
+            for name, member in attributes.get(registry, {}).items():
+                if name in attributes and attributes[name] is member:
+                    del attributes[name]
 
     def __dir__(self) -> list[str]:
-        return sorted(key for key in super().__dir__() if not key[0].isdigit())
+        members = [*self._parameters, *self._buffers, *self._modules]
+        return sorted({key for key in [*super().__dir__(), *members] if not key[0].isdigit()})
 
     # --- registration ---
 
@@ -473,35 +475,20 @@ class Module(StateMethods):
         >>> nn.Linear(3, 2).to(torch.float64).weight.dtype
         torch.float64
         """
-        device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-        non_blocking = kwargs.pop("non_blocking", False)
-        kwargs.pop(
-            "memory_format", None
-        )  # one memory layout; the argument asks for no other values
-        for arg in args:
-            if isinstance(arg, rl.dtype):
-                dtype = arg
-            elif isinstance(arg, _Tensor):
-                device, dtype = arg.device, arg.dtype
-            elif isinstance(arg, bool):
-                non_blocking = arg
-            elif arg is not None:
-                device = arg
-        if kwargs:
-            unknown = next(iter(kwargs))
-            raise TypeError(
-                f"to() received an invalid combination of arguments: unknown '{unknown}'"
-            )
-        if device is not None:
-            device = rl.device(device)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                "nn.Module.to only accepts floating point or complex "
-                f"dtypes, but got desired dtype={dtype}"
-            )
+        device, dtype, non_blocking, memory_format = target(args, kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex "
+                    f"dtypes, but got desired dtype={dtype}"
+                )
+            if dtype.is_complex:
+                warnings.warn(_COMPLEX, stacklevel=2)
 
         def convert(t: Tensor) -> Tensor:
             cast = dtype if t.is_floating_point() or t.is_complex() else None
+            if memory_format is not None and t.dim() in (4, 5):
+                return t.to(device, cast, non_blocking, memory_format=memory_format)
             return t.to(device, cast, non_blocking)
 
         return self._apply(convert)
@@ -602,6 +589,9 @@ class Module(StateMethods):
         if not own and not children:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(own + children) + "\n)"
+
+
+_getattr = Module.__getattr__
 
 
 def _indented(text: str) -> str:

@@ -5,17 +5,15 @@ norm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 
 class LayerNorm(Module):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rushlight.base import Tensor
 
 from .. import functional as F
 from .module import Module
 from .utils import _single
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
 
 
 class _MaxPoolNd(Module):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
 from .. import functional as F
 from .. import init
@@ -19,14 +21,8 @@ from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rushlight import Tensor
-
-    # One step: the input's gates, the state (h,) or (h, c), and a direction's weights -> the new
-    # state.
-    Step = Callable[[Tensor, tuple[Tensor, ...], "Weights"], tuple[Tensor, ...]]
+# One step: the input's gates, the state (h,) or (h, c), and a direction's weights -> the new state.
+Step = Callable[[Tensor, tuple[Tensor, ...], "Weights"], tuple[Tensor, ...]]
 
 
 class Weights:

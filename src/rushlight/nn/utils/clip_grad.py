@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import types
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from rushlight import base as rl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rushlight import Tensor
+from rushlight.base import Tensor
 
 
 def _gradients(parameters: Any) -> list[Tensor]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from rushlight import base as rl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rushlight import Tensor
+from rushlight.base import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

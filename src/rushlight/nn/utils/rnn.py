@@ -4,15 +4,14 @@ recurrent layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
 
 from rushlight import base as rl
+from rushlight.base import Tensor
 
 from ..._missing import missing_name
-
-if TYPE_CHECKING:
-    from rushlight import Tensor
+from .._moving import target
 
 
 class _PackedFields(NamedTuple):
@@ -45,6 +44,8 @@ class PackedSequence(_PackedFields):
         unsorted_indices: Any = None,
     ) -> Self:
         if batch_sizes is None:
+            if not (isinstance(data, (list, tuple)) and len(data) == 2):
+                raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
             raise ValueError(
@@ -62,16 +63,27 @@ class PackedSequence(_PackedFields):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        indices = [i if i is None else i.to(data.device) for i in (self[2], self[3])]
+        target(args, kwargs)  # refuses copy=
+        return self._with(data, lambda indices: indices.to(data.device))
+
+    def _with(self, data: Tensor, change: Callable[[Tensor], Tensor]) -> Self:
+        """The same sequences with other data, and the indices changed."""
+        indices = [i if i is None else change(i) for i in (self[2], self[3])]
         return type(self)(data, self.batch_sizes, *indices)
 
-    def cpu(self) -> Self:
-        """Data on the CPU."""
-        return self.to("cpu")
+    def _on(self, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Self:
+        """`to`, with the device unless the arguments name one that is as good."""
+        if self.data.new_empty(0).to(*args, **kwargs).device.type != device:
+            kwargs["device"] = device
+        return self.to(*args, **kwargs)
 
-    def cuda(self, *args: Any) -> Self:
+    def cpu(self, *args: Any, **kwargs: Any) -> Self:
+        """Data on the CPU."""
+        return self._on("cpu", args, kwargs)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Self:
         """Data on the GPU."""
-        return self.to(*(args or ("cuda",)))
+        return self._on("cuda", args, kwargs)
 
     def double(self) -> Self:
         """Data as float64."""
@@ -80,6 +92,38 @@ class PackedSequence(_PackedFields):
     def float(self) -> Self:
         """Data as float32."""
         return self.to(dtype=rl.float32)
+
+    def half(self) -> Self:
+        """Data as float16."""
+        return self.to(dtype=rl.half)
+
+    def long(self) -> Self:
+        """Data as int64."""
+        return self.to(dtype=rl.long)
+
+    def int(self) -> Self:
+        """Data as int32."""
+        return self.to(dtype=rl.int32)
+
+    def short(self) -> Self:
+        """Data as int16."""
+        return self.to(dtype=rl.short)
+
+    def char(self) -> Self:
+        """Data as int8."""
+        return self.to(dtype=rl.int8)
+
+    def byte(self) -> Self:
+        """Data as uint8."""
+        return self.to(dtype=rl.uint8)
+
+    def pin_memory(self) -> Self:
+        """Data in page-locked memory, for a GPU."""
+        return self._with(self.data.pin_memory(), lambda indices: indices.pin_memory())
+
+    def is_pinned(self) -> bool:
+        """Whether the data are in page-locked memory."""
+        return self.data.is_pinned()  # type: ignore[no-any-return]
 
     @property
     def is_cuda(self) -> bool:
@@ -118,7 +162,23 @@ def pack_padded_sequence(
         lengths, sorted_indices = rl.sort(lengths, descending=True)
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
+    steps = input.transpose(0, 1) if batch_first else input
+    if lengths.dim() != 1:
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, but got "
+            f"{lengths.dim()}D cpu Long tensor"
+        )
     counts: list[int] = lengths.tolist()
+    batch = steps.size(1)
+    if not input.numel():
+        raise RuntimeError(
+            f"Cannot pack empty tensors. The input has the shape {list(input.shape)}"
+        )
+    if len(counts) != batch:
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
+            f"(batch_size={batch})"
+        )
     if any(count <= 0 for count in counts):
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element "
@@ -129,12 +189,6 @@ def pack_padded_sequence(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
             "You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence "
             "to sidestep this requirement if you do not need ONNX exportability."
-        )
-    steps = input.transpose(0, 1) if batch_first else input
-    if len(counts) != steps.shape[1]:
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
-            f"(batch_size={steps.shape[1]})"
         )
     sizes = [sum(count > t for count in counts) for t in range(min(counts[0], steps.shape[0]))]
     data = rl.cat([steps[t, :size] for t, size in enumerate(sizes)])
@@ -156,6 +210,8 @@ def pad_packed_sequence(
     """
     data, batch_sizes, _, unsorted_indices = sequence
     sizes: list[int] = batch_sizes.tolist()
+    if not sizes:
+        raise RuntimeError("batch_sizes can not be empty")
     length = len(sizes)
     if total_length is not None:
         if total_length < length:
@@ -205,11 +261,21 @@ def pad_sequence(
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
-        raise RuntimeError("Expected padding_side to be one of left or right, but got padding_side")
+        raise RuntimeError(
+            f"Expected padding_side to be one of left or right, but got {padding_side}."
+        )
+    for i, s in enumerate(sequences):
+        if not isinstance(s, rl.Tensor):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(s).__name__}"
+            )
+        if not s.dim():
+            raise RuntimeError(f"pad_sequence: element {i} has no dimension that could be padded")
     length = max(s.shape[0] for s in sequences)
     rest = tuple(sequences[0].shape[1:])
     padded = []
     for s in sequences:
+        s = s.to(sequences[0].dtype)
         missing = length - s.shape[0]
         if missing:
             filler = s.new_full((missing, *rest), padding_value)

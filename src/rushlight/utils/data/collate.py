@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
 
 import numpy as np
 
 from rushlight import base as rl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rushlight import Tensor
+from rushlight.base import Tensor
 
 _CANNOT = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"

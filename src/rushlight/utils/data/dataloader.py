@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from rushlight.base import Generator
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import fetcher
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rushlight import Generator
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -161,6 +160,7 @@ class DataLoader(Generic[T_co]):
         self._reported_length: int | None = None
         self._iterator: Any = None
         self._initialized = True
+        self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
@@ -197,36 +197,61 @@ class DataLoader(Generic[T_co]):
             return _LocalIterator(self)
         from .worker import WorkerIterator  # multiprocessing is only imported where it is used
 
-        if not self.persistent_workers:
-            return WorkerIterator(self)
-        if self._iterator is None:
-            self._iterator = WorkerIterator(self)
-        else:
-            self._iterator.restart()
-        return self._iterator  # type: ignore[no-any-return]
+        if self._iterator is not None and self._iterator.has_workers():
+            self._iterator.restart(self)
+            return self._iterator  # type: ignore[no-any-return]
+        self.check_worker_number_rationality()
+        workers = WorkerIterator(self)
+        if self.persistent_workers:
+            self._iterator = workers
+        return workers
 
     def check_worker_number_rationality(self) -> None:
-        """Kept for programs that call it: any number of workers is taken as meant."""
+        """Warns where there are more workers than processors that this process may use."""
+        if not self.num_workers:
+            return
+        bound = hasattr(os, "sched_getaffinity")
+        processors = len(os.sched_getaffinity(0)) if bound else os.cpu_count()
+        if processors is None:
+            advice = (
+                "DataLoader is not able to compute a suggested max number of worker in "
+                "current system."
+            )
+        elif self.num_workers > processors:
+            advice = (
+                f"Our suggested max number of worker in current system is {processors}"
+                f"{'' if bound else ' (`cpuset` is not taken into account)'}, which is smaller "
+                "than what this DataLoader is going to create."
+            )
+        else:
+            return
+        warnings.warn(
+            f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
+            "Please be aware that excessive worker creation might get DataLoader running slow or "
+            "even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
+            stacklevel=3,
+        )
 
 
 class LengthCheck:
     """Warns where a stream yields more samples than its `__len__` told."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self.loader = loader
+        self.dataset = loader.dataset
+        self.told = loader._reported_length
+        self.workers = loader.num_workers
         self.yielded = 0
 
     def count(self) -> None:
         """Notes one more item."""
         self.yielded += 1
-        told = self.loader._reported_length
-        if told is None or self.yielded <= told:
+        if self.told is None or self.yielded <= self.told:
             return
         text = (
-            f"Length of IterableDataset {self.loader.dataset} was reported to be {told}"
+            f"Length of IterableDataset {self.dataset} was reported to be {self.told}"
             f"(when accessing len(dataloader)), but {self.yielded} samples have been fetched. "
         )
-        if self.loader.num_workers > 0:
+        if self.workers > 0:
             text += (
                 "For multiprocessing data-loading, this could be caused by not properly "
                 "configuring the IterableDataset replica at each worker. Please see "

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rushlight import base as rl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rushlight import Generator, Tensor
+from rushlight.base import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from .collate import default_collate
 from .dataset import IterableDataset, Subset, TensorDataset
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+_INTEGERS = frozenset((int, np.int64, np.int32))
 
 
 def fetcher(
@@ -21,16 +23,29 @@ def fetcher(
         return _StreamFetcher(dataset, auto_collation, collate_fn, drop_last)
     if not auto_collation:
         return lambda index: collate_fn(dataset[index])
-    if collate_fn is default_collate and (rows := _row_fetcher(dataset)) is not None:
-        return rows
     many = getattr(dataset, "__getitems__", None)
-    if many is not None:
-        return lambda indices: collate_fn(many(indices))
-    return lambda indices: collate_fn([dataset[index] for index in indices])
+
+    def fetch(indices: Any) -> Any:
+        return collate_fn([dataset[i] for i in indices] if many is None else many(indices))
+
+    rows = _row_fetcher(dataset) if collate_fn is default_collate else None
+    if rows is None:
+        return fetch
+
+    def fetch_rows(indices: Any) -> Any:
+        indices = list(indices)
+        batch = rows(indices)
+        return fetch(indices) if batch is None else batch
+
+    return fetch_rows
 
 
-def _row_fetcher(dataset: Any) -> Callable[[list[int]], list[Any]] | None:
-    """For rows of plain tensors: one indexing a tensor instead of one a sample and a stack."""
+def _row_fetcher(dataset: Any) -> Callable[[list[Any]], list[Any] | None] | None:
+    """For rows of plain tensors: one indexing a tensor instead of one a sample and a stack.
+
+    The function gives None for indices that are not all integers: the list of them would mean
+    something else to a tensor than each of them does.
+    """
     if type(dataset) is Subset:
         inner = _row_fetcher(dataset.dataset)
         if inner is None:
@@ -40,7 +55,13 @@ def _row_fetcher(dataset: Any) -> Callable[[list[int]], list[Any]] | None:
     if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
         return None
     tensors = dataset.tensors
-    return lambda indices: [tensor[indices] for tensor in tensors]
+
+    def rows(indices: list[Any]) -> list[Any] | None:
+        if not indices or not _INTEGERS.issuperset(map(type, indices)):
+            return None
+        return [tensor[indices] for tensor in tensors]
+
+    return rows
 
 
 class _StreamFetcher:

@@ -4,15 +4,12 @@ draw.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rushlight import base as rl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Sized
-
-    from rushlight import Generator, Tensor
+from rushlight.base import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

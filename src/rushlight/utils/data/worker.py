@@ -2,27 +2,31 @@
 
 A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
 through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
-and persistent workers go on. A worker that dies closes its pipe, which is noticed at once.
+and persistent workers go on. A worker that dies closes its pipe, which is noticed at once, or
+within a second where another process has inherited the pipe. A worker whose parent has gone ends
+itself, since nobody will tell it to stop: see `_end_with_parent`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import pickle
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from rushlight import base as rl
 
+from .dataloader import LengthCheck
 from .fetch import fetcher
 from .sampler import draw_seed
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _STOP_SECONDS = 2.0  # what workers get to stop by themselves
+_LOOK_SECONDS = 1.0  # how often each side looks whether the other is still there
 
 
 class WorkerInfo:
@@ -92,6 +96,27 @@ def _numpy_seed(base_seed: int, worker: int) -> Any:
     return np.random.SeedSequence([worker, low, high, 0]).generate_state(4)
 
 
+def _end_with_parent() -> None:
+    """Ends this process when its parent has gone, whatever either was doing.
+
+    Runs in a thread of its own. What tells at once (the parent's pidfd, or the sentinel: a pipe
+    that other children of the parent may have inherited) is not to be had everywhere, and under
+    forkserver the parent's id is the server's; so all of it is watched.
+    """
+    import multiprocessing
+    from multiprocessing import connection
+
+    started_by = os.getppid()
+    parent: Any = multiprocessing.parent_process()  # None in a process of another library's
+    watched = [] if parent is None else [parent.sentinel]
+    if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):  # refused in some containers
+            watched.append(os.pidfd_open(started_by if parent is None else parent.pid))
+    while not connection.wait(watched, _LOOK_SECONDS) and os.getppid() == started_by:
+        pass
+    os._exit(1)  # no cleaning up: it could wait for a thread or a queue that nobody reads
+
+
 def _work(
     worker: int,
     workers: int,
@@ -105,8 +130,10 @@ def _work(
     """The loop of a worker process."""
     global _worker_info
     import random
+    import threading
     from multiprocessing.reduction import ForkingPickler
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     seed = base_seed + worker
     random.seed(seed)
     rl.manual_seed(seed)
@@ -155,8 +182,6 @@ class WorkerIterator:
         import multiprocessing
         from multiprocessing import connection
 
-        from .dataloader import LengthCheck
-
         context = loader.multiprocessing_context
         if context is None or isinstance(context, str):
             valid = multiprocessing.get_all_start_methods()
@@ -166,10 +191,13 @@ class WorkerIterator:
                     f"{valid!r}, but got multiprocessing_context={context!r}"
                 )
             context = multiprocessing.get_context(context)
-        self._loader = loader
+        # Not the loader itself: it holds this iterator when the workers are persistent, and a cycle
+        # would keep the workers until the garbage collector comes.
+        self._timeout = loader.timeout
+        self._ahead = loader.prefetch_factor * loader.num_workers
+        self._persistent = loader.persistent_workers
+        self._in_order = loader.in_order
         self._sampler = loader._index_sampler
-        self._check = LengthCheck(loader) if loader._iterable else None
-        self._places: Iterator[Any] = iter(self._sampler)
         self._base_seed = draw_seed(loader.generator)
         self._epoch = 0
         self._process = os.getpid()
@@ -201,26 +229,25 @@ class WorkerIterator:
             self._tasks.append(tasks)
             self._workers.append(process)
             self._results[reader] = worker
-        self._begin()
+        self._begin(loader)
 
-    def _begin(self) -> None:
+    def _begin(self, loader: Any) -> None:
         """Sets up a pass and asks for the first batches."""
+        self._check = LengthCheck(loader) if loader._iterable else None
+        self._places: Iterator[Any] = iter(self._sampler)
         self._sent = 0  # tasks given out
         self._given = 0  # number of the next batch to yield
         self._ready: dict[int, Any] = {}
         self._ended: set[int] = set()  # workers whose stream is at its end
         self._exhausted = False
         self._next_worker = 0
-        for _ in range(self._loader.prefetch_factor * len(self._workers)):
+        for _ in range(self._ahead):
             self._send()
 
-    def restart(self) -> None:
+    def restart(self, loader: Any) -> None:
         """Begins another pass with the same workers."""
         self._epoch += 1
-        self._places = iter(self._sampler)
-        if self._check is not None:
-            self._check.yielded = 0
-        self._begin()
+        self._begin(loader)
 
     def __iter__(self) -> WorkerIterator:
         return self
@@ -245,15 +272,19 @@ class WorkerIterator:
 
     def _receive(self) -> None:
         """Waits until at least one result of this pass has come."""
-        timeout = self._loader.timeout
-        deadline = time.monotonic() + timeout if timeout > 0 else None
+        timeout = self._timeout
+        deadline = time.monotonic() + timeout if timeout > 0 else math.inf
         received = False
         while not received:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            readers: Any = self._wait(list(self._results), left)
+            left = max(0.0, deadline - time.monotonic())
+            readers: Any = self._wait(list(self._results), min(left, _LOOK_SECONDS))
             if not readers:
-                self._shutdown()
-                raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+                if left <= _LOOK_SECONDS:
+                    self._shutdown()
+                    raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+                for reader, worker in list(self._results.items()):
+                    if not (self._workers[worker].is_alive() or reader.poll(0)):
+                        self._lost(reader)
             for reader in readers:
                 received |= self._read(reader)
 
@@ -261,29 +292,32 @@ class WorkerIterator:
         """Takes one message from a worker's pipe; whether it is a result of this pass."""
         worker = self._results[reader]
         try:
-            epoch, number, result = pickle.loads(reader.recv_bytes())
-        except EOFError:
-            del self._results[reader]
-            if worker in self._ended:
-                return False  # it was told to stop
-            process = self._workers[worker]
-            process.join()
-            self._shutdown()
-            raise RuntimeError(
-                f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly"
-            ) from None
+            message = reader.recv_bytes()
+        except (EOFError, OSError):  # the end of the pipe, between messages or within one
+            self._lost(reader)
+            return False
+        epoch, number, result = pickle.loads(message)
         if epoch != self._epoch:
             return False
         if isinstance(result, _StreamEnd) and worker not in self._ended:
             self._ended.add(worker)
-            if not self._loader.persistent_workers:
+            if not self._persistent:
                 self._tasks[worker].put(None)
         self._ready[number] = result
         return True
 
+    def _lost(self, reader: Any) -> None:
+        """Takes a worker off that has ended: an error, unless it was told to stop."""
+        worker = self._results.pop(reader)
+        reader.close()
+        if self._persistent or worker not in self._ended:
+            pid = self._workers[worker].pid
+            self._shutdown()
+            raise RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly") from None
+
     def __next__(self) -> Any:
         while self._ready or self._given < self._sent:
-            if self._loader.in_order:
+            if self._in_order:
                 number = self._given
                 if number not in self._ready:
                     self._receive()
@@ -302,13 +336,15 @@ class WorkerIterator:
             if self._check is not None:
                 self._check.count()
             return result
-        if not self._loader.persistent_workers:
+        if not self._persistent:
             self._shutdown()
         raise StopIteration
 
     def _shutdown(self) -> None:
         """Stops the workers; none is left behind."""
         workers, self._workers = self._workers, []
+        self._ready = {}
+        self._sent = self._given = 0  # nothing is to come
         for reader in self._results:
             reader.close()  # a worker that is sending notices
         self._results = {}
@@ -319,12 +355,20 @@ class WorkerIterator:
             process.join(max(0.0, deadline - time.monotonic()))
             if process.is_alive():
                 process.terminate()
+                process.join(_STOP_SECONDS)
+            if process.is_alive():  # it does not listen to SIGTERM
+                process.kill()
                 process.join()
         for tasks in self._tasks:
             tasks.close()
         self._tasks = []
 
+    def has_workers(self) -> bool:
+        """Whether there are workers, of this process: a forked child has a copy of the iterator
+        alone.
+        """
+        return bool(getattr(self, "_workers", None)) and self._process == os.getpid()
+
     def __del__(self) -> None:
-        # A forked child has a copy of the iterator, but the workers are not its own.
-        if getattr(self, "_workers", None) and self._process == os.getpid():
+        if self.has_workers():
             self._shutdown()

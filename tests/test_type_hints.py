@@ -1,0 +1,51 @@
+"""Annotations can be read at run time: libraries of models ask `typing.get_type_hints` for them."""
+
+import importlib
+import inspect
+import pkgutil
+import typing
+
+import pytest
+
+from _subject import NAME, torch
+
+ROOMS = ["nn", "optim", "utils.data"]
+
+
+def annotated(room):
+    """Name and object: the classes and functions that the modules of a room define, methods too."""
+    package = importlib.import_module(f"{NAME}.{room}")
+    names = [m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    for name in [package.__name__, *names]:
+        for value in list(vars(importlib.import_module(name)).values()):
+            if getattr(value, "__module__", None) != name:
+                continue
+            members = vars(value).values() if inspect.isclass(value) else ()
+            for each in (value, *members):
+                each = getattr(each, "__func__", getattr(each, "fget", each))
+                if inspect.isfunction(each) or inspect.isclass(each):
+                    yield f"{name}.{each.__qualname__}", each
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_annotation_has_a_meaning(room):
+    if NAME == "torch":
+        pytest.skip("some of PyTorch's own have none")
+    unknown = []
+    for name, value in annotated(room):
+        try:
+            typing.get_type_hints(value)
+        except NameError as error:
+            unknown.append(f"{name}: {error}")
+    assert not unknown
+
+
+def test_hints_of_a_model():
+    class Net(torch.nn.Module):
+        scale: torch.Tensor
+        layers: typing.List[torch.nn.Linear]  # noqa: UP006
+
+    hints = typing.get_type_hints(Net)
+    assert hints["scale"] is torch.Tensor and hints["training"] is bool
+    assert typing.get_type_hints(torch.nn.Linear.forward)["input"] is torch.Tensor
+    assert "params" in typing.get_type_hints(torch.optim.Adam.__init__)
