@@ -6,6 +6,7 @@
 #include "core/lazy.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace rushlight {
@@ -69,11 +70,15 @@ PyObject* place_op(const char* name, const char* mixed, PyObject* a, PyObject* b
   return PyObject_Vectorcall(f, slots, n, nullptr);
 }
 
-// What the view shows of its root, of a tensor that lies in memory as the root does.
+// What the view shows of its root, of a tensor that lies in memory as the root does. As in torch's graph, what makes a complex root
+// real comes before a negative of that.
 PyObject* show(const Geometry& g, PyObject* whole) {
   PyObject* place[] = {g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
-  Ref seen(changed_over(Py_NewRef(whole), g.before));
-  if (seen && !g.whole) seen = Ref(place_op("strided_view", g.mixed, seen.get(), nullptr, place));
+  const bool of_parts = g.mixed && !strcmp(g.mixed, "root") && g.before & kNegBit;
+  Ref seen(changed_over(Py_NewRef(whole), of_parts ? g.before & ~kNegBit : g.before));
+  if (seen && !g.whole) {
+    seen = Ref(place_op("strided_view", of_parts ? "negative root" : g.mixed, seen.get(), nullptr, place));
+  }
   return seen ? changed_over(seen.release(), g.after) : nullptr;
 }
 
@@ -92,6 +97,7 @@ int remake_grad_fn(Tensor* view) {
   const Node* made_by = view->grad_fn.peek();
   const uint32_t last = made_by && made_by->op ? made_by->op->toggles : 0;
   if (geometry_of(view, &g, PyArray_BYTES(view->base->array), last) < 0) return -1;
+  g.whole &= last != 0;  // else something came after the conjugate, a slice of everything
   Node* node;
   if (g.mixed || g.before || g.after) {
     GradMode on(true);

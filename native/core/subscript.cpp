@@ -8,6 +8,7 @@
 
 #include <cfloat>
 #include <cmath>
+#include <complex>
 #include <cstring>
 
 namespace rushlight {
@@ -283,6 +284,8 @@ union Cell {
   float f32;
   double f64;
   int64_t i64;
+  float c64[2];
+  double c128[2];
 };
 
 // A Python number as an element of the everyday types; false where it does not fit, or the type is another one.
@@ -294,6 +297,11 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
   switch (dtype) {
     case DType::F64: cell->f64 = value; return true;
     case DType::F32: cell->f32 = static_cast<float>(value); return !std::isfinite(value) || std::fabs(value) <= FLT_MAX;
+    case DType::C64:
+      cell->c64[0] = static_cast<float>(value);
+      cell->c64[1] = 0;
+      return !std::isfinite(value) || std::fabs(value) <= FLT_MAX;
+    case DType::C128: cell->c128[0] = value; cell->c128[1] = 0; return true;
     case DType::Bool: cell->truth = value != 0; return true;
     case DType::I64: cell->i64 = whole; return integer;
     default: return false;
@@ -311,6 +319,7 @@ Outcome Walk::fill(PyObject* number, DType dtype) {
   switch (item_size(dtype)) {
     case 1: fill_strided(data_, ndim_, dims_, strides_, cell.truth); break;
     case 4: fill_strided(data_, ndim_, dims_, strides_, cell.f32); break;
+    case 16: fill_strided(data_, ndim_, dims_, strides_, std::complex<double>(cell.c128[0], cell.c128[1])); break;
     default: fill_strided(data_, ndim_, dims_, strides_, cell.i64); break;
   }
   return bump_version(source_) < 0 ? Outcome::Error : Outcome::Done;

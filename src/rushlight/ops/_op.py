@@ -291,6 +291,7 @@ def define(
     overlap: str = "",
     out: bool = True,
     in_place: bool = False,
+    in_place_node: str | None = None,
     method: bool | None = None,
     where: str = "torch",
     operator: str | None = None,
@@ -353,7 +354,15 @@ def define(
     entry.targets = [row[2] for row in rows]
     op.entry = entry
     op.__doc__ = f"{signature}\n\n{doc}"
-    enter(entry, op, method=method, in_place=in_place, operator=operator, reflected=reflected)
+    enter(
+        entry,
+        op,
+        method=method,
+        in_place=in_place,
+        in_place_node=in_place_node,
+        operator=operator,
+        reflected=reflected,
+    )
     return op
 
 
@@ -405,6 +414,7 @@ def enter(
     *,
     method: bool | None,
     in_place: bool,
+    in_place_node: str | None = None,
     operator: str | None,
     reflected: str | None = None,
 ) -> None:
@@ -427,7 +437,8 @@ def enter(
         if reflected:
             _core.set_operator(reflected, function)
     if in_place:
-        form = _core.make_in_place(function, name + "_")
+        node = (in_place_node,) if in_place_node else ()
+        form = _core.make_in_place(function, name + "_", *node)
         form.entry = entry
         form.__doc__ = f"In-place version of `{name}`."
         setattr(_core.Tensor, name + "_", form)

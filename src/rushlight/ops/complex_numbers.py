@@ -155,6 +155,7 @@ conj_physical: Any = pointwise(
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     portable_for="bool int float complex",
+    in_place_node="ConjPhysicalBackward1",
     samples=_complex_one,
     doc="The complex conjugate.",
 )

@@ -27,7 +27,7 @@ from .. import _core
 from ._arrays import Array, is_half
 from ._kinds import Sizes, composite, general, linear
 from ._op import internal
-from .complex_numbers import resolve_conj, view_as_complex, view_as_real
+from .complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -246,6 +246,8 @@ def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, whic
             return view_as_complex(a)
         return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(a, layout)
+    if which == "negative root":
+        real = _neg_view(real)
     whole = layout is None and offset == 0 and (*size,) == real.shape
     if whole and (*stride,) == _contiguous_strides(size):
         return real
@@ -508,7 +510,7 @@ def set_(
     if part:
         seen = as_strided(seen, size, stride or _contiguous_strides(size), storage_offset or 0)
     node = _set_away(self, source, tuple(seen.shape)).grad_fn if recording else None
-    self._array = seen._array
+    self._array = seen._seen
     self._bump_version()
     self._forget_accumulator()
     if node is not None:
