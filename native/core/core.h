@@ -51,6 +51,9 @@ enum TensorFlag : uint32_t {
   kLazy = kConjBit | kNegBit,
   kStandsFor = kTangent | kTransformed,
   kWatched = kStandsFor | kLazy,
+  kConjLast = 1 << 15,  // of a view: the conjugate was put off by the op that made it
+  kNegLast = 1 << 19,   // or the negative
+  kLazyLast = 8,        // from kConjBit and kNegBit to these
 };
 
 // What ended the history of a tensor, kept for the error that says so.

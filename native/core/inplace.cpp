@@ -94,8 +94,7 @@ int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
 // Makes `view`'s grad_fn a view of its root as that is now.
 int remake_grad_fn(Tensor* view) {
   Geometry g;
-  const Node* made_by = view->grad_fn.peek();
-  const uint32_t last = made_by && made_by->op ? made_by->op->toggles : 0;
+  const uint32_t last = (view->flags >> kLazyLast) & kLazy;
   if (geometry_of(view, &g, PyArray_BYTES(view->base->array), last) < 0) return -1;
   g.whole &= last != 0;  // else something came after the conjugate, a slice of everything
   Node* node;

@@ -211,7 +211,10 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     }
     Tensor* t = wrap_view(array, as_tensor(source));
     if (t && op->multi_view && grad_enabled() && !(t->flags & kInferenceView)) t->flags = (t->flags & ~kSpecialView) | kMultiView;
-    if (t && op->toggles) t->flags ^= is_complex(t->dtype) ? op->toggles : op->toggles & ~kConjBit;
+    if (t && op->toggles) {
+      const uint32_t turned = is_complex(t->dtype) ? op->toggles : op->toggles & ~kConjBit;
+      t->flags = (t->flags ^ turned) | turned << kLazyLast;
+    }
     return t;
   }
   bool shared = PyArray_BASE(array) != nullptr;
