@@ -145,7 +145,8 @@ LAZY_VIEWS = {
     "contiguous": lambda t, x, y, k: x.contiguous(),
 }
 _COMPLEX_VIEWS = """view t T slice slice1 select narrow unsqueeze squeeze flatten expand as_strided
-    unfold diagonal split chunk unbind detach view_as data function_view function_identity""".split()
+    unfold diagonal split chunk unbind detach view_as data function_view
+    function_identity""".split()
 _COMPLEX_PURE = """mul exp square add product sum total clone reshape cat stack index function
     zeros""".split()
 _COMPLEX_WRITES = """mul_ add_ add1_ sub_ product_ copy_ zero_ fill_ fill_y pow_ setitem setitem_y

@@ -9,8 +9,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 
 __all__ = ["write_out"]

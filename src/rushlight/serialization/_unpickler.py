@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from rushlight import dtypes
 from rushlight.device import LAYOUTS, layout
 from rushlight.serialization import _tensors
