@@ -9,6 +9,11 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    # Files in bytes hold the time when they were made; every worker must give a case one name.
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which library is under test, and whether PyTorch is there to compare with."""
     from importlib.util import find_spec

@@ -82,12 +82,14 @@ Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
   return replaced(PyNumber_Float(item.get()), instead);
 }
 
-// A list or tuple of ints. The first decides whether it is one.
-Fit fit_ints(PyObject* o, PyObject* function, PyObject* name, Ref* instead) {
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+// A list or tuple of ints. The first decides whether it is one. A list is read once: asking its items for their values may change it.
+Fit fit_ints(PyObject* given, PyObject* function, PyObject* name, Ref* instead) {
+  Ref o = PyTuple_Check(given) ? Ref::borrow(given) : Ref(PyList_AsTuple(given));
+  if (!o) return kRaised;
+  const Py_ssize_t n = PyTuple_GET_SIZE(o.get());
   bool plain = true;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    PyObject* item = PyTuple_GET_ITEM(o.get(), i);
     if (is_symbol(item)) return kFits;
     int overflow = 0;
     if (PyLong_CheckExact(item)) PyLong_AsLongLongAndOverflow(item, &overflow);
@@ -100,12 +102,10 @@ Fit fit_ints(PyObject* o, PyObject* function, PyObject* name, Ref* instead) {
     }
     plain = false;
   }
-  if (plain && PyTuple_Check(o)) return kFits;
+  if (plain) return o.get() == given ? kFits : replaced(o.release(), instead);
   Ref ints(PyTuple_New(n));
-  if (!ints || PySequence_Fast_GET_SIZE(o) != n) return ints ? kMisfit : kRaised;
-  for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(o); ++i) {
-    const Ref item = Ref::borrow(PySequence_Fast_GET_ITEM(o, i));
-    PyObject* index = PyNumber_Index(item.get());
+  for (Py_ssize_t i = 0; ints && i < n; ++i) {
+    PyObject* index = PyNumber_Index(PyTuple_GET_ITEM(o.get(), i));
     if (!index) return kRaised;
     PyTuple_SET_ITEM(ints.get(), i, index);
   }

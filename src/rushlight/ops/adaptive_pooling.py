@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from operator import index as as_int
 from typing import Any
@@ -23,16 +22,31 @@ def _cuts(n: int, out: int) -> tuple[Array, Array]:
     return i * n // max(out, 1), -(-((i + 1) * n) // max(out, 1))
 
 
+def _sums(x: Array, axis: int, start: Array, end: Array) -> Array:
+    """The sums of windows along an axis, none of them empty."""
+    if not start.size or not x.shape[axis]:
+        shape = (*x.shape[:axis], start.size, *x.shape[axis + 1 :])
+        return np.zeros(shape, x.dtype)
+    # `reduceat` wants every end to be a place: those of the whole are left to it.
+    cuts = np.stack((start, end), 1).reshape(2 * start.size)
+    inside = cuts < x.shape[axis]
+    last = int(inside.argmin()) if not inside.all() else cuts.size
+    if inside[last:].any():  # several windows end with the input
+        border = np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
+        x, last = np.concatenate((x, border), axis), cuts.size
+    return np.add.reduceat(x, cuts[:last], axis)[(slice(None),) * axis + (slice(None, None, 2),)]
+
+
+def _counts(x: Array, axis: int, counts: Array) -> Array:
+    return counts.astype(x.dtype).reshape(counts.size, *(1,) * (x.ndim - 1 - axis))
+
+
 def _adaptive_avg(x: Array, out: _Ints) -> Array:
     n = len(out)
     wide = widened(x)
     for axis, m in zip(range(x.ndim - n, x.ndim), out, strict=True):
         start, end = _cuts(x.shape[axis], m)
-        parts = [
-            wide.take(range(a, b), axis).sum(axis, keepdims=True) / wide.dtype.type(b - a)
-            for a, b in zip(start, end, strict=True)
-        ]
-        wide = np.concatenate(parts, axis) if parts else wide.take([], axis)
+        wide = _sums(wide, axis, start, end) / _counts(wide, axis, end - start)
     return rounded(np.ascontiguousarray(wide), x)
 
 
@@ -41,14 +55,9 @@ def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
     wide = widened(g)
     for axis, m in zip(range(g.ndim - n, g.ndim), size, strict=True):
         start, end = _cuts(m, g.shape[axis])
-        shape = list(wide.shape)
-        shape[axis] = m
-        full = np.zeros(shape, wide.dtype)
-        for i, (a, b) in enumerate(zip(start, end, strict=True)):
-            at = [slice(None)] * g.ndim
-            at[axis] = slice(a, b)
-            full[tuple(at)] += wide.take([i], axis) / wide.dtype.type(b - a)
-        wide = full
+        places = np.arange(m)  # those of the input, each in a run of windows
+        first, last = np.searchsorted(end, places, "right"), np.searchsorted(start, places, "right")
+        wide = _sums(wide / _counts(wide, axis, end - start), axis, first, last)
     return rounded(wide, g)
 
 
@@ -73,25 +82,49 @@ def _adaptive_avg_op(n: int) -> Any:
     return forward
 
 
+def _last_nan_or_largest(x: Array, axis: int) -> Array:
+    """Where the first of the largest elements is along the last axis; of NaN it is the last."""
+    best = x.argmax(axis)
+    unordered = x != x
+    if unordered.any():
+        last = x.shape[axis] - 1 - np.flip(unordered, axis).argmax(axis)
+        best = np.where(unordered.any(axis), last, best)
+    return np.expand_dims(best, axis)
+
+
+def _largest(x: Array, places: Array, axis: int, m: int) -> tuple[Array, Array]:
+    """The largest elements of m windows along an axis, and their places."""
+    start, end = _cuts(x.shape[axis], m)
+    longest = int((end - start).max(initial=0))
+    if longest > m:  # few long windows: one after the other
+        found = []
+        for a, b in zip(start, end, strict=True):
+            at: Any = (slice(None),) * axis + (slice(a, b),)
+            best = _last_nan_or_largest(x[at], axis)
+            found.append([np.take_along_axis(part[at], best, axis) for part in (x, places)])
+        values, best = (np.concatenate(parts, axis) for parts in zip(*found, strict=True))
+        return values, best
+    values, best = x.take(start, axis), places.take(start, axis)
+    for k in range(1, longest):  # many short ones: element by element
+        at = np.minimum(start + k, end - 1)
+        other = x.take(at, axis)
+        better = (other > values) | (other != other)
+        values, best = (
+            np.where(better, other, values),
+            np.where(better, places.take(at, axis), best),
+        )
+    return values, best
+
+
 def _adaptive_max(x: Array, out: _Ints) -> Any:
     n = len(out)
     size = x.shape[-n:]
-    rows_of = math.prod(x.shape[:-n])
-    cuts = [list(zip(*_cuts(m, o), strict=True)) for m, o in zip(size, out, strict=True)]
-    values = np.empty((*x.shape[:-n], *out), x.dtype)
-    places = np.empty(values.shape, np.int64)
-    numbers = np.arange(math.prod(size)).reshape(size)
     wide = widened(x)
-    at: Any
-    for at in itertools.product(*(range(m) for m in out)):
-        window: Any = tuple(slice(*cuts[i][j]) for i, j in enumerate(at))
-        inside = numbers[window].reshape(-1)
-        rows = wide[(..., *window)].reshape(rows_of, inside.size)
-        best = rows.argmax(-1)
-        found = np.take_along_axis(rows, best[:, None], -1)
-        values[(..., *at)] = found.reshape(x.shape[:-n])
-        places[(..., *at)] = inside[best].reshape(x.shape[:-n])
-    return values, places
+    places = np.broadcast_to(np.arange(math.prod(size)).reshape(size), x.shape)
+    for axis in reversed(range(x.ndim - n, x.ndim)):
+        if x.shape[axis] or not out[axis - x.ndim]:
+            wide, places = _largest(wide, places, axis, out[axis - x.ndim])
+    return rounded(np.ascontiguousarray(wide), x), np.ascontiguousarray(places)
 
 
 def _adaptive_max_op(n: int) -> Any:

@@ -402,17 +402,22 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 
+_WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
+
+
 def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
     """Computed from both ends towards the middle, as torch does, so that both ends are exact."""
     left, right = np.array(start, work), np.array(end, work)
     if steps == 1:
         return left.reshape(1)
     i = np.arange(steps)
+    # A step's product is not rounded before it is added: torch's compilers fuse the two.
+    wide = np.dtype(_WIDER.get(np.dtype(work).name, work))
     with np.errstate(all="ignore"):
-        step = (right - left) / np.array(max(steps - 1, 1), work)
-        low = left + step * i.astype(work)
-        high = right - step * (steps - 1 - i).astype(work)
-    return np.where(i < steps // 2, low, high)
+        step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
+        low = left + step * i.astype(wide)
+        high = right - step * (steps - 1 - i).astype(wide)
+    return np.where(i < steps // 2, low, high).astype(work, copy=False)
 
 
 @composite(method=False)
