@@ -44,6 +44,10 @@ def _from_pairs(a: Any) -> Any:
     return a.view(_PAIRS[a.dtype])[..., 0]
 
 
+def _pairs(g: Any) -> Any:
+    return view_as_real(resolve_conj(g))
+
+
 def _joined(g: Any) -> Any:
     return complex(g.select(-1, 0), g.select(-1, 1))
 
@@ -74,7 +78,7 @@ view_as_real = linear(
 view_as_complex = linear(
     "view_as_complex(input)",
     _from_pairs,
-    transpose={"input": lambda g: view_as_real(resolve_conj(g))},
+    transpose={"input": lambda g: _pairs(g)},
     view=True,
     method=False,
     samples=lambda make: [(make(3, 2),)],

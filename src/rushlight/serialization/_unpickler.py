@@ -126,14 +126,15 @@ def _tensor(
             f"are out of bounds for storage of size {storage.data.size}"
         )
     parts = Parts(storage.data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
-    return _tensors.make_tensor(parts._replace(**_bits(metadata)) if metadata else parts)
+    conj, neg = _bits(metadata) if metadata else (False, False)
+    return _tensors.make_tensor(parts._replace(conj=conj, neg=neg))
 
 
-def _bits(metadata: Any) -> dict[str, bool]:
+def _bits(metadata: Any) -> tuple[bool, bool]:
     """Whether the conjugate or the negative of the values is meant."""
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"unknown facts about a tensor: {shown(metadata)}")
-    return {name: bool(value) for name, value in metadata.items()}
+    return bool(metadata.get("conj")), bool(metadata.get("neg"))
 
 
 def _rebuild_tensor(
