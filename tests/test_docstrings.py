@@ -57,7 +57,10 @@ NAMESPACES = (
     "rushlight",
     "rushlight.Tensor",
     *(f"rushlight.{name}" for name in ("autograd", "func", "linalg", "special", "nn", "optim")),
-    *(f"rushlight.{name}" for name in ("backends", "cuda", "profiler", "serialization")),
+    *(
+        f"rushlight.{name}"
+        for name in ("backends", "cuda", "overrides", "profiler", "serialization")
+    ),
     *(f"rushlight.autograd.{name}" for name in ("anomaly_mode", "forward_ad", "function")),
     *(f"rushlight.autograd.{name}" for name in ("functional", "grad_mode", "graph", "profiler")),
     *(f"rushlight.nn.{name}" for name in ("functional", "init", "parameter", "utils")),

@@ -29,7 +29,7 @@ ORDER = [
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *("cuda", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
-    "profiler",
+    *("overrides", "profiler"),
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]

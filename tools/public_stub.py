@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight import base, dtypes, return_types
+from rushlight import _core, base, dtypes, return_types
 from rushlight.ops import OPS, _arguments, _op, namespace
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
@@ -111,6 +111,8 @@ _LETTERS = {
     "f": "_float",
     "i": "_int",
     "I": "_Ints",
+    "J": "_Ints",
+    "S": "Any",
     "b": "_bool",
     "s": "_str",
     "d": "_dtype",
@@ -122,6 +124,7 @@ _LETTERS = {
 _MARKS = {"int": "_int", "ints": "_Ints", "bool": "_bool", "flag": "_bool", "dtype": "_dtype"}
 _MARKS |= {"number": "_Number", "str": "_str"}
 _WORDS = {"int": "_int", "float": "_float", "bool": "_bool", "str": "_str", "complex": "_complex"}
+_WORDS |= {"Number": "_Number"}
 _WORDS |= {w: w for w in ("None", "Any", "Sequence", "Callable", "Tensor", "tuple", "list", "dict")}
 _WORDS |= {"dtype": "_dtype", "device": "_device", "Generator": "_Generator", "Size": "_Size"}
 # What cannot be seen from one call: as many tensors as asked for, or a form that a flag decides.
@@ -255,13 +258,15 @@ def of_function(function: Any, name: str) -> list[Parameter]:
         if p.kind is p.VAR_POSITIONAL and known.startswith("Sequence["):
             known = f"{known[9:-1]} | {known}"
         text = "" if p.default is p.empty else default_text(p.default)
+        if text == "None" and known not in ("", "Any") and not known.endswith("None"):
+            known += " | None"
         found.append(Parameter(p.name, known, text, p.kind))
     return found
 
 
 def parameters(function: Any, name: str) -> list[Parameter]:
     """The parameters of any public function."""
-    if type(function) is torch._core.Op:
+    if isinstance(function, torch._core.Op):
         return of_op(function)
     return of_function(function, name)
 
@@ -449,7 +454,7 @@ def function_stub(
     indent = "    " if method else ""
     doc = summary(entry, function)
     declared = ""
-    if type(function) is not torch._core.Op:
+    if not isinstance(function, torch._core.Op):
         declared = inspect.signature(function).return_annotation
         declared = declared if isinstance(declared, str) else ""
     params = valid(parameters(function, name))
@@ -604,15 +609,19 @@ def tensor_body() -> list[str]:
         value = inspect.getattr_static(torch.Tensor, name)
         if isinstance(value, (types.GetSetDescriptorType, types.MethodDescriptorType)):
             continue  # in _core.pyi
-        if isinstance(value, property):
+        if isinstance(value, _core.Attribute):
             kind = type_of(getattr(sample if name != "imag" else sample + 1j, name))
             body += ["    @property", f"    def {name}(self) -> {kind}: ..."]
         elif isinstance(value, (type, classmethod, staticmethod)) or not callable(value):
             body.append(f"    {name}: Any")
         else:
             entry = getattr(value, "entry", None) or OPS.get(name)
-            own = entry is None or type(value) is types.FunctionType  # not the form of the table
-            function = value if own else entry.function
+            plain = getattr(value, "__wrapped__", value)
+            # What is not the form of the table.
+            own = entry is None or (
+                isinstance(plain, types.FunctionType) and plain is not entry.function
+            )
+            function = plain if own else entry.function
             where = "Tensor" if own else "torch"
             body += function_stub(name, function, entry, where, method=True)
     return body

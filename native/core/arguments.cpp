@@ -82,6 +82,16 @@ Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
   return replaced(PyNumber_Float(item.get()), instead);
 }
 
+}  // namespace
+
+void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item) {
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%U' failed to unpack the object at pos %zd with error \"%s%s\"",
+               name_of(function).c_str(), name, at + 1, item ? "type must be tuple of ints,but got " : "Overflow when unpacking long long",
+               item ? Py_TYPE(item)->tp_name : "");
+}
+
+namespace {
+
 // A list or tuple of ints. The first decides whether it is one. A list is read once: asking its items for their values may change it.
 Fit fit_ints(PyObject* given, PyObject* function, PyObject* name, Ref* instead) {
   Ref o = PyTuple_Check(given) ? Ref::borrow(given) : Ref(PyList_AsTuple(given));
@@ -96,8 +106,7 @@ Fit fit_ints(PyObject* given, PyObject* function, PyObject* name, Ref* instead) 
     if (PyLong_CheckExact(item) && !overflow) continue;
     if (i == 0 && (PyBool_Check(item) || PyArray_IsScalar(item, Bool) || !PyIndex_Check(item))) return kMisfit;
     if (overflow || !PyIndex_Check(item)) {
-      PyErr_Format(PyExc_TypeError, "%s(): argument '%U' failed to unpack the object at pos %zd with error \"%s%s\"",
-                   name_of(function).c_str(), name, i + 1, overflow ? "Overflow when unpacking long long" : "type must be tuple of ints,but got ", overflow ? "" : Py_TYPE(item)->tp_name);
+      raise_unpack(function, name, i, overflow ? nullptr : item);
       return kRaised;
     }
     plain = false;

@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/site.h"
 #include "core/python.h"
@@ -75,6 +76,7 @@ struct Tensor {
   Field<> grad_dtype;        // nullptr, or what Tensor.grad_dtype was set to
   Field<> watched;           // the tangent, transform level, ... of a tensor with a kStandsFor bit
   Site cut;                  // of a tensor with kCut
+  uint32_t made_in;          // the number of the youngest transform that ran when it was made; 0 for none
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -88,6 +90,9 @@ inline PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObj
 inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
 }
+
+// The bits of what tensors stand for in a transform; those of the root too, as a view made before its root did so shares that.
+inline uint32_t watched_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kStandsFor; }
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
@@ -113,6 +118,9 @@ bool is_complex(DType t);
 inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 
 // ---- per-thread state ----
+// Who may take calls over (see override.h): modes and classes, modes alone, nobody.
+enum class Overrides : uint8_t { All, Modes, None };
+
 struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
@@ -122,6 +130,11 @@ struct ThreadState {
   int64_t task = -1;                 // the running backward, or -1
   Site backward  = {nullptr, 0};     // where it was called; borrowed
   bool reporting = false;            // inside a report: what it calls is not reported
+  Overrides overrides = Overrides::All;
+  bool skip_override = false;        // the next gate lets its call pass
+  std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
+  uint32_t transform = 0;            // the number of the youngest transform that runs, or 0
+  uint32_t derivative = 0;           // the same of those that differentiate: what was made before may not be written
   int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread
 };
 extern constinit thread_local ThreadState tls;
@@ -503,6 +516,18 @@ extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_
 PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
+// ---- watched.cpp ----
+// Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
+int settle(Tensor* t);
+inline int is_watched(Tensor* t) { return t->flags & kStandsFor ? 1 : watched_bits(t) ? settle(t) : 0; }
+// -1 with torch's exception for a tensor that a transformed function has not been given. `name`: of what writes it; `value`:
+// what it writes, or nullptr.
+int refuse_captured(Tensor* t, PyObject* name, PyObject* value);
+inline int check_captured(Tensor* t, PyObject* name, PyObject* value) {
+  return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, name, value) : 0;
+}
+extern PyMethodDef kWatchedFunctions[];
+
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);
 int init_op(PyObject* module);

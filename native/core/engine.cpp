@@ -22,6 +22,7 @@
 #endif
 
 #include "core/lazy.h"
+#include "core/override.h"
 
 namespace rushlight {
 
@@ -214,7 +215,7 @@ class Backward {
         Node* next = n->edges[i].node;
         if (!next) continue;
         if (claim(next)) stack.push_back(next);
-        if (!restricted_) ++state(next).pending;
+        ++state(next).pending;
       }
     }
     if (!restricted_) return;
@@ -222,16 +223,27 @@ class Backward {
       if (!c.node || state(c.node).task != id_) continue;
       (accumulate_ ? state(c.node).needed : state(c.node).captured) = true;
     }
-    // Edges lead to older nodes, so oldest first settles who leads to a captured node.
-    std::vector<Node*> oldest(visited_);
-    std::sort(oldest.begin(), oldest.end(), [](const Node* a, const Node* b) {
-      if (a->kind == Node::Accumulate || b->kind == Node::Accumulate) {
-        return a->kind == Node::Accumulate && b->kind != Node::Accumulate;
+    // What a node leads to is settled before it: in the order of the walk, backwards. A node's number does not say that order,
+    // as a view's history may be made when a node that is older asks for it.
+    std::vector<Node*> order;
+    order.reserve(visited_.size());
+    for (Node* r : roots_) {
+      BackwardState& s = state(r);
+      if (s.pending) continue;
+      s.pending = -1;  // a root that is given twice counts once
+      order.push_back(r);
+    }
+    for (size_t k = 0; k < order.size(); ++k) {
+      Node* n = order[k];
+      for (int i = 0; i < n->n_edges; ++i) {
+        Node* next = n->edges[i].node;
+        if (next && --state(next).pending == 0) order.push_back(next);
       }
-      return a->seq < b->seq;
-    });
-    for (Node* n : oldest) {
+    }
+    for (size_t k = order.size(); k-- > 0;) {
+      Node* n = order[k];
       BackwardState& s = state(n);
+      s.pending = 0;
       for (int i = 0; i < n->n_edges && !s.needed; ++i) {
         Node* next = n->edges[i].node;
         if (next) s.needed = state(next).needed || state(next).captured;
@@ -323,7 +335,7 @@ class Backward {
     int done = 0;
     bool any = false;
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
-    if (any) {
+    if (any || n->kind == Node::Function) {
       const int64_t start = observed() ? clock_ns() : 0;
       done = rushlight::run_node(n, grads, create_graph_, outgoing);
       if (start) done = report_ran(n, outgoing, done, start);
@@ -547,6 +559,7 @@ class Backward {
     if (create_graph_ || (as_tensor(g)->flags & kStandsFor)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
+      const OverridesOf quiet(Overrides::None);
       PyObject* copy = callback("copy_gradient");
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
@@ -658,7 +671,7 @@ bool any_transformed(PyObject* tuple) {
   if (!PyTuple_Check(tuple)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple, i);
-    if (is_tensor(o) && (as_tensor(o)->flags & (kTangent | kTransformed))) return true;
+    if (is_tensor(o) && (as_tensor(o)->flags & kStandsFor)) return true;
   }
   return false;
 }
@@ -667,21 +680,23 @@ bool any_transformed(PyObject* tuple) {
 PyObject* reaches_others(PyObject*, PyObject* args) {
   PyObject *roots, *inputs;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &roots, &PyTuple_Type, &inputs)) return nullptr;
+  std::vector<Ref> held;  // a leaf that is in no graph has nobody else who keeps its node
   std::unordered_set<Node*> seen;
   std::vector<Node*> stack;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
     PyObject* o = PyTuple_GET_ITEM(inputs, i);
     if (!is_tensor(o)) continue;
-    Tensor* t = as_tensor(o);
-    Node* node = t->grad_fn ? t->grad_fn.peek() : t->accumulator;
-    if (node) seen.insert(node);
+    Edge e{nullptr, 0};
+    if (gradient_edge(as_tensor(o), &e) < 0) return nullptr;
+    held.emplace_back(as_object(e.node));
+    if (e.node) seen.insert(e.node);
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
     PyObject* o = PyTuple_GET_ITEM(roots, i);
     if (!is_tensor(o)) continue;
     Edge e{nullptr, 0};
     if (gradient_edge(as_tensor(o), &e) < 0) return nullptr;
-    Ref held(as_object(e.node));
+    held.emplace_back(as_object(e.node));
     if (!e.node || !seen.insert(e.node).second) continue;
     if (e.node->kind == Node::Accumulate) Py_RETURN_TRUE;
     stack.push_back(e.node);

@@ -41,7 +41,7 @@ int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0
   for (int i = 0; i < ndim; ++i) strides[i] = PyArray_STRIDE(a, i) / item;
   g->size = Ref(shape_tuple(ndim, PyArray_DIMS(a)));
   g->stride = Ref(shape_tuple(ndim, strides));
-  g->offset = Ref(PyLong_FromSsize_t((PyArray_BYTES(a) - origin) / item));
+  g->offset = Ref(PyLong_FromSsize_t(PyArray_SIZE(a) ? (PyArray_BYTES(a) - origin) / item : 0));
   if (PyArray_IS_C_CONTIGUOUS(root)) {
     g->layout = Ref::borrow(Py_None);
   } else {
@@ -598,6 +598,11 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     PyObject* r = PyObject_Vectorcall(f, args, 2, nullptr);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
+  }
+  if (tls.derivative) {
+    int last = op->n_params - 1;
+    while (last > 1 && slots[last] == Py_None) --last;
+    if (check_captured(self, op->name, last > 0 ? slots[last] : nullptr) < 0) return nullptr;
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
   if (check_place(self, recording) < 0) return nullptr;

@@ -9,7 +9,7 @@ namespace rushlight {
 namespace {
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
-  if (t->flags & (kTangent | kTransformed)) {
+  if (t->flags & kStandsFor) {
     PyObject* f = callback("watched_requires_grad");
     PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
     Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
@@ -52,12 +52,20 @@ int visible_grad_fn(Tensor* t, Node** node) {
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
+  if (as_tensor(self)->flags & kStandsFor) {
+    PyObject* f = callback("watched_grad_fn");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
   Node* node;
   if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return Py_NewRef(node ? as_object(node) : Py_None);
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
+  if (as_tensor(self)->flags & kStandsFor) {
+    Ref node(get_grad_fn(self, nullptr));
+    return node ? PyBool_FromLong(node.get() == Py_None) : nullptr;
+  }
   Node* node;
   if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return PyBool_FromLong(node == nullptr);
@@ -88,6 +96,11 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
     PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad'%s must be bool, not %s",
                  PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(on)->tp_name);
     return nullptr;
+  }
+  if (tls.transform) {
+    PyObject* f = callback("refuse_requires_grad");
+    Ref done(f ? PyObject_CallNoArgs(f) : nullptr);
+    if (!done) return nullptr;
   }
   if (change_requires_grad(as_tensor(self), PyObject_IsTrue(on), true) < 0) return nullptr;
   return Py_NewRef(self);

@@ -539,6 +539,8 @@ PyMethodDef kOpFunctions[] = {
     {"make_in_place", make_in_place, METH_VARARGS, "The form of an op that writes its first argument."},
     {"number_kinds", number_kinds_function, METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
     {"make_public", make_public, METH_VARARGS, "A function of the table as programs see it."},
+    {"overridable", make_overridable, METH_VARARGS, "A function that `__torch_function__` may take over."},
+    {"changed_public", changed_public, METH_VARARGS, "The same of another function."},
     {"add_variant", add_variant, METH_VARARGS, "Which op takes over for a kind of argument."},
     {"set_program", set_program, METH_VARARGS, "The traced forward of a composed pointwise op."},
     {"set_rule_program", set_rule_program, METH_VARARGS, "A traced partial."},

@@ -1,6 +1,6 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
 #define RUSHLIGHT_IMPORT_ARRAY
-#include "core/core.h"
+#include "core/override.h"
 
 #include <cstring>
 
@@ -11,6 +11,7 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
+PyObject* arguments_of(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
 PyObject* to_write(PyObject*, PyObject* o);
 PyObject* write_values(PyObject*, PyObject* args);
@@ -20,7 +21,7 @@ PyObject* make_kernels_module();
 
 namespace {
 
-// register(size=type, dtypes=[...], symbol=type, callbacks={...}): what the core calls back into.
+// register(size=type, dtypes=[...], symbol=type, parameter=type, callbacks={...}): what the core calls back into.
 PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -33,6 +34,8 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "symbol")) {
       Py_INCREF(value);
       Py_XSETREF(registry.symbol_type, value);
+    } else if (!strcmp(name, "parameter")) {
+      if (register_parameter(value) < 0) return nullptr;
     } else if (!strcmp(name, "dtypes") && PyList_Check(value)) {
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value) && i < static_cast<Py_ssize_t>(DType::Count); ++i) {
         PyObject* dtype = PyList_GET_ITEM(value, i);
@@ -51,25 +54,6 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     }
   }
   Py_RETURN_NONE;
-}
-
-// watch(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
-// requires grad when `value` does.
-PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !PyArray_Check(args[3]))) {
-    PyErr_SetString(PyExc_TypeError, "watch(value, flag, object[, array])");
-    return nullptr;
-  }
-  const long flag = PyLong_AsLong(args[1]);
-  if (flag == -1 && PyErr_Occurred()) return nullptr;
-  Tensor* value = as_tensor(args[0]);
-  PyObject* array = n == 4 ? args[3] : as_object(value->array);
-  Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
-  if (!t) return nullptr;
-  t->flags |= (static_cast<uint32_t>(flag) & kStandsFor) | (value->flags & kLazy);
-  if (requires_grad(value)) t->flags |= kRequiresGrad;
-  t->watched.set(Py_NewRef(args[2]));
-  return as_object(t);
 }
 
 PyObject* set_default_dtype(PyObject*, PyObject* code) {
@@ -266,8 +250,8 @@ PyMethodDef kMethods[] = {
     {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
-    {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
+    {"arguments_of", arguments_of, METH_O, "What a custom Function asks of its arguments."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
     {"to_write", to_write, METH_O, "An array for the new values of a tensor."},
     {"write_values", write_values, METH_VARARGS, "Puts values where a tensor shows them."},
@@ -306,8 +290,10 @@ PyObject* make_module() {
   if (!module) return nullptr;
   PyObject* m = module.get();
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  if (PyModule_AddFunctions(m, kSubscriptMethods) < 0 || PyModule_AddFunctions(m, kSavedMethods) < 0) return nullptr;
-  if (init_tensor(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
+  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions}) {
+    if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
+  }
+  if (init_tensor(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;
   return module.release();

@@ -7,6 +7,8 @@
 #include "core/lazy.h"
 #include "core/op.h"
 
+#include "core/override.h"
+
 namespace rushlight {
 
 namespace {
@@ -35,6 +37,7 @@ PyObject* call_with_slots(const char* name, Op* op, PyObject* const* slots) {
   Ref tuple(f ? slots_tuple(op, slots) : nullptr);
   if (!tuple) return nullptr;
   PyObject* args[] = {as_object(op), tuple.get()};
+  const OverridesOf quiet(Overrides::None);
   return PyObject_Vectorcall(f, args, 2, nullptr);
 }
 
@@ -49,7 +52,10 @@ struct Seen {
 void look_at(Tensor* t, Seen* seen) {
   seen->flags |= t->flags;
   seen->wants_grad |= requires_grad(t);
-  if (t->base) seen->stale |= t->history_version != version_of(t);
+  if (t->base) {
+    seen->stale |= t->history_version != version_of(t);
+    seen->flags |= t->base->flags & kStandsFor;
+  }
 }
 
 // What is wrong with the history of an argument is said before the call computes anything.
@@ -429,7 +435,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags : 0);
+  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags | watched_bits(as_tensor(out)) : 0);
   if (flags & kTangent) {
     PyErr_Format(PyExc_NotImplementedError,
                  "Trying to use forward AD with %s_out that does not support it because it is an out= function",
@@ -482,7 +488,10 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  PyObject* result = bind_and_call(op, args, n, kwnames);
+  const bool lists = op->list_param >= 0;
+  PyObject* result;
+  if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
+  result = bind_and_call(op, args, n, kwnames);
   return result ? result : explain(self, op->in_place, args, n, kwnames);
 }
 

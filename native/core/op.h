@@ -56,6 +56,8 @@ void forget_takes(Takes* takes);
 // Whether a function takes a value in the place of a parameter. A tensor or a NumPy value that stands for a number is replaced by
 // that number, a Python type by the element type it stands for; what replaces it is kept in `bound`. -1 with an exception.
 int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound);
+// Of the element `at` of sizes: `item` is no int; nullptr: it has more than 64 bits.
+void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item);
 void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value);
 // A failed call: made again where it has a form that torch had before; else nullptr, and where an argument has a type that the
 // function does not take, the error says so in torch's words, with the name and the position that the program used
@@ -70,8 +72,10 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 // ---- public.cpp ----
-// make_public(function, method): see Public.
+// make_public(function, method, asks=0): see Public.
 PyObject* make_public(PyObject*, PyObject* args);
+PyObject* make_overridable(PyObject*, PyObject* args);
+PyObject* changed_public(PyObject*, PyObject* args);
 int init_public(PyObject* module);
 
 }  // namespace rushlight

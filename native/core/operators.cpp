@@ -1,8 +1,9 @@
 // What `a + b` and its kind do: find the callable that the table registered for the operator and call it. An Op is called
 // directly, without Python in between.
 #include <cstring>
+#include <iterator>
 
-#include "core/core.h"
+#include "core/override.h"
 
 namespace rushlight {
 
@@ -19,6 +20,14 @@ constexpr const char* kOperatorNames[] = {
     "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift", "neg", "pos",
     "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
     "iand", "ior", "ixor", "ilshift", "irshift"};
+// The member of Tensor that `__torch_function__` is told of: not always the operator's own.
+constexpr const char* kMembers[] = {
+    "add", "add", "sub", "__rsub__", "mul", "mul", "div", "__rtruediv__", "__floordiv__", "__rfloordiv__", "remainder", "__rmod__",
+    "__pow__", "__rpow__", "matmul", "__rmatmul__", "__and__", "bitwise_and", "__or__", "bitwise_or", "__xor__", "bitwise_xor",
+    "__lshift__", "__rlshift__", "__rshift__", "__rrshift__", "neg", "positive", "abs", "__invert__", "lt", "le", "__eq__", "ne", "gt",
+    "ge", "add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "__ipow__", "__iand__", "__ior__", "__ixor__",
+    "__ilshift__", "__irshift__"};
+static_assert(std::size(kMembers) == kOperators && std::size(kOperatorNames) == kOperators);
 PyObject* operators[kOperators] = {};
 
 PyObject* apply(PyObject* f, PyObject* a, PyObject* b) {
@@ -29,29 +38,42 @@ PyObject* apply(PyObject* f, PyObject* a, PyObject* b) {
 
 bool is_operand(PyObject* o) { return is_tensor(o) || is_python_scalar(o); }
 
-template <int kForward, int kReflected>
+// Whether a class or a mode takes the operator over; `a` is the tensor that it is a member of.
+bool taken_over(Operator which, PyObject* a, PyObject* b, PyObject** result) {
+  return slot_overridden(kMembers[which], a, b, true, result);
+}
+
+template <Operator kForward, Operator kReflected>
 PyObject* binary(PyObject* a, PyObject* b) {
-  PyObject* f;
+  const bool everyday = is_plain_operand(a) && is_plain_operand(b);
+  PyObject *f, *result;
   if (is_tensor(a)) {
+    if (!everyday && taken_over(kForward, a, b, &result)) return result;
     f = operators[kForward];
     // A matrix product has no meaning for a number: Python says so.
-    if (!f || !(kForward == kMatMul ? is_tensor(b) : is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
+    if (!f || !(kForward == kMatMul ? is_tensor(b) : everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
     return apply(f, a, b);
   }
+  if (!everyday && taken_over(kReflected, b, a, &result)) return result;
   f = operators[kReflected];
-  if (!f || !is_operand(a)) Py_RETURN_NOTIMPLEMENTED;
+  if (!f || !(everyday || is_operand(a))) Py_RETURN_NOTIMPLEMENTED;
   return apply(f, b, a);
 }
 
-template <int kWhich>
+template <Operator kWhich>
 PyObject* in_place(PyObject* a, PyObject* b) {
+  const bool everyday = is_plain(a) && is_plain_operand(b);
+  PyObject* result;
+  if (!everyday && taken_over(kWhich, a, b, &result)) return result;
   PyObject* f = operators[kWhich];
-  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (!f || !(everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
   return apply(f, a, b);
 }
 
-template <int kWhich>
+template <Operator kWhich>
 PyObject* unary(PyObject* a) {
+  PyObject* result;
+  if (!is_plain(a) && taken_over(kWhich, a, nullptr, &result)) return result;
   if (!operators[kWhich]) {
     PyErr_Format(PyExc_TypeError, "bad operand type for unary %s: 'Tensor'", kOperatorNames[kWhich]);
     return nullptr;
@@ -66,9 +88,12 @@ PyObject* ternary_pow(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* in_place_pow(PyObject* a, PyObject* b, PyObject*) { return in_place<kIPow>(a, b); }
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
-  static constexpr int which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  static constexpr Operator which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
+  const bool everyday = is_plain(a) && is_plain_operand(b);
+  PyObject* result;
+  if (!everyday && taken_over(which[how], a, b, &result)) return result;
   PyObject* f = operators[which[how]];
-  if (!f || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if (!f || !(everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
   return apply(f, a, b);
 }
 

@@ -452,7 +452,8 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     if (is_tensor(o)) {
       if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common) continue;
       o = as_object(as_tensor(o)->array);
-    } else if (surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
+    } else if (!op->numbers_fit ? !PyComplex_Check(o)
+                                : surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
       continue;
     }
     PyObject* f = callback("fitted_number");
@@ -594,20 +595,15 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
-  if (has_complex && !is_complex(common)) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "value cannot be converted to type %s without overflow: %U() was given a complex number for a tensor of %s",
-                 common == DType::F64 ? "double" : "float", op->name, scalar_name(common));
-    return nullptr;
-  }
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
   DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
   if (op->integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
   PyObject* fitted[kMaxParams];
   Ref owned;
-  if (op->numbers_fit) {
+  if (op->numbers_fit || (has_complex && !is_complex(common))) {
     if (fit_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     if (owned) slots = fitted;
+    has_complex = has_complex && std::any_of(slots, slots + n, [](PyObject* o) { return PyComplex_Check(o); });
   }
   if (op->numbers_round && (common == DType::F16 || common == DType::BF16)) {
     if (round_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;

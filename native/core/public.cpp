@@ -1,5 +1,8 @@
-// Public: what Tensor (and, of plain Python functions, a namespace) holds of a function of the table.
+// Public: what Tensor (and, of plain Python functions, a namespace) holds of a function. Attribute: what Tensor holds of a
+// property. Both are what a program's `__torch_function__` is told of.
 #include "core/op.h"
+
+#include "core/override.h"
 
 #include <structmember.h>
 
@@ -17,6 +20,7 @@ struct Public {
   vectorcallfunc vectorcall;
   PyObject* target;  // an Op or a Python function
   bool method;
+  Asks asks;
   Takes takes;       // of a Python function
 };
 
@@ -28,7 +32,10 @@ PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   Public* p = reinterpret_cast<Public*>(self);
   Op* op = reinterpret_cast<Op*>(p->target);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf), at = op->n_positional - 1;
-  PyObject* result = nullptr;
+  const bool lists = op->list_param >= 0;
+  PyObject* result;
+  if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
+  result = nullptr;
   if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
     raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts, args[at]);  // dims one by one: of a method only
   } else {
@@ -81,6 +88,10 @@ struct Call {
     if (n == at + 1 && (is_list(args[at]) || (at && !method))) return conform_at(function, row, at, n);
     for (Py_ssize_t i = at; i < n; ++i) {
       if (PyLong_CheckExact(args[i])) continue;
+      if (i > at && !PyIndex_Check(args[i])) {
+        raise_unpack(function, row.name, i - at, args[i]);
+        return -1;
+      }
       if (conform_at(function, {row.name, static_cast<int>(i), Takes::kInt}, i, n) < 0) return -1;
     }
     return 0;
@@ -108,13 +119,42 @@ struct Call {
   }
 };
 
-PyObject* public_of_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+// A call of a Python function past its gate: of one that does not ask classes, nothing inside asks either.
+template <vectorcallfunc run>
+PyObject* after_gate(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  if (!may_override(args, n, kwnames, true)) return run(self, args, nargsf, kwnames);
+  const Asks asks = reinterpret_cast<Public*>(self)->asks;
+  PyObject* result;
+  if (overridden(self, asks, args, n, kwnames, true, &result)) return result;
+  if (asks == Asks::All) return run(self, args, nargsf, kwnames);
+  const OverridesOf quiet(Overrides::None);
+  return run(self, args, nargsf, kwnames);
+}
+
+PyObject* run_explained(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
   if (!p->takes.known && learn_takes(p->target, &p->takes) < 0) return nullptr;
   Call call{args, nargsf, kwnames, {}, {}, {}};
   PyObject* result = nullptr;
   if (call.read(p->target, p->takes, p->method) == 0) result = PyObject_Vectorcall(p->target, call.args, call.nargsf, call.kwnames);
   return result ? result : explain(p->target, p->method, args, PyVectorcall_NARGS(nargsf), kwnames);
+}
+
+PyObject* run_as_it_is(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return PyObject_Vectorcall(reinterpret_cast<Public*>(self)->target, args, nargsf, kwnames);
+}
+
+PyObject* public_of(PyObject* target, vectorcallfunc call, bool method, Asks asks) {
+  Public* p = PyObject_GC_New(Public, PublicType);
+  if (!p) return nullptr;
+  p->target = Py_NewRef(target);
+  p->vectorcall = call;
+  p->method = method;
+  p->asks = asks;
+  new (&p->takes) Takes();
+  PyObject_GC_Track(p);
+  return as_object(p);
 }
 
 void public_dealloc(PyObject* self) {
@@ -137,6 +177,7 @@ int public_traverse(PyObject* self, visitproc visit, void* arg) {
 PyObject* public_getattr(PyObject* self, PyObject* name) {
   PyObject* target = reinterpret_cast<Public*>(self)->target;
   if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(target);
+  if (PyUnicode_CompareWithASCIIString(name, "_asks") == 0) return PyLong_FromLong(static_cast<long>(reinterpret_cast<Public*>(self)->asks));
   return PyObject_GetAttr(target, name);
 }
 
@@ -157,20 +198,123 @@ PyMemberDef kPublicMembers[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
+// A property of Tensor.
+struct Attribute {
+  PyObject_HEAD
+  PyObject *name, *get, *set, *remove, *doc;  // set, remove: nullptr where that is refused
+};
+
+PyTypeObject* AttributeType = nullptr;
+
+Attribute* as_attribute(PyObject* o) { return reinterpret_cast<Attribute*>(o); }
+
+PyObject* attribute_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance) return Py_NewRef(self);
+  PyObject* result;
+  if (!is_plain(instance) && attribute_overridden(instance, self, "__get__", nullptr, &result)) return result;
+  return PyObject_CallOneArg(as_attribute(self)->get, instance);
+}
+
+int attribute_set(PyObject* self, PyObject* instance, PyObject* value) {
+  PyObject* result;
+  PyObject* how = value ? as_attribute(self)->set : as_attribute(self)->remove;
+  if (!how) {
+    PyErr_Format(PyExc_AttributeError, "attribute '%U' of 'torch._C.TensorBase' objects is not writable", as_attribute(self)->name);
+    return -1;
+  }
+  if (is_plain(instance) || !attribute_overridden(instance, self, value ? "__set__" : "__delete__", value, &result)) {
+    PyObject* args[] = {instance, value};
+    result = PyObject_Vectorcall(how, args, value ? 2 : 1, nullptr);
+  }
+  Py_XDECREF(result);
+  return result ? 0 : -1;
+}
+
+PyObject* attribute_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<attribute '%U' of 'torch._C.TensorBase' objects>", as_attribute(self)->name);
+}
+
+PyObject* attribute_new(PyTypeObject* type, PyObject* args, PyObject*) {
+  PyObject *name, *get, *set, *remove, *doc;
+  if (!PyArg_ParseTuple(args, "UOOOO", &name, &get, &set, &remove, &doc)) return nullptr;
+  Attribute* a = as_attribute(type->tp_alloc(type, 0));
+  if (!a) return nullptr;
+  a->name = Py_NewRef(name);
+  a->get = Py_NewRef(get);
+  a->set = set == Py_None ? nullptr : Py_NewRef(set);
+  a->remove = remove == Py_None ? nullptr : Py_NewRef(remove);
+  a->doc = Py_NewRef(doc);
+  return as_object(a);
+}
+
+int attribute_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_attribute(self)->get);
+  Py_VISIT(as_attribute(self)->set);
+  Py_VISIT(as_attribute(self)->remove);
+  Py_VISIT(as_attribute(self)->doc);
+  return 0;
+}
+
+void attribute_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  PyTypeObject* type = Py_TYPE(self);
+  Attribute* a = as_attribute(self);
+  Py_CLEAR(a->name);
+  Py_CLEAR(a->get);
+  Py_CLEAR(a->set);
+  Py_CLEAR(a->remove);
+  Py_CLEAR(a->doc);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef kAttributeMembers[] = {
+    {"__name__", T_OBJECT, offsetof(Attribute, name), READONLY, nullptr},
+    {"__doc__", T_OBJECT, offsetof(Attribute, doc), 0, nullptr},
+    {"fget", T_OBJECT, offsetof(Attribute, get), READONLY, nullptr},
+    {"fset", T_OBJECT, offsetof(Attribute, set), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+}  // namespace
+
+namespace {
+
+bool read_asks(int number, Asks* asks) {
+  if (number < 0 || number > static_cast<int>(Asks::Nobody)) {
+    PyErr_SetString(PyExc_ValueError, "asks is 0 (all), 1 (modes) or 2 (nobody)");
+    return false;
+  }
+  *asks = static_cast<Asks>(number);
+  return true;
+}
+
 }  // namespace
 
 PyObject* make_public(PyObject*, PyObject* args) {
   PyObject* target;
-  int method;
-  if (!PyArg_ParseTuple(args, "Op", &target, &method)) return nullptr;
-  Public* p = PyObject_GC_New(Public, PublicType);
-  if (!p) return nullptr;
-  p->target = Py_NewRef(target);
-  p->method = method != 0;
-  new (&p->takes) Takes();
-  p->vectorcall = Py_TYPE(target) == OpType ? public_of_op : public_of_function;
-  PyObject_GC_Track(p);
-  return as_object(p);
+  int method, number = 0;
+  Asks asks;
+  if (!PyArg_ParseTuple(args, "Op|i", &target, &method, &number) || !read_asks(number, &asks)) return nullptr;
+  return public_of(target, Py_TYPE(target) == OpType ? public_of_op : after_gate<run_explained>, method != 0, asks);
+}
+
+// overridable(function, asks=0): a function whose errors are its own, with a gate.
+PyObject* make_overridable(PyObject*, PyObject* args) {
+  PyObject* target;
+  int number = 0;
+  Asks asks;
+  if (!PyArg_ParseTuple(args, "O|i", &target, &number) || !read_asks(number, &asks)) return nullptr;
+  return public_of(target, after_gate<run_as_it_is>, false, asks);
+}
+
+// changed_public(public, function): the same Public of another function.
+PyObject* changed_public(PyObject*, PyObject* args) {
+  PyObject *public_, *function;
+  if (!PyArg_ParseTuple(args, "O!O", PublicType, &public_, &function)) return nullptr;
+  const Public* p = reinterpret_cast<Public*>(public_);
+  return public_of(function, p->vectorcall == public_of_op ? after_gate<run_explained> : p->vectorcall, p->method, p->asks);
 }
 
 int init_public(PyObject* module) {
@@ -193,6 +337,20 @@ int init_public(PyObject* module) {
                                     public_slots};
   PublicType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &public_spec, nullptr));
   if (!PublicType) return -1;
+  static PyType_Slot attribute_slots[] = {
+      {Py_tp_new, slot(attribute_new)},
+      {Py_tp_dealloc, slot(attribute_dealloc)},
+      {Py_tp_traverse, slot(attribute_traverse)},
+      {Py_tp_repr, slot(attribute_repr)},
+      {Py_tp_descr_get, slot(attribute_get)},
+      {Py_tp_descr_set, slot(attribute_set)},
+      {Py_tp_members, kAttributeMembers},
+      {0, nullptr},
+  };
+  static PyType_Spec attribute_spec = {"rushlight._core.Attribute", sizeof(Attribute), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                                       attribute_slots};
+  AttributeType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &attribute_spec, nullptr));
+  if (!AttributeType || PyModule_AddObjectRef(module, "Attribute", as_object(AttributeType)) < 0) return -1;
   return PyModule_AddObjectRef(module, "Public", as_object(PublicType));
 }
 

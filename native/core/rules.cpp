@@ -4,6 +4,7 @@
 //   3. the rule itself, a Python function of tensors.
 // When a graph of the backward is wanted, or a tensor is watched, only the third is taken: it is made of ops, so it records.
 #include "core/lazy.h"
+#include "core/override.h"
 
 #include <string>
 
@@ -12,6 +13,7 @@ namespace rushlight {
 int compile_rules(Op* op) {
   if (op->rules_compiled) return 0;
   // Said to be done when it is: another thread that comes meanwhile traces as well, and what is set twice stays as it was.
+  const OverridesOf quiet(Overrides::None);
   if (op->compiler && !Ref(PyObject_CallOneArg(op->compiler, as_object(op)))) return -1;
   op->rules_compiled = true;
   return 0;
@@ -49,6 +51,12 @@ PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool
     return nullptr;
   }
   return unpack(node, &node->saved[s.slot], for_graph);
+}
+
+// A rule is code of the library: it runs as PyTorch's do, whatever class its tensors have.
+PyObject* call_rule(PyObject* function, PyObject* const* args, size_t n) {
+  const OverridesOf quiet(Overrides::None);
+  return PyObject_Vectorcall(function, args, n, nullptr);
 }
 
 bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kStandsFor); }
@@ -189,7 +197,7 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
       owned[i] = Ref(source_value(node, rule.sources[i], grads, create_graph));
       if (!(args[i] = owned[i].get())) return -1;
     }
-    Ref result(PyObject_Vectorcall(rule.function, args, n, nullptr));
+    Ref result(call_rule(rule.function, args, n));
     if (!result) return -1;
     if (rule.params.size() == 1 && rule.params[0] != op->list_param) {
       if (result.get() != Py_None) grads_in[first_edge[rule.params[0]]] = result.release();
@@ -291,7 +299,7 @@ PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims,
     PyObject* f = shape ? callback("sum_to") : nullptr;
     if (!f) return nullptr;
     PyObject* args[] = {current.get(), shape.get()};
-    current = Ref(PyObject_Vectorcall(f, args, 2, nullptr));
+    current = Ref(call_rule(f, args, 2));
     if (!current) return nullptr;
   }
   if (as_tensor(current.get())->dtype != dtype) {
@@ -299,7 +307,7 @@ PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims,
     PyObject* wanted = f ? dtype_object(dtype) : nullptr;
     if (!wanted) return nullptr;
     PyObject* args[] = {current.get(), wanted};
-    current = Ref(PyObject_Vectorcall(f, args, 2, nullptr));
+    current = Ref(call_rule(f, args, 2));
   }
   return current.release();
 }

@@ -265,6 +265,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
         return nullptr;
       }
       if (version_of(t) != expected) {
+        if (!made_by && slot->had_node) made_by = node;  // torch names the node that asks where a Function's input was cut off
         raise_modified(node, t->version, t->array, t->dtype, expected, made_by, t->output_nr);
         return nullptr;
       }

@@ -4,7 +4,7 @@
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
 // alias. Tensors and lists become one index tensor and one op, as the head of indexing.py says.
-#include "core/core.h"
+#include "core/override.h"
 
 #include <cfloat>
 #include <cmath>
@@ -357,7 +357,7 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (t->flags & kWatched) return false;
+  if (watched_bits(t) || t->flags & kLazy) return false;
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && PyArray_NDIM(t->array) > 0);
 }
 
@@ -468,6 +468,9 @@ int wants_recording(Tensor* self, bool* recording) {
 }
 
 PyObject* leave_to(const char* name, PyObject* self, PyObject* key, PyObject* value) {
+  PyObject* result;
+  // Keys and values of other classes are rare ones; of another `self`, all were asked at once.
+  if (is_plain(self) && subscript_overridden(self, key, value, &result)) return result;
   PyObject* f = callback(name);
   if (!f) return nullptr;
   PyObject* args[] = {self, key, value};
@@ -545,12 +548,14 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
   Tensor* t = as_tensor(self);
-  if ((t->flags & kStandsFor) || !ops.select) return leave_to("getitem", self, key, nullptr);
+  if (watched_bits(t) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) &&
-        !(index->flags & kWatched)) {
+        !watched_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       return call_op(ops.index, slots);
     }
@@ -579,6 +584,11 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
     return -1;
   }
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, value, &taken)) {
+    Py_XDECREF(taken);
+    return taken ? 0 : -1;
+  }
   Tensor* t = as_tensor(self);
   bool number = PyFloat_Check(value) || PyLong_Check(value);
   if (number && PyLong_Check(value)) {
@@ -586,11 +596,15 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     PyLong_AsLongLongAndOverflow(value, &overflow);
     number = !overflow;
   }
-  if (!(t->flags & kStandsFor) && ops.select && (number || Py_TYPE(value) == TensorType)) {
+  if (!watched_bits(t) && ops.select && (number || Py_TYPE(value) == TensorType)) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);
     Outcome done = walk_key(&walk, key, true);
+    if (tls.derivative && done == Outcome::Done && !walk.has_entries()) {
+      static PyObject* name = PyUnicode_InternFromString("copy_");
+      if (!name || check_captured(t, name, nullptr) < 0) return -1;
+    }
     if (done == Outcome::Done && walk.has_entries()) {
       done = assign_places(t, &walk, value);
       if (done == Outcome::Done) return 0;

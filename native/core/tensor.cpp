@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/lazy.h"
+#include "core/override.h"
 #include "core/tensor.h"
 
 #include <structmember.h>
@@ -30,6 +31,7 @@ void clear_fields(Tensor* t) {
   t->hooks.init();
   t->grad_dtype.init();
   t->watched.init();
+  t->made_in = 0;
   t->dict = nullptr;
   t->weakrefs = nullptr;
 }
@@ -127,6 +129,7 @@ int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* make = callback("tensor_new");
   if (!make) return nullptr;
+  const OverridesOf quiet(Overrides::None);
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
   Ref all(PyTuple_New(n + 1));
   if (!all) return nullptr;
@@ -146,7 +149,10 @@ Tensor* wrap_array(PyArrayObject* array, DType dtype) {
   }
   t->array = array;
   t->dtype = dtype;
-  if (in_inference()) t->flags |= kInference;
+  if (modes_used.load(std::memory_order_relaxed)) {
+    if (tls.inference) t->flags |= kInference;
+    t->made_in = tls.transform;
+  }
   return t;
 }
 
@@ -169,6 +175,7 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
     t->flags |= kInference | (source->flags & kLazy);
     hold(source->version);
     t->version = source->version;
+    t->made_in = source->made_in;
     return t;
   }
   VersionCounter* v = shared_version(source);
@@ -181,6 +188,7 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
   hold(v);
   t->version = v;
   t->history_version = v->value;
+  t->made_in = source->made_in;
   Tensor* root = source->base ? source->base : source;
   Py_INCREF(root);
   t->base = root;
@@ -200,7 +208,9 @@ namespace {
 // these are values of their own, which nobody may write: that would be lost.
 PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(t);
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_array");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -254,6 +264,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   if (!r) return nullptr;
   hold(v);
   r->version = v;
+  r->made_in = t->made_in;
   r->flags = t->flags & (kInference | kLazy);
   if (inference && !tls.inference && !shared_version(r)) {
     Py_DECREF(r);
@@ -266,7 +277,9 @@ Tensor* alias(Tensor* t, bool share_version) {
 
 PyObject* get_data(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(t);
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_data");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -284,7 +297,9 @@ int set_data(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   Tensor* v = as_tensor(value);
-  if ((t->flags | v->flags) & (kTangent | kTransformed)) {
+  const int watched[] = {is_watched(t), is_watched(v)};
+  if (watched[0] < 0 || watched[1] < 0) return -1;
+  if (watched[0] || watched[1]) {
     PyObject* f = callback("watched_set_data");
     Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
     return done ? 0 : -1;
@@ -308,6 +323,10 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
+  if (t->flags & kStandsFor) {
+    PyObject* f = callback("watched_version");
+    return f ? PyObject_CallOneArg(f, self) : nullptr;
+  }
   if (t->flags & kInference && !t->version) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;
@@ -332,6 +351,12 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
 
 PyObject* get_watched(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
+  if (is_watched(t) < 0) return nullptr;
+  return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
+}
+
+PyObject* get_attached(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
   return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
 }
 
@@ -345,7 +370,7 @@ int set_watched(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   if (!PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
-  t->flags = (t->flags & ~(kTangent | kTransformed)) | (flag & (kTangent | kTransformed));
+  t->flags = (t->flags & ~kStandsFor) | (flag & kStandsFor);
   t->watched.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
 }
@@ -354,23 +379,23 @@ PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
     {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
-    {"shape", get_shape, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
-    {"dtype", get_dtype, refuse_assignment, "The element type.", const_cast<char*>("dtype")},
-    {"ndim", get_ndim, refuse_assignment, "The number of dimensions.", const_cast<char*>("ndim")},
-    {"grad_fn", get_grad_fn, refuse_assignment, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
-    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients flow to this tensor.", nullptr},
-    {"is_leaf", get_is_leaf, refuse_assignment, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
-    {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
+    {"shape", gated_get<"shape", get_shape>, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
+    {"dtype", gated_get<"dtype", get_dtype>, refuse_assignment, "The element type.", const_cast<char*>("dtype")},
+    {"ndim", gated_get<"ndim", get_ndim>, refuse_assignment, "The number of dimensions.", const_cast<char*>("ndim")},
+    {"grad_fn", gated_get<"grad_fn", get_grad_fn>, refuse_assignment, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
+    {"requires_grad", gated_get<"requires_grad", get_requires_grad>, gated_set<"requires_grad", set_requires_grad>, "Whether gradients flow to this tensor.", nullptr},
+    {"is_leaf", gated_get<"is_leaf", get_is_leaf>, refuse_assignment, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
+    {"grad", gated_get<"grad", get_grad>, gated_set<"grad", set_grad>, "The accumulated gradient, or None.", nullptr},
     {"_grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
-    {"grad_dtype", get_grad_dtype, set_grad_dtype, "The dtype .grad must have; None allows any.", nullptr},
-    {"data", get_data, set_data, "The same storage without history and with a version counter of its own.", nullptr},
-    {"output_nr", get_output_nr, refuse_assignment, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
-    {"retains_grad", get_retains_grad, refuse_assignment, "Whether a non-leaf keeps its gradient.",
-     const_cast<char*>("retains_grad")},
-    {"_version", get_version, refuse_assignment, "How often the storage was written in place.", const_cast<char*>("_version")},
-    {"_base", get_base, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
+    {"grad_dtype", gated_get<"grad_dtype", get_grad_dtype>, gated_set<"grad_dtype", set_grad_dtype>, "The dtype .grad must have; None allows any.", nullptr},
+    {"data", gated_get<"data", get_data>, gated_set<"data", set_data>, "The same storage without history and with a version counter of its own.", nullptr},
+    {"output_nr", gated_get<"output_nr", get_output_nr>, refuse_assignment, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
+    {"retains_grad", gated_get<"retains_grad", get_retains_grad>, refuse_assignment, "Whether a non-leaf keeps its gradient.", const_cast<char*>("retains_grad")},
+    {"_version", gated_get<"_version", get_version>, refuse_assignment, "How often the storage was written in place.", const_cast<char*>("_version")},
+    {"_base", gated_get<"_base", get_base>, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
     {"_hooks", get_hooks, set_hooks, "A leaf's hooks object.", nullptr},
     {"_watched", get_watched, set_watched, "What a transform or forward-mode attached.", nullptr},
+    {"_attached", get_attached, nullptr, "The same, of a view that was not told of its root's yet: None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -378,11 +403,28 @@ PyGetSetDef kGetSet[] = {
 
 PyObject* method_detach(PyObject* self, PyObject*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kStandsFor) {
+  const int watched = is_watched(t);
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_detach");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return as_object(alias(t, true));
+}
+
+int check_subclass(PyObject* cls) {
+  if (!PyType_Check(cls)) {
+    PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
+    return -1;
+  }
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorType)) {
+    PyErr_Format(PyExc_TypeError,
+                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
+                 "inherits from Tensor. This one is %R.",
+                 cls);
+    return -1;
+  }
+  return 0;
 }
 
 int normalize_dim(PyObject* object, int ndim, Py_ssize_t* dim) {
@@ -458,7 +500,9 @@ PyObject* method_element_size(PyObject* self, PyObject*) {
 }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   Ref memory;
-  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(as_tensor(self));
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_memory");
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
@@ -502,24 +546,43 @@ PyObject* method_set_flag(PyObject* self, PyObject* args) {
 
 PyObject* method_get_flags(PyObject* self, PyObject*) { return PyLong_FromUnsignedLong(as_tensor(self)->flags); }
 
+PyObject* method_as_subclass(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"cls", nullptr};
+  PyObject* cls = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:as_subclass", const_cast<char**>(names), &cls)) return nullptr;
+  if (!cls) {
+    PyErr_SetString(PyExc_TypeError, "as_subclass() missing 1 required positional arguments: \"cls\"");
+    return nullptr;
+  }
+  return check_subclass(cls) < 0 ? nullptr : as_subclass(self, reinterpret_cast<PyTypeObject*>(cls));
+}
+
 PyCFunction keywords(PyCFunctionWithKeywords f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)); }
 
+constexpr const char* kAsSubclass =
+    "The same tensor as an instance of a subclass, with its history.\n\n"
+    ">>> class Image(torch.Tensor):\n...     pass\n"
+    ">>> type(torch.zeros(2, 2).as_subclass(Image)).__name__\n'Image'";
+
 PyMethodDef kMethods[] = {
-    {"detach", method_detach, METH_NOARGS, "The same storage without history; the version counter is shared."},
-    {"requires_grad_", keywords(method_requires_grad_), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad; returns the tensor."},
-    {"size", keywords(method_size), METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."},
-    {"stride", keywords(method_stride), METH_VARARGS | METH_KEYWORDS, "Strides in elements, all or one."},
-    {"dim", method_dim, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", method_dim, METH_NOARGS, "The number of dimensions."},
-    {"numel", method_numel, METH_NOARGS, "The number of elements."},
-    {"nelement", method_numel, METH_NOARGS, "The number of elements."},
-    {"element_size", method_element_size, METH_NOARGS, "Bytes an element."},
-    {"data_ptr", method_data_ptr, METH_NOARGS, "The address of the first element."},
-    {"_is_view", method_is_view, METH_NOARGS, "Whether this is a differentiable view of another tensor."},
-    {"is_inference", method_is_inference, METH_NOARGS, "Whether this was made in inference mode."},
-    {"item", method_item, METH_NOARGS, "The value of a tensor of one element as a Python number."},
-    {"numpy", keywords(method_numpy), METH_VARARGS | METH_KEYWORDS, "The values as a numpy.ndarray that shares memory."},
-    {"__array__", keywords(method_array), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
+    {"detach", gated<"detach", method_detach>, METH_NOARGS, "The same storage without history; the version counter is shared."},
+    {"requires_grad_", keywords(gated_keywords<"requires_grad_", method_requires_grad_>), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad; returns the tensor."},
+    {"size", keywords(gated_keywords<"size", method_size>), METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."},
+    {"stride", keywords(gated_keywords<"stride", method_stride>), METH_VARARGS | METH_KEYWORDS, "Strides in elements, all or one."},
+    {"dim", gated<"dim", method_dim>, METH_NOARGS, "The number of dimensions."},
+    {"ndimension", gated<"ndimension", method_dim>, METH_NOARGS, "The number of dimensions."},
+    {"numel", gated<"numel", method_numel>, METH_NOARGS, "The number of elements."},
+    {"nelement", gated<"numel", method_numel>, METH_NOARGS, "The number of elements."},
+    {"element_size", gated<"element_size", method_element_size>, METH_NOARGS, "Bytes an element."},
+    {"data_ptr", gated<"data_ptr", method_data_ptr>, METH_NOARGS, "The address of the first element."},
+    {"_is_view", gated<"_is_view", method_is_view>, METH_NOARGS, "Whether this is a differentiable view of another tensor."},
+    {"is_inference", gated<"is_inference", method_is_inference>, METH_NOARGS, "Whether this was made in inference mode."},
+    {"item", gated<"item", method_item>, METH_NOARGS, "The value of a tensor of one element as a Python number."},
+    {"numpy", keywords(gated_keywords<"numpy", method_numpy>), METH_VARARGS | METH_KEYWORDS, "The values as a numpy.ndarray that shares memory."},
+    {"__array__", keywords(gated_keywords<"__array__", method_array>), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
+    {"as_subclass", keywords(method_as_subclass), METH_VARARGS | METH_KEYWORDS, kAsSubclass},
+    {"__torch_function__", keywords(default_torch_function), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "What becomes of a call with instances of a subclass: the call itself, with results of that class."},
     {"_bump_version", method_bump, METH_NOARGS, "Counts one in-place write."},
     {"_cut", method_cut, METH_NOARGS, "Drops the history, in place."},
     {"_forget_accumulator", method_forget_accumulator, METH_NOARGS, "Parts a leaf from what was recorded of it."},
@@ -604,8 +667,9 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   PyObject *cls, *source;
   int wants = 0;
   if (!PyArg_ParseTuple(args, "OO|p", &cls, &source, &wants)) return nullptr;
-  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorType) || !is_tensor(source)) {
-    PyErr_SetString(PyExc_TypeError, "make_subclass(cls, tensor, requires_grad): cls must be a subclass of Tensor");
+  if (check_subclass(cls) < 0) return nullptr;
+  if (!is_tensor(source)) {
+    PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s", Py_TYPE(source)->tp_name);
     return nullptr;
   }
   Tensor* from = as_tensor(source);
@@ -627,6 +691,30 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   t->version = v;
   // A subclass's instance of a watched tensor is watched as well.
   t->flags = (from->flags & (kInference | kWatched)) | (wants ? kRequiresGrad : 0u);
+  t->watched.init(from->watched.own().release());
+  t->made_in = from->made_in;
+  return as_object(t);
+}
+
+PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
+  Op* alias = op_callback("alias");
+  Ref made(alias ? call_op(alias, tensor) : nullptr);
+  if (!made || cls == TensorType) return made.release();
+  Tensor* from = as_tensor(made.get());
+  Tensor* t = allocate(cls);
+  if (!t) return nullptr;
+  t->array = as_array(Py_NewRef(as_object(from->array)));
+  t->dtype = from->dtype;
+  t->grad_fn.init(from->grad_fn.own().release());
+  t->output_nr = from->output_nr;
+  t->flags = from->flags & ~(kCut | kCutReason);
+  inherit_cut(t, from);
+  hold(from->version);
+  t->version = from->version;
+  t->history_version = from->history_version;
+  t->made_in = from->made_in;
+  Py_XINCREF(from->base);
+  t->base = from->base;
   t->watched.init(from->watched.own().release());
   return as_object(t);
 }
@@ -664,6 +752,29 @@ PyObject* write_values(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// arguments_of(tuple): what a custom Function asks of its arguments, and no class of theirs is told of: which are tensors, which
+// require grad, and the tensors with the shape and the dtype of each.
+PyObject* arguments_of(PyObject*, PyObject* args) {
+  if (!PyTuple_Check(args)) {
+    PyErr_SetString(PyExc_TypeError, "arguments_of(tuple)");
+    return nullptr;
+  }
+  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  Ref are(PyTuple_New(n)), need(PyTuple_New(n)), tensors(PyList_New(0)), kinds(PyList_New(0));
+  if (!are || !need || !tensors || !kinds) return nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(args, i);
+    const bool tensor = is_tensor(o);
+    PyTuple_SET_ITEM(are.get(), i, PyBool_FromLong(tensor));
+    PyTuple_SET_ITEM(need.get(), i, tensor ? get_requires_grad(o, nullptr) : Py_NewRef(Py_False));
+    if (!tensor) continue;
+    const Ref shape(shape_of(as_tensor(o))), dtype(get_dtype(o, nullptr));
+    const Ref kind(shape && dtype ? PyTuple_Pack(2, shape.get(), dtype.get()) : nullptr);
+    if (!kind || PyList_Append(tensors.get(), o) < 0 || PyList_Append(kinds.get(), kind.get()) < 0) return nullptr;
+  }
+  return PyTuple_Pack(4, are.get(), need.get(), tensors.get(), kinds.get());
+}
+
 PyObject* bump_versions(PyObject*, PyObject* list) {
   Ref items(PySequence_Fast(list, "bump_versions(list of tensors)"));
   if (!items) return nullptr;
@@ -690,12 +801,12 @@ int init_tensor(PyObject* module) {
       {Py_tp_methods, kMethods},
       {Py_tp_members, kMembers},
       {Py_tp_hash, slot(tensor_hash)},
-      {Py_tp_repr, slot(tensor_repr)},
+      {Py_tp_repr, slot(gated_unary<"__repr__", tensor_repr>)},
       {Py_tp_iter, slot(tensor_iter)},
       {Py_mp_subscript, slot(tensor_subscript)},
       {Py_mp_ass_subscript, slot(tensor_assign)},
-      {Py_mp_length, slot(tensor_length)},
-      {Py_sq_length, slot(tensor_length)},
+      {Py_mp_length, slot(gated_length<"__len__", tensor_length>)},
+      {Py_sq_length, slot(gated_length<"__len__", tensor_length>)},
       {Py_sq_item, slot(tensor_item_at)},
   };
   add_conversion_slots(&slots);

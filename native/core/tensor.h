@@ -4,6 +4,9 @@
 
 namespace rushlight {
 
+// The same tensor as an instance of `cls`, which may be Tensor: an alias in the graph. nullptr with an exception.
+PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls);
+
 // ---- leaf.cpp ----
 PyObject* get_grad_fn(PyObject* self, void*);
 PyObject* get_is_leaf(PyObject* self, void*);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/lazy.h"
+#include "core/override.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -75,7 +76,9 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
 }  // namespace
 
 PyObject* method_item(PyObject* self, PyObject*) {
-  if (as_tensor(self)->flags & kStandsFor) {
+  const int watched = is_watched(as_tensor(self));
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_item");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -87,7 +90,9 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
   Ref memory;
-  if (as_tensor(self)->flags & (kTangent | kTransformed)) {
+  const int watched = is_watched(as_tensor(self));
+  if (watched < 0) return nullptr;
+  if (watched) {
     PyObject* f = callback("watched_memory");
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
@@ -134,7 +139,9 @@ namespace {
 
 int tensor_bool(PyObject* self) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kStandsFor) {
+  const int watched = is_watched(t);
+  if (watched < 0) return -1;
+  if (watched) {
     PyObject* f = callback("watched_bool");
     Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
     return r ? PyObject_IsTrue(r.get()) : -1;
@@ -169,10 +176,13 @@ void* slot(F f) {
 }  // namespace
 
 void add_conversion_slots(std::vector<PyType_Slot>* slots) {
-  for (const PyType_Slot& s : {PyType_Slot{Py_nb_bool, slot(tensor_bool)}, PyType_Slot{Py_nb_float, slot(tensor_float)},
-                               PyType_Slot{Py_nb_int, slot(tensor_int)}, PyType_Slot{Py_nb_index, slot(tensor_index)}}) {
-    slots->push_back(s);
-  }
+  const PyType_Slot own[] = {
+      {Py_nb_bool, slot(gated_truth<"__bool__", tensor_bool>)},
+      {Py_nb_float, slot(gated_unary<"__float__", tensor_float>)},
+      {Py_nb_int, slot(gated_unary<"__int__", tensor_int>)},
+      {Py_nb_index, slot(gated_unary<"__index__", tensor_index>)},
+  };
+  slots->insert(slots->end(), std::begin(own), std::end(own));
 }
 
 }  // namespace rushlight

@@ -12,8 +12,37 @@ from .autograd.saved import SavedTensor as _SavedTensor
 
 Node = _core.Node
 _Node.register(_DelayedError)  # its class is a node's in torch
-TensorBase = _core.Tensor
 _FunctionBase = _core.FunctionNode
+_TensorMeta = type(_core.Tensor)
+
+
+class _TensorBaseMeta(type):
+    """Makes TensorBase the name of all that torch.Tensor is."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _core.Tensor)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, _core.Tensor)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Cannot directly construct TensorBase; subclass it and then construct that: "
+            "torch.Tensor is such a class"
+        )
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(_core.Tensor, name)
+
+
+class TensorBase(metaclass=_TensorBaseMeta):
+    """What PyTorch's Tensor is derived from; here another name for it."""
+
+    def __init_subclass__(cls) -> None:
+        raise RuntimeError("Cannot subclass _TensorBase directly; derive from torch.Tensor")
+
+
+_TensorBase = TensorBase
 
 
 class _autograd:
@@ -53,6 +82,66 @@ def _get_tracing_state() -> None:
     """None: nothing is ever traced."""
 
 
+# ---- __torch_function__
+
+_disabled_torch_function_impl = _core._disabled_torch_function_impl
+_has_torch_function = _core.has_torch_function
+_has_torch_function_unary = _core.has_torch_function_unary
+_has_torch_function_variadic = _core.has_torch_function_variadic
+_skip_one_hop_torch_function = _core.skip_one_hop
+_push_on_torch_function_stack = _core.enter_mode
+_pop_torch_function_stack = _core.leave_mode
+
+
+class _TorchFunctionState:
+    """Who may take calls over on a thread."""
+
+    ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = range(3)
+
+
+_get_torch_function_state = _core.get_overrides
+_set_torch_function_state = _core.set_overrides
+
+
+class DisableTorchFunctionSubclass:
+    """Inside the block, no class of an argument takes a call over."""
+
+    _most = _TorchFunctionState.SUBCLASSES_DISABLED
+
+    def __enter__(self) -> None:
+        self._before = _core.get_overrides()
+        _core.set_overrides(max(self._before, self._most))
+
+    def __exit__(self, *exc: object) -> None:
+        _core.set_overrides(self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Inside the block, no class and no mode takes a call over."""
+
+    _most = _TorchFunctionState.ALL_DISABLED
+
+
 def _is_torch_function_enabled() -> bool:
-    """True: subclasses with `__torch_function__` are asked."""
-    return True
+    """Whether classes with `__torch_function__` are asked on this thread."""
+    return _core.get_overrides() == _TorchFunctionState.ENABLED
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Whether not even modes are asked on this thread."""
+    return _core.get_overrides() == _TorchFunctionState.ALL_DISABLED
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode is entered on this thread, and asked."""
+    return bool(_core.entered_modes()) and not _is_torch_function_all_disabled()
+
+
+def _len_torch_function_stack() -> int:
+    """How many modes are entered on this thread."""
+    return len(_core.entered_modes())
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """A mode that is entered on this thread, counted from the one entered first."""
+    return _core.entered_modes()[level]

@@ -9,6 +9,7 @@ from . import handles as handles
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim
+from . import overrides as overrides
 from . import profiler as profiler
 from . import return_types as return_types
 from . import serialization as serialization

@@ -157,7 +157,7 @@ class TensorMethods:
         """The smallest element, of all or along dimensions; ties share the gradient."""
 
     def aminmax(
-        self, *, dim: _Ints | None = None, keepdim: _bool = False, out: Tensor | None = None
+        self, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | None = None
     ) -> return_types.aminmax:
         """The smallest and the largest element."""
 
@@ -169,7 +169,7 @@ class TensorMethods:
     ) -> Tensor:
         """Whether any element is not zero."""
 
-    def apply_(self, function: Any) -> Tensor:
+    def apply_(self, *args: Any) -> Tensor:
         """Replace every element by function(element)."""
 
     def arccos(self, *, out: Tensor | None = None) -> Tensor:
@@ -241,9 +241,6 @@ class TensorMethods:
     ) -> Tensor:
         """A copy of the tensor with `src` at the place of `as_strided`."""
 
-    def as_subclass(self, cls: Any) -> Tensor:
-        """The same storage as an instance of a subclass."""
-
     def asin(self, *, out: Tensor | None = None) -> Tensor:
         """The angle of that sine."""
 
@@ -307,7 +304,7 @@ class TensorMethods:
     def bernoulli_(self, p: _float = 0.5, *, generator: _Generator | None = None) -> Tensor:
         """Fill with 1 by probability p (a number or a tensor), else 0."""
 
-    def bfloat16(self, memory_format: _memory_format | None = None) -> Tensor:
+    def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.bfloat16."""
 
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
@@ -352,13 +349,13 @@ class TensorMethods:
     def bmm(self, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The products of two stacks of matrices."""
 
-    def bool(self, memory_format: _memory_format | None = None) -> Tensor:
+    def bool(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.bool."""
 
     def broadcast_to(self, *size: _Ints) -> Tensor:
         """`expand` to a shape."""
 
-    def byte(self, memory_format: _memory_format | None = None) -> Tensor:
+    def byte(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.uint8."""
 
     def cauchy_(
@@ -366,7 +363,7 @@ class TensorMethods:
     ) -> Tensor:
         """Fill from a Cauchy distribution."""
 
-    def cdouble(self, memory_format: _memory_format | None = None) -> Tensor:
+    def cdouble(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.complex128."""
 
     def ceil(self, *, out: Tensor | None = None) -> Tensor:
@@ -375,14 +372,14 @@ class TensorMethods:
     def ceil_(self) -> Tensor:
         """The smallest whole number not below."""
 
-    def cfloat(self, memory_format: _memory_format | None = None) -> Tensor:
+    def cfloat(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.complex64."""
 
-    def char(self, memory_format: _memory_format | None = None) -> Tensor:
+    def char(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int8."""
 
     def cholesky(self, upper: _bool = False) -> Tensor:
-        """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
+        """`linalg.cholesky` in torch's older form."""
 
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
         """The inverse of A, given its Cholesky factor."""
@@ -442,7 +439,7 @@ class TensorMethods:
         """Every choice of r elements of a vector, in order, as rows."""
 
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor itself."""
+        """The complex conjugate, as a view; a real tensor itself."""
 
     def conj_physical(self, *, out: Tensor | None = None) -> Tensor:
         """The complex conjugate."""
@@ -554,7 +551,7 @@ class TensorMethods:
     def digamma_(self) -> Tensor:
         """The derivative of lgamma."""
 
-    def dist(self, other: Tensor, p: _int = 2, *, out: Tensor | None = None) -> Tensor:
+    def dist(self, other: Tensor, p: _Number = 2, *, out: Tensor | None = None) -> Tensor:
         """The p-norm of input - other."""
 
     def div(
@@ -584,7 +581,7 @@ class TensorMethods:
     def dot(self, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two vectors, without conjugation."""
 
-    def double(self, memory_format: _memory_format | None = None) -> Tensor:
+    def double(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float64."""
 
     def dsplit(self, indices_or_sections: Tensor | _Ints | None = None) -> tuple[Tensor, ...]:
@@ -639,7 +636,7 @@ class TensorMethods:
     def expm1_(self) -> Tensor:
         """e ** input - 1, exact near 0."""
 
-    def exponential_(self, value: _Number = 1.0, *, generator: _Generator | None = None) -> Tensor:
+    def exponential_(self, value: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
         """Fill from an exponential distribution."""
 
     def fill_(self, value: Tensor | _Number) -> Tensor:
@@ -666,7 +663,7 @@ class TensorMethods:
     def flipud(self) -> Tensor:
         """Rows in reverse order."""
 
-    def float(self, memory_format: _memory_format | None = None) -> Tensor:
+    def float(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float32."""
 
     def float_power(self, exponent: Tensor | _Number) -> Tensor:
@@ -721,7 +718,7 @@ class TensorMethods:
         """input >= other."""
 
     def geometric_(
-        self, value: _Number | None = None, *, generator: _Generator | None = None
+        self, value: _float | None = None, *, generator: _Generator | None = None
     ) -> Tensor:
         """Fill from a geometric distribution."""
 
@@ -749,7 +746,7 @@ class TensorMethods:
     def gt_(self, other: Tensor | _Number) -> Tensor:
         """input > other."""
 
-    def half(self, memory_format: _memory_format | None = None) -> Tensor:
+    def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float16."""
 
     def hardshrink(self, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
@@ -765,12 +762,7 @@ class TensorMethods:
         """0 below zero, 1 above, `values` at zero."""
 
     def histc(
-        self,
-        bins: _int = 100,
-        min: Tensor | _Number = 0,
-        max: Tensor | _Number = 0,
-        *,
-        out: Tensor | None = None,
+        self, bins: _int = 100, min: _Number = 0, max: _Number = 0, *, out: Tensor | None = None
     ) -> Tensor:
         """How many elements fall in each of `bins` equal intervals from min to max."""
 
@@ -819,10 +811,10 @@ class TensorMethods:
     def index_fill_(self, dim: _int, index: Tensor, value: _Number) -> Tensor:
         """In-place version of `index_fill`."""
 
-    def index_put(self, indices: Any, values: Any, accumulate: _bool = False) -> Tensor:
+    def index_put(self, indices: Sequence[Any], values: Any, accumulate: _bool = False) -> Tensor:
         """The input with values written (or added, if accumulate) where the index tensors point."""
 
-    def index_put_(self, indices: Any, values: Any, accumulate: _bool = False) -> Tensor:
+    def index_put_(self, indices: Sequence[Any], values: Any, accumulate: _bool = False) -> Tensor:
         """In-place version of `index_put`."""
 
     def index_reduce(
@@ -844,7 +836,7 @@ class TensorMethods:
     def inner(self, other: Tensor | _Number) -> Tensor:
         """The sums of products over the last dimensions of both tensors."""
 
-    def int(self, memory_format: _memory_format | None = None) -> Tensor:
+    def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int32."""
 
     def inverse(self, *, out: Tensor | None = None) -> Tensor:
@@ -854,7 +846,7 @@ class TensorMethods:
         """Whether the dtype is complex."""
 
     def is_conj(self) -> _bool:
-        """Whether a conjugate was put off: never."""
+        """Whether the tensor shows the conjugate of what its memory holds."""
 
     def is_contiguous(self, memory_format: _memory_format = ...) -> _bool:
         """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
@@ -873,7 +865,7 @@ class TensorMethods:
     @property
     def is_mps(self) -> _bool: ...
     def is_neg(self) -> _bool:
-        """Whether a negative was put off: never."""
+        """Whether the tensor shows the negative of what its memory holds."""
 
     @property
     def is_nested(self) -> _bool: ...
@@ -1057,7 +1049,7 @@ class TensorMethods:
     def logsumexp(self, dim: _Ints, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """log(sum(exp(input))) along dimensions, without overflow."""
 
-    def long(self, memory_format: _memory_format | None = None) -> Tensor:
+    def long(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int64."""
 
     def lt(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -1070,7 +1062,10 @@ class TensorMethods:
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Tensor: ...
-    def map_(self, other: Tensor | _Number, function: Any) -> Tensor:
+    def map2_(self, *args: Any) -> Tensor:
+        """Replace every element by function(element, x's element, y's element)."""
+
+    def map_(self, *args: Any) -> Tensor:
         """Replace every element by function(element, other's element)."""
 
     def masked_fill(
@@ -1177,7 +1172,7 @@ class TensorMethods:
     def mv(self, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of a matrix and a vector."""
 
-    def mvlgamma(self, p: _Number, *, out: Tensor | None = None) -> Tensor:
+    def mvlgamma(self, p: _int, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension p."""
 
     @property
@@ -1186,17 +1181,14 @@ class TensorMethods:
     def names(self) -> Any: ...
     def nan_to_num(
         self,
-        nan: _Number | None = None,
-        posinf: _Number | None = None,
-        neginf: _Number | None = None,
+        nan: _float | None = None,
+        posinf: _float | None = None,
+        neginf: _float | None = None,
         *,
         out: Tensor | None = None,
     ) -> Tensor: ...
     def nan_to_num_(
-        self,
-        nan: _Number | None = None,
-        posinf: _Number | None = None,
-        neginf: _Number | None = None,
+        self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:
         """In-place version of `nan_to_num`."""
 
@@ -1382,14 +1374,8 @@ class TensorMethods:
         """Radians as degrees."""
 
     def random_(
-        self,
-        from_: _Number | None = None,
-        to: _Number | None = None,
-        *,
-        generator: _Generator | None = None,
-    ) -> Tensor:
-        """Fill with integers drawn evenly from [from, to), or from all that the dtype holds."""
-
+        self, from_: _int | None = None, to: _Number = ..., *, generator: _Generator | None = None
+    ) -> Tensor: ...
     def ravel(self) -> Tensor:
         """All elements in one dimension."""
 
@@ -1445,7 +1431,7 @@ class TensorMethods:
     def reshape_as(self, other: Tensor | _Number) -> Tensor:
         """`reshape` to the shape of another tensor."""
 
-    def resize_(self, *sizes: Any, memory_format: _memory_format | None = None) -> Tensor:
+    def resize_(self, *size: _Ints, memory_format: _memory_format | None = None) -> Tensor:
         """Another size, elements kept in storage order; new ones are unset."""
 
     def resize_as_(
@@ -1453,19 +1439,15 @@ class TensorMethods:
     ) -> Tensor:
         """`resize_` to the size of another tensor."""
 
-    def resolve_conj(self) -> Tensor:
-        """input: conjugates are never put off here."""
-
-    def resolve_neg(self) -> Tensor:
-        """input: negatives are never put off here."""
-
+    def resolve_conj(self) -> Tensor: ...
+    def resolve_neg(self) -> Tensor: ...
     def retain_grad(self) -> None:
         """Fill `.grad` of a non-leaf too; no effect on leaves."""
 
     def roll(self, shifts: _Ints, dims: _Ints = ()) -> Tensor:
         """Entries moved along dimensions; what falls off the end comes in at the beginning."""
 
-    def rot90(self, k: _int = 1, dims: _Ints | None = None) -> Tensor:
+    def rot90(self, k: _int = 1, dims: _Ints = (0, 1)) -> Tensor:
         """Turned by quarter turns in the plane of two dimensions (the first two)."""
 
     def round(self, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
@@ -1531,7 +1513,7 @@ class TensorMethods:
     def share_memory_(self) -> Tensor:
         """Memory is not shared between processes here; gives back the tensor."""
 
-    def short(self, memory_format: _memory_format | None = None) -> Tensor:
+    def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int16."""
 
     def sigmoid(self, *, out: Tensor | None = None) -> Tensor:
@@ -1571,9 +1553,9 @@ class TensorMethods:
         self,
         src: Tensor,
         dim: _int = 0,
-        start: Tensor | _Number | None = None,
-        end: Tensor | _Number | None = None,
-        step: _Number = 1,
+        start: _int | None = None,
+        end: _int | None = None,
+        step: _int = 1,
     ) -> Tensor:
         """The input with src in the place of a slice."""
 
@@ -1711,7 +1693,7 @@ class TensorMethods:
     def tensor_split(
         self, indices_or_sections: Tensor | _Ints | None = None, dim: _int = 0
     ) -> tuple[Tensor, ...]: ...
-    def tile(self, *dims: _Ints) -> Tensor:
+    def tile(self, *sizes: Any, dims: _Ints | None = None) -> Tensor:
         """`repeat` with missing leading counts taken as 1."""
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -1782,7 +1764,7 @@ class TensorMethods:
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
         """The entries of a dimension, as a tuple."""
 
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    def unflatten(self, dim: _int, sizes: Any) -> Tensor:
         """One dimension as several of the given sizes."""
 
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:

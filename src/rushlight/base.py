@@ -29,6 +29,8 @@ from . import printing as printing  # noqa: E402
 from . import random as random  # noqa: E402
 from . import tensor as _tensor  # noqa: E402
 
+ops.put_gates()
+
 if TYPE_CHECKING:
     # The op table's functions, the dtypes and the modes; tools/public_stub.py types them for users.
     def __getattr__(name: str) -> Any: ...

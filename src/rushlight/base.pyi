@@ -111,7 +111,7 @@ _nn: Any
 
 def __getattr__(name: _str) -> Any: ...
 def are_deterministic_algorithms_enabled() -> _bool:
-    """True: every kernel here is deterministic."""
+    """What `use_deterministic_algorithms` has set; every kernel here is deterministic anyway."""
 
 def compile(model: Any = None, **options: Any) -> _int:
     """Accepted: gives the model back as it is, or a decorator that does."""
@@ -176,13 +176,13 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh_(input: Tensor) -> Tensor:
     """The inverse of cosh."""
 
-def adaptive_avg_pool1d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
 def adaptive_max_pool1d(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
+    """Largest elements and their places."""
 
 def add(
     input: Tensor | _Number,
@@ -288,7 +288,7 @@ def amin(
     """The smallest element, of all or along dimensions; ties share the gradient."""
 
 def aminmax(
-    input: Tensor, *, dim: _Ints | None = None, keepdim: _bool = False, out: Tensor | None = None
+    input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | None = None
 ) -> return_types.aminmax:
     """The smallest and the largest element."""
 
@@ -309,7 +309,7 @@ def arange(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
 ) -> Tensor:
     """The numbers from `start` (0) up to, not including, `end`."""
@@ -381,7 +381,7 @@ def as_strided_scatter(
 ) -> Tensor:
     """A copy of the tensor with `src` at the place of `as_strided`."""
 
-def as_tensor(data: Any, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
 
 def asarray(
@@ -390,10 +390,8 @@ def asarray(
     dtype: _dtype | None = None,
     device: _Device | None = None,
     copy: _bool | None = None,
-    requires_grad: _bool = False,
-) -> Tensor:
-    """A tensor of `obj`, sharing memory unless copy=True or a conversion is needed."""
-
+    requires_grad: _bool | None = None,
+) -> Tensor: ...
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of that sine."""
 
@@ -453,7 +451,7 @@ def baddbmm(
 
 def batch_norm(
     input: Tensor,
-    weight: Tensor,
+    weight: Tensor | None,
     bias: Tensor | None,
     running_mean: Tensor | None,
     running_var: Tensor | None,
@@ -569,7 +567,7 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
 
 def cholesky(input: Tensor, upper: _bool = False) -> Tensor:
-    """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
+    """`linalg.cholesky` in torch's older form."""
 
 def cholesky_inverse(input: Tensor, upper: _bool = False) -> Tensor:
     """The inverse of A, given its Cholesky factor."""
@@ -645,7 +643,7 @@ def concatenate(
     """`cat` under another name."""
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate, as a view; a real tensor itself."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate."""
@@ -810,7 +808,7 @@ def diff(
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of lgamma."""
 
-def dist(input: Tensor, other: Tensor, p: _int = 2, *, out: Tensor | None = None) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: _Number = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of input - other."""
 
 def div(
@@ -862,7 +860,7 @@ def empty(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
 ) -> Tensor:
@@ -876,12 +874,19 @@ def empty_like(
     device: _Device | None = None,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of another's size and dtype whose elements are not set."""
 
 def empty_strided(
-    size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, **more: Any
+    size: _Ints,
+    stride: _Ints,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of the given size and strides whose elements are not set."""
 
@@ -925,7 +930,7 @@ def expm1_(input: Tensor) -> Tensor:
     """e ** input - 1, exact near 0."""
 
 def exponential_(
-    self: Tensor, value: _Number = 1.0, *, generator: _Generator | None = None
+    self: Tensor, value: _float = 1.0, *, generator: _Generator | None = None
 ) -> Tensor:
     """Fill from an exponential distribution."""
 
@@ -937,7 +942,7 @@ def eye(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
 ) -> Tensor:
     """The identity matrix of n rows and m columns (default n)."""
@@ -1014,7 +1019,7 @@ def full(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
     names: Any = None,
 ) -> Tensor:
@@ -1029,7 +1034,7 @@ def full_like(
     device: _Device | None = None,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with one value."""
 
@@ -1046,7 +1051,7 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """input >= other."""
 
 def geometric_(
-    self: Tensor, value: _Number | None = None, *, generator: _Generator | None = None
+    self: Tensor, value: _float | None = None, *, generator: _Generator | None = None
 ) -> Tensor:
     """Fill from a geometric distribution."""
 
@@ -1092,8 +1097,8 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
 def histc(
     input: Tensor,
     bins: _int = 100,
-    min: Tensor | _Number = 0,
-    max: Tensor | _Number = 0,
+    min: _Number = 0,
+    max: _Number = 0,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -1136,10 +1141,14 @@ def index_copy(
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: _Number) -> Tensor:
     """The input with a number in the slices that an index names."""
 
-def index_put(input: Tensor, indices: Any, values: Any, accumulate: _bool = False) -> Tensor:
+def index_put(
+    input: Tensor, indices: Sequence[Any], values: Any, accumulate: _bool = False
+) -> Tensor:
     """The input with values written (or added, if accumulate) where the index tensors point."""
 
-def index_put_(input: Tensor, indices: Any, values: Any, accumulate: _bool = False) -> Tensor:
+def index_put_(
+    input: Tensor, indices: Sequence[Any], values: Any, accumulate: _bool = False
+) -> Tensor:
     """In-place version of `index_put`."""
 
 def index_reduce(
@@ -1177,7 +1186,7 @@ def is_complex(input: Tensor) -> _bool:
     """Whether a tensor's dtype is complex."""
 
 def is_conj(input: Tensor) -> _bool:
-    """Whether a conjugate was put off: never."""
+    """Whether the tensor shows the conjugate of what its memory holds."""
 
 def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's dtype is a real floating type."""
@@ -1186,7 +1195,7 @@ def is_inference(input: Tensor) -> _bool:
     """Whether the tensor was made in inference mode."""
 
 def is_neg(input: Tensor) -> _bool:
-    """Whether a negative was put off: never."""
+    """Whether the tensor shows the negative of what its memory holds."""
 
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the one element is not zero."""
@@ -1282,7 +1291,7 @@ def linspace(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
 ) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
@@ -1357,8 +1366,12 @@ def logspace(
     steps: _int,
     base: _float = 10.0,
     *,
+    out: Tensor | None = None,
     dtype: _dtype | None = None,
-    **more: Any,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
 
@@ -1540,14 +1553,14 @@ def multiply(
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
 
-def mvlgamma(input: Tensor, p: _Number, *, out: Tensor | None = None) -> Tensor:
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 
 def nan_to_num(
     input: Tensor,
-    nan: _Number | None = None,
-    posinf: _Number | None = None,
-    neginf: _Number | None = None,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -1555,9 +1568,9 @@ def nan_to_num(
 
 def nan_to_num_(
     self: Tensor,
-    nan: _Number | None = None,
-    posinf: _Number | None = None,
-    neginf: _Number | None = None,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
 ) -> Tensor:
     """In-place version of `nan_to_num`."""
 
@@ -1596,7 +1609,7 @@ def narrow(input: Tensor, dim: _int, start: Tensor | _Number, length: _int) -> T
     """`length` entries of a dimension from `start` on."""
 
 def native_layer_norm(
-    input: Tensor, normalized_shape: _Ints, weight: Tensor, bias: Tensor | None, eps: _float
+    input: Tensor, normalized_shape: _Ints, weight: Tensor | None, bias: Tensor | None, eps: _float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm` with the means and one over the deviations."""
 
@@ -1641,7 +1654,11 @@ def normal(
     *,
     generator: _Generator | None = None,
     out: Tensor | None = None,
-    **more: Any,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
 ) -> Tensor:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
 
@@ -1662,9 +1679,8 @@ def ones(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
 ) -> Tensor:
     """A tensor of the given size filled with 1."""
 
@@ -1676,7 +1692,7 @@ def ones_like(
     device: _Device | None = None,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 1."""
 
@@ -1691,7 +1707,7 @@ def pairwise_distance(
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
     """The distances of all pairs of rows."""
 
-def permute(input: Tensor, *dims: _Ints) -> Tensor:
+def permute(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
     """The dimensions in the order given."""
 
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
@@ -1782,6 +1798,7 @@ def rand_like(
     device: _Device | None = None,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
+    pin_memory: _bool = False,
     generator: _Generator | None = None,
 ) -> Tensor:
     """A tensor of another's size and dtype with numbers drawn evenly from [0, 1)."""
@@ -1807,8 +1824,12 @@ def randint_like(
     high: Tensor | _Number | None = None,
     *,
     dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool = False,
     generator: _Generator | None = None,
-    **more: Any,
 ) -> Tensor:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
 
@@ -1832,19 +1853,18 @@ def randn_like(
     device: _Device | None = None,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
+    pin_memory: _bool = False,
     generator: _Generator | None = None,
 ) -> Tensor:
     """A tensor of another's size and dtype with numbers of the standard normal distribution."""
 
 def random_(
     self: Tensor,
-    from_: _Number | None = None,
-    to: _Number | None = None,
+    from_: _int | None = None,
+    to: _Number = ...,
     *,
     generator: _Generator | None = None,
-) -> Tensor:
-    """Fill with integers drawn evenly from [from, to), or from all that the dtype holds."""
-
+) -> Tensor: ...
 def randperm(
     n: _int,
     *,
@@ -1859,12 +1879,16 @@ def randperm(
     """The numbers 0 to n - 1 in random order."""
 
 def range(
-    start: Tensor | _Number,
-    end: Tensor | _Number | None = None,
+    start: _Number,
+    end: _Number,
     step: _Number = 1,
     *,
+    out: Tensor | None = None,
     dtype: _dtype | None = None,
-    **more: Any,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
 
@@ -1909,10 +1933,10 @@ def reshape(input: Tensor, *size: _Ints, shape: _Ints | None = None) -> Tensor:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """input: conjugates are never put off here."""
+    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """input: negatives are never put off here."""
+    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
 
 def result_type(tensor1: Tensor, tensor2: Tensor) -> _dtype:
     """The dtype of arithmetic between two tensors or numbers."""
@@ -1925,7 +1949,7 @@ def rms_norm(
 def roll(input: Tensor, shifts: _Ints, dims: _Ints = ()) -> Tensor:
     """Entries moved along dimensions; what falls off the end comes in at the beginning."""
 
-def rot90(input: Tensor, k: _int = 1, dims: _Ints | None = None) -> Tensor:
+def rot90(input: Tensor, k: _int = 1, dims: _Ints = (0, 1)) -> Tensor:
     """Turned by quarter turns in the plane of two dimensions (the first two)."""
 
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
@@ -1939,8 +1963,8 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 def rrelu(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
@@ -1948,8 +1972,8 @@ def rrelu(
 
 def rrelu_(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
 ) -> Tensor:
     """In-place version of `rrelu`."""
@@ -2046,9 +2070,9 @@ def slice_scatter(
     input: Tensor,
     src: Tensor,
     dim: _int = 0,
-    start: Tensor | _Number | None = None,
-    end: Tensor | _Number | None = None,
-    step: _Number = 1,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
 ) -> Tensor:
     """The input with src in the place of a slice."""
 
@@ -2209,7 +2233,7 @@ def threshold(
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """input where it is above the threshold, else `value`."""
 
-def tile(input: Tensor, *dims: _Ints) -> Tensor:
+def tile(input: Tensor, *sizes: Any, dims: _Ints | None = None) -> Tensor:
     """`repeat` with missing leading counts taken as 1."""
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -2250,13 +2274,33 @@ def triangular_solve(
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle, zeros elsewhere."""
 
-def tril_indices(row: _int, col: _int, offset: _int = 0, **more: Any) -> Tensor:
+def tril_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
     """The row and column numbers of a matrix's lower triangle, as a 2 x n tensor."""
 
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle, zeros elsewhere."""
 
-def triu_indices(row: _int, col: _int, offset: _int = 0, **more: Any) -> Tensor:
+def triu_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
     """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
 
 def true_divide(
@@ -2283,7 +2327,7 @@ def typename(obj: Any) -> _str:
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple."""
 
-def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+def unflatten(input: Tensor, dim: _int, sizes: Any) -> Tensor:
     """One dimension as several of the given sizes."""
 
 def uniform_(
@@ -2376,9 +2420,8 @@ def zeros(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
 ) -> Tensor:
     """A tensor of the given size filled with 0."""
 
@@ -2390,6 +2433,6 @@ def zeros_like(
     device: _Device | None = None,
     requires_grad: _bool = False,
     memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
+    pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 0."""

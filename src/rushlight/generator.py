@@ -132,10 +132,9 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
 
 def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     """Fill a complex array: the real and the imaginary part of each element in turn."""
-    mean = 0.0
-    if kernel == "normal_":  # each part has half the variance
+    if kernel == "normal_":  # each part has half the variance, and the whole mean
         mean, std = args
-        args = (0.0, std / 2**0.5)
+        args = (mean, std / 2**0.5)
     elif kernel != "uniform_":
         names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
         not_implemented_for(
@@ -144,5 +143,4 @@ def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     real = array.real
     shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
     draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
-    array += mean
     return array

@@ -28,7 +28,7 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinants of square matrices."""
 
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """A diagonal of two dimensions, as a new last dimension."""
+    """The diagonals of matrices."""
 
 def eig(A: Tensor) -> return_types.linalg_eig:
     """The eigenvalues and the eigenvectors, complex, of square matrices."""
@@ -98,7 +98,7 @@ def norm(
     out: Tensor | None = None,
     dtype: _dtype | None = None,
 ) -> Tensor:
-    """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
+    """A norm of vectors or matrices, by ord and dim as torch.linalg.norm reads them."""
 
 def pinv(
     A: Tensor,
@@ -134,7 +134,7 @@ def solve_triangular(
 def svd(
     A: Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: Tensor | None = None
 ) -> return_types.linalg_svd:
-    """`linalg.svd` in torch's older form: gives V, not Vh."""
+    """A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling."""
 
 def svdvals(A: Tensor, *, driver: _str | None = None) -> Tensor:
     """The singular values, falling."""
@@ -145,7 +145,9 @@ def tensorinv(A: Tensor, ind: _int = 2) -> Tensor:
 def tensorsolve(A: Tensor, B: Tensor, dims: _Ints | None = None) -> Tensor:
     """The X for which tensordot(A, X, X.ndim) = B."""
 
-def vander(x: Tensor, N: _int | None = None) -> Tensor: ...
+def vander(x: Tensor, N: _int | None = None) -> Tensor:
+    """The matrix of the powers 0 to N - 1 of each element."""
+
 def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1) -> Tensor:
     """The inner products of vectors along a dimension; x is conjugated."""
 

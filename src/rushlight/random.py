@@ -142,6 +142,7 @@ _HISTORY = {
 @draws
 def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
+    _core.check_captured(self, kernel, args[0] if args else None)
     _core.check_in_place(self, recording)
     if recording:
         _HISTORY[kernel](self)

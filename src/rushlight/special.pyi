@@ -73,7 +73,7 @@ def log_softmax(
 def logit(input: Tensor, eps: _Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(input / (1 - input)); with eps, of input kept eps away from 0 and 1."""
 
-def multigammaln(input: Tensor, p: _Number, *, out: Tensor | None = None) -> Tensor:
+def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 
 def ndtr(input: Tensor) -> Tensor:

@@ -12,8 +12,7 @@ from . import _core, dtypes, printing
 from ._missing import missing_attribute
 from .device import cpu, resolve, strided
 from .handles import warn_if_has_hooks
-from .ops._op import namespace
-from .ops._portable import read_only
+from .ops._op import LAZY, namespace
 
 __all__ = ["memory_of", "tensor_types", "with_bits"]
 
@@ -34,9 +33,16 @@ def _suffixes(t: Any) -> list[str]:
     return ["requires_grad=True"] if t.requires_grad else []
 
 
+# Classes whose instances print as `tensor(...)`; nn.Parameter is another.
+PRINTED_AS_TENSOR = {Tensor}
+
+
 def text(self: Any) -> str:
     """The tensor as PyTorch prints it."""
-    return printing.tensor_text(self._array, self.dtype, suffixes=_suffixes(self))
+    plain = type(self) in PRINTED_AS_TENSOR
+    prefix = "tensor(" if plain else f"{type(self).__name__}("
+    said = printing.tensor_text(self._array, self.dtype, suffixes=_suffixes(self), prefix=prefix)
+    return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 
 def _format(self: Any, spec: str) -> str:
@@ -87,10 +93,10 @@ def memory_of(self: Any) -> Any:
 
 
 def with_bits(t: Any, conj: bool, neg: bool) -> Any:
-    """A tensor of the same memory with the bits of a conjugate or a negative that was put off."""
-    if conj:
-        t = t.conj().detach()
-    return namespace("torch")["_neg_view"](t).detach() if neg else t
+    """A new tensor, with the bits of a conjugate or a negative that was put off."""
+    t._set_flag(LAZY["conj"], conj and t.dtype.is_complex)
+    t._set_flag(LAZY["neg"], neg)
+    return t
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
@@ -189,6 +195,14 @@ class _TensorType(type):
 
     dtype: Any
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        if bases:
+            raise TypeError(
+                f"type 'torch.{bases[0].__name__}' is not an acceptable base type: derive from "
+                "torch.Tensor"
+            )
+        return super().__new__(mcs, name, bases, members)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return _legacy(cls.dtype, f"torch.{cls.__name__}", args, kwargs)
 
@@ -216,7 +230,7 @@ def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
         if isinstance(first, Tensor):
             if first.dtype is not dtype:
                 raise TypeError(f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})")
-            return first.detach()
+            return first.as_subclass(Tensor)
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
         return _core.wrap_data(array_of(first, dtype))
@@ -246,7 +260,12 @@ def _tensor_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         wants = False
     made = _legacy(dtypes.get_default_dtype(), "torch.Tensor", args, kwargs)
-    return made if cls is Tensor and not wants else _core.make_subclass(cls, made, wants)
+    if cls is Tensor:
+        return made
+    if args and isinstance(args[0], Tensor):
+        made = args[0].as_subclass(cls)
+        return made.requires_grad_() if wants else made
+    return _core.make_subclass(cls, made, wants)
 
 
 def _new(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -265,15 +284,11 @@ def _never(doc: str) -> property:
     return property(lambda self: False, doc=f"{doc}: never here.")
 
 
-def _as_subclass(self: Any, cls: Any) -> Any:
-    """The same storage as an instance of a subclass."""
-    return _core.make_subclass(cls, self, self.requires_grad and self.is_leaf)
-
-
 def _detach_(self: Any) -> Any:
     """Cut the tensor off its history, in place; nothing happens in inference mode."""
     if _core.is_inference():
         return self
+    _core.check_captured(self, "detach_", None)
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
@@ -390,7 +405,6 @@ _METHODS: dict[str, Any] = {
     "cuda": _cuda,
     "type": _type,
     "new": _new,
-    "as_subclass": _as_subclass,
     "detach_": _detach_,
     "share_memory_": _share_memory,
     "pin_memory": _share_memory,
@@ -446,8 +460,6 @@ _METHODS: dict[str, Any] = {
 }
 
 for _name, _value in _METHODS.items():
-    if isinstance(_value, property) and _value.fget is not None and _value.fset is None:
-        _value = read_only(_name, _value.fget, _value.__doc__)
     setattr(Tensor, _name, _value)
 
 Tensor.__doc__ = """An array of one dtype that can record how it was computed.

@@ -446,6 +446,25 @@ def test_backward_by_hand():
     assert double.apply(leaf(1.0)).grad_fn.apply(torch.ones(1)).item() == 2
 
 
+def test_backward_runs_where_no_gradient_arrives():
+    ran = []
+
+    def backward(ctx, g):
+        ran.append(g if g is None else g.tolist())
+        return g
+
+    x = torch.ones(2, requires_grad=True)
+    nothing = make(lambda ctx, t: t.clone(), lambda ctx, g: None, name="Nothing")
+    for materialize, want in ((True, [0, 0]), (False, None)):
+
+        def forward(ctx, t, materialize=materialize):
+            ctx.set_materialize_grads(materialize)
+            return t * 2
+
+        nothing.apply(make(forward, backward).apply(x)).sum().backward()
+        assert ran.pop() == want
+
+
 def test_a_complex_gradient_is_refused_for_a_real_input():
     x, z = leaf(1.0), torch.ones(1, dtype=torch.complex64, requires_grad=True)
     rotate = make(lambda ctx, a, b: a * 1j, lambda ctx, g: (g * -1j, None))

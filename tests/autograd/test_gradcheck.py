@@ -189,3 +189,114 @@ def test_a_backward_that_vmap_cannot_map_is_told():
     with pytest.raises(RuntimeError, match="While computing batched gradients, got: ") as caught:
         check(stubborn, leaf(), check_batched_grad=True)
     assert type(caught.value).__name__ == "GradcheckError"
+
+
+def product(calls):
+    """x * y, noting what forward and jvp are given."""
+
+    def forward(ctx, x, y):
+        calls.append(("forward", x.requires_grad))
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        return x * y
+
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+
+    def jvp(ctx, a, b):
+        calls.append(("jvp", a is None or b is None))
+        x, y = ctx.saved_tensors
+        return a * y + b * x
+
+    members = {"forward": forward, "backward": backward, "jvp": jvp}
+    members = {name: staticmethod(function) for name, function in members.items()}
+    return type("Product", (torch.autograd.Function,), members).apply
+
+
+@pytest.mark.parametrize(
+    ("fast", "undefined", "count"),
+    [(False, False, 4), (False, True, 8), (True, False, 2), (True, True, 6)],
+)
+def test_forward_mode_calls(fast, undefined, count):
+    """One call for each element (or input) and two for each input without a tangent: of detached
+    tensors, and with a tangent for each."""
+    calls = []
+    options = {"fast_mode": fast, "check_undefined_grad": undefined}
+    assert check(product(calls), (leaf(2), leaf(2)), check_forward_ad=True, **options)
+    jvps = [value for name, value in calls if name == "jvp"]
+    assert jvps == [False] * count
+    assert calls.count(("forward", False)) == count
+
+
+def test_an_undefined_tangent_must_count_as_zeros():
+    def jvp(ctx, a, b):
+        return torch.ones(2, dtype=torch.float64) if b is None else a * ctx.y
+
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        ctx.y = y
+        return x * y
+
+    members = {"forward": forward, "jvp": jvp, "backward": lambda ctx, g: (g * ctx.y, g * 0)}
+    members = {name: staticmethod(function) for name, function in members.items()}
+    f = type("F", (torch.autograd.Function,), members).apply
+    x, y = leaf(2), torch.zeros(2, dtype=torch.float64).requires_grad_()
+    with pytest.raises(RuntimeError, match=r"Mismatch in tangent values for output|mismatch"):
+        check(f, (x, y), check_forward_ad=True, check_backward_ad=False)
+
+
+def test_batched_tangents():
+    assert check(torch.sin, leaf(2), check_forward_ad=True, check_batched_forward_grad=True)
+
+    def jvp(ctx, t):
+        return t * 2 + torch.randn_like(t) * 0
+
+    members = {"forward": lambda ctx, x: x * 2, "jvp": jvp, "backward": lambda ctx, g: g * 2}
+    members = {name: staticmethod(function) for name, function in members.items()}
+    f = type("F", (torch.autograd.Function,), members).apply
+    assert check(f, leaf(2), check_forward_ad=True)
+    with pytest.raises(RuntimeError, match="While computing batched gradients, got: vmap: "):
+        check(f, leaf(2), check_forward_ad=True, check_batched_forward_grad=True)
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("fast", [False, True])
+def test_empty_inputs(fast, forward):
+    options = {"fast_mode": fast, "check_forward_ad": forward}
+    assert check(lambda x: x * 2, leaf(0, 3), **options)
+    assert check(lambda x: x.sum(), leaf(3, 0), **options)
+    assert check(lambda x, y: (x.sum() + y).exp(), (leaf(0), leaf(2)), **options)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_results_must_have_one_shape(fast):
+    x = leaf(3)
+    at = x.sum().item()
+    with pytest.raises(AssertionError, match="Expected `func` to return outputs with the same sh"):
+        check(lambda x: x if x.sum().item() > at else x[:2], x, fast_mode=fast)
+    with pytest.raises(AssertionError, match="Expected `func` to return outputs with the same dt"):
+        check(lambda x: x if x.sum().item() > at else x.float(), x, fast_mode=fast)
+
+
+def test_undefined_gradients_that_fail_warn():
+    def backward(ctx, g):
+        return torch.ones(3, dtype=torch.float64) if g is None else g * 2
+
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2
+
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    f = type("F", (torch.autograd.Function,), members).apply
+    with (
+        pytest.warns(UserWarning, match="Backwards compatibility: New undefined gradient support"),
+        pytest.raises(RuntimeError, match="Expected all input grads to be undefined or zero"),
+    ):
+        check(f, leaf())
+    assert check(f, leaf(), check_undefined_grad=False)
+
+
+def test_second_derivatives_forward_over_reverse():
+    assert check_twice(lambda x, y: x * y * x, (leaf(2), leaf(2)), check_fwd_over_rev=True)
+    assert check_twice(torch.sin, leaf(2), check_fwd_over_rev=True, fast_mode=True)

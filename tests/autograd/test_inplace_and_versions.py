@@ -871,6 +871,48 @@ def test_leaf_that_lost_its_flag_and_its_shape_gets_no_gradient():
     assert leaf.grad is None and x.grad.tolist() == [1.0, 1.0]
 
 
+def test_a_gradient_passes_views_whose_history_was_remade_late():
+    """The second write asks for the view's history, which is newer than the write's own node."""
+
+    def f(x):
+        y = x * 1
+        rest = y[1:]
+        rest[0] = 0.7
+        rest[0] = rest[0] * 1
+        return y.sum()
+
+    x = torch.tensor([0.3, -0.7, 0.9], requires_grad=True)
+    assert torch.autograd.grad(f(x), x)[0].tolist() == [1, 0, 1]
+    f(x).backward(inputs=[x])
+    assert x.grad.tolist() == [1, 0, 1]
+    assert torch.func.grad(f)(x.detach()).tolist() == [1, 0, 1]
+    y = x * 1
+    late = y[1:]
+    y[0] = 1.0
+    scaled = late * torch.tensor([2.0, 3.0])
+    assert torch.autograd.grad(scaled.sum() + y.sum(), x)[0].tolist() == [0, 3, 4]
+
+
+def test_a_saved_value_that_was_cut_off_names_the_node_that_asks():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 1
+    z = Cube.apply(y)
+    y.detach_()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="is output 0 of Cube, is at version 1; expected"):
+        z.sum().backward()
+
+
 # set_ and resize_
 
 

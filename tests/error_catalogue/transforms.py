@@ -206,21 +206,11 @@ def _(t):
     sub(t, "autograd.forward_ad").make_dual(t.ones(2), t.ones(2))
 
 
-@error(
-    "E91",
-    RuntimeError,
-    "Nested forward mode AD is not supported at the moment",
-    better="levels nest: the tangent of a tangent is a second derivative",
-    gives=12.0,  # of x**3 at 2
-)
+@error("E91", RuntimeError, "Nested forward mode AD is not supported at the moment")
 def _(t):
     forward_ad = sub(t, "autograd.forward_ad")
-    with forward_ad.dual_level():
-        x = forward_ad.make_dual(t.tensor(2.0), t.tensor(1.0))
-        with forward_ad.dual_level():
-            y = forward_ad.make_dual(x, t.tensor(1.0)) ** 3
-            first = forward_ad.unpack_dual(y).tangent
-        return forward_ad.unpack_dual(first).tangent
+    with forward_ad.dual_level(), forward_ad.dual_level():
+        pass
 
 
 @error(

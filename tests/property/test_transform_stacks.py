@@ -4,14 +4,22 @@ A stack is a list of transforms put around a function of three numbers. Each tra
 such function: it differentiates (or maps) the one inside, whose body also uses the variable outside
 of it, so that a derivative which took part in the wrong one would show. The definitions use
 `autograd.grad` with graphs of graphs and loops: no tangent, no batch, no level.
+
+Some of the functions are programs that write into fresh tensors and views of them
+(`buffer_programs.py`). Those are compared with PyTorch under each transform alone as well;
+`RUSHLIGHT_PROGRAMS=2000 pytest tests/property/test_transform_stacks.py -k programs` runs more of
+them, and RUSHLIGHT_PROGRAMS_FROM is the first.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+import buffer_programs
 import numpy as np
 import pytest
 
@@ -24,7 +32,9 @@ except ImportError:
 
 POINT = np.array([0.3, -0.7, 0.9])
 DEPTH = 4
-STACKS = 160
+STACKS = 120
+PROGRAMS = int(os.environ.get("RUSHLIGHT_PROGRAMS", "12"))
+FIRST = int(os.environ.get("RUSHLIGHT_PROGRAMS_FROM", "0"))
 
 Function = Callable[[Any], Any]
 
@@ -45,7 +55,13 @@ def bases(m: Any) -> list[Function]:
         lambda x: m.logsumexp(x, 0) * x[[2, 0, 0]],
         lambda x: x.abs().sqrt() * x.prod(),
         written,
+        *(program(m, int(seed)) for seed in buffer_programs.TAME.split()),
     ]
+
+
+def program(m: Any, seed: int, *, plain: bool = False) -> Function:
+    steps = buffer_programs.steps(seed)
+    return lambda x: buffer_programs.run(m, x, steps, plain)
 
 
 def fold(m: Any, t: Any) -> Any:
@@ -148,7 +164,10 @@ def stack(seed: int) -> tuple[int, list[str]]:
     kinds = [rng.choice(KINDS) for _ in range(depth)]
     while kinds.count("hessian") > 1:  # the definition of three is derivatives of order six
         kinds[kinds.index("hessian")] = "jvp"
-    return rng.randrange(8), kinds
+    which = rng.randrange(12)
+    if which >= 8:
+        which = 8 + rng.randrange(len(buffer_programs.TAME.split()))
+    return which, kinds
 
 
 def value(words: Any, seed: int) -> np.ndarray:
@@ -200,6 +219,69 @@ def test_the_result_of_a_stack_has_a_history(seed: int) -> None:
     assert g.numpy() @ direction == pytest.approx((ahead - behind) / (2 * step), rel=1e-6, abs=1e-7)
 
 
+def alone(m: Any) -> dict[str, Callable[[Function], Function]]:
+    """Each transform, and pairs of them, around a function of three numbers."""
+    f, fw = m.func, m.autograd.forward_ad
+
+    def along(g: Function) -> Function:
+        return lambda x: f.jvp(g, (x,), (m.sin(x * 2),))[1]
+
+    def by_hand(g: Function) -> Function:
+        def tangent(x: Any) -> Any:
+            with fw.dual_level():
+                return fw.unpack_dual(g(fw.make_dual(x, m.sin(x * 2)))).tangent
+
+        return tangent
+
+    def rows(g: Function) -> Function:
+        return lambda x: f.vmap(g)(m.stack([x, x * 0.5, m.cos(x)]))
+
+    def total(g: Function) -> Function:
+        return lambda x: g(x).sum()
+
+    return {
+        "jvp": along,
+        "dual_level": by_hand,
+        "jacfwd": f.jacfwd,
+        "jacrev": f.jacrev,
+        "vmap": rows,
+        "vmap of jvp": lambda g: rows(along(g)),
+        "vmap of grad": lambda g: rows(f.grad(total(g))),
+        "hessian": lambda g: f.hessian(total(g)),
+        "jacrev of jacfwd": lambda g: f.jacrev(f.jacfwd(total(g))),
+        "jacfwd of jacfwd": lambda g: f.jacfwd(f.jacfwd(total(g))),
+        "jvp of grad": lambda g: along(f.grad(total(g))),
+        "functional": lambda g: (
+            lambda x: m.autograd.functional.jacobian(g, x, vectorize=True, strategy="forward-mode")
+        ),
+    }
+
+
+def found_or_refused(m: Any, seed: int, kind: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = alone(m)[kind](program(m, seed, plain=True))
+            return made(m.from_numpy(POINT.copy())).detach().numpy()
+    except (RuntimeError, NotImplementedError, AttributeError) as error:
+        return error
+
+
+@pytest.mark.skipif(pytorch is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("kind", alone(rushlight))
+def test_programs_that_write_are_what_pytorch_makes_of_them(kind: str) -> None:
+    compared = 0
+    for seed in range(FIRST, FIRST + PROGRAMS):
+        want = found_or_refused(pytorch, seed, kind)
+        if isinstance(want, Exception):  # PyTorch refuses more of them
+            continue
+        found = found_or_refused(rushlight, seed, kind)
+        assert not isinstance(found, Exception), f"seed {seed}: {found}"
+        np.testing.assert_allclose(found, want, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}")
+        compared += 1
+    assert compared >= PROGRAMS // 4
+
+
 def test_a_derivative_takes_part_in_its_own_alone() -> None:
     """d/dx (x * d/dy (x + y)) is 1 at every depth and in every pair of modes."""
     one = rushlight.ones(())
@@ -223,25 +305,3 @@ def test_a_derivative_takes_part_in_its_own_alone() -> None:
                     )
                 )(one)
                 assert found.item() == 1
-
-
-def test_nested_levels_of_forward_ad() -> None:
-    """PyTorch has one level; the third derivative of x**5 by three is 60 x**2."""
-    fw = rushlight.autograd.forward_ad
-
-    def derivative(f: Function) -> Function:
-        def of(x: Any) -> Any:
-            with fw.dual_level():
-                return fw.unpack_dual(f(fw.make_dual(x, rushlight.ones_like(x)))).tangent
-
-        return of
-
-    x = rushlight.tensor(1.5, dtype=rushlight.float64)
-    third = derivative(derivative(derivative(lambda x: x**5)))
-    assert third(x).item() == pytest.approx(60 * 1.5**2)
-    assert derivative(lambda x: x * derivative(lambda y: x + y)(x))(x).item() == 1
-    mixed = derivative(rushlight.func.grad(derivative(lambda x: x**5)))
-    assert mixed(x).item() == pytest.approx(60 * 1.5**2)
-    rows = rushlight.stack([x, x * 2])
-    found = rushlight.func.vmap(third)(rows)
-    assert found.tolist() == pytest.approx([60 * 1.5**2, 60 * 9.0])

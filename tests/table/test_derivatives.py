@@ -41,7 +41,8 @@ every_op = pytest.mark.parametrize("name, dtype", CASES, ids=[f"{n}-{d}" for n, 
 
 
 def tensors(arrays: Arrays, requires_grad: bool = False) -> list[torch.Tensor]:
-    return [tensor_of(np.array(a)).requires_grad_(requires_grad) for a in arrays]
+    made = [tensor_of(np.array(a)) for a in arrays]
+    return [t.requires_grad_() for t in made] if requires_grad else made
 
 
 def outputs_of(call: Call, leaves: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -182,6 +182,8 @@ def _bad(tensor: Any) -> tuple[str, Any] | None:
     """What is wrong with a tensor's values, and where: ("nan", mask)."""
     if not isinstance(tensor, _Tensor) or tensor.dtype.category < 2:
         return None
+    while tensor._watched is not None:  # of a batch all elements, of a dual the value
+        tensor = tensor._watched.value
     array = tensor._array
     if array.dtype.kind not in "fc":  # bfloat16
         array = array.astype(np.float32)

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from .. import _core
+from ..ops import overridable
 from .running import refuse_backward
 from .running import state as _state
 
@@ -240,6 +241,7 @@ def tensor_backward(
     _run((self,), (gradient,), bool(retain_graph), False, None)
 
 
+@overridable
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -282,6 +284,7 @@ def backward(
     _run(roots, gradients, retain, bool(create_graph), inputs, inputs is not None)
 
 
+@overridable
 def grad(
     outputs: Any,
     inputs: Any,
@@ -383,7 +386,7 @@ def _batched(
             f"{sizes} for the mapped dimension"
         )
     n = sizes[0]
-    with levels.Level("batch", n) as level:
+    with levels.Level("batch", n, inside=True) as level:
         gradients = tuple(None if g is None else levels.batch(level, g) for g in batches)
         found = levels.run_backward(roots, gradients, retain, bool(create_graph), wanted)
         return tuple(None if f is None else levels.rows(f, level) for f in found)

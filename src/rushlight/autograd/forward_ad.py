@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from .. import _core
+from ..ops._op import OPS
 from . import levels
 from .levels import Level
 from .running import state
@@ -42,7 +43,7 @@ def _current() -> Level | None:
 
 
 def enter_dual_level() -> int:
-    """Begin a level; `dual_level` is the same as a context manager. Levels may be nested.
+    """Begin a level; `dual_level` is the same as a context manager. There is one at a time.
 
     >>> fw = torch.autograd.forward_ad
     >>> level = fw.enter_dual_level()
@@ -51,10 +52,15 @@ def enter_dual_level() -> int:
     tensor(6.)
     >>> fw.exit_dual_level()
     """
+    if _entered:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment. Derivatives of derivatives are "
+            "taken with torch.func.jvp (or jacfwd) inside of one another."
+        )
     level = Level("forward_ad")
     level.__enter__()
     _entered.append(level)
-    return len(_entered) - 1
+    return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -119,8 +125,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     found = _level(level)
     if found is None and level is not None and _entered:
         raise RuntimeError(
-            f"Invalid level given to _make_dual. There are the levels 0 to {len(_entered) - 1}; "
-            f"it is {level}."
+            f"Invalid level given to _make_dual. There is level 0 only; it is {level}."
         )
     if found is None:
         raise RuntimeError(
@@ -141,28 +146,19 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}."
         )
-    if tensor.dtype.is_complex != tangent.dtype.is_complex:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different dtype than that of the original "
-            f"Tensor, this is not supported. Tensor is of dtype {tensor.dtype} while the given "
-            f"forward gradient is of dtype {tangent.dtype}."
-        )
     value, old = levels.parts_at(tensor, found)
     if old is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
-            f"same level {_entered.index(found)} is not supported. Take its primal with "
-            "unpack_dual first, or enter another level."
+            "same level 0 is not supported. Take its primal with unpack_dual first."
         )
     if levels.parts_at(tangent, found)[1] is not None:
         raise RuntimeError(
-            "Setting a forward grad that itself has a forward gradient at the same level"
-            f"{_entered.index(found)} is not supported. Enter another level for the second "
-            "derivative."
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not "
+            "supported. For a second derivative use torch.func.jvp."
         )
-    if tangent.dtype is not tensor.dtype:
-        tangent = tangent.to(tensor.dtype)
-    return levels.with_tangent(value, tangent, found)
+    own = value.view_as(value)
+    return levels.with_tangent(own, levels.fitted(tangent, own), found)
 
 
 def _level(level: int | None) -> Level | None:
@@ -189,12 +185,18 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     found = _level(level)
     if found is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(*levels.parts_at(tensor, found))
+    value, tangent = levels.parts_at(tensor, found)
+    if not state.forward:
+        tangent = None
+    return UnpackedDualTensor(OPS["alias"].function(value), tangent)
 
 
-def _is_fwd_grad_enabled() -> bool:
-    """Whether ops compute tangents in this thread."""
-    return state.forward and not _core.is_inference()
+def _is_fwd_grad_enabled(level: Level | None = None) -> bool:
+    """Whether ops compute tangents in this thread: in inference mode only those of a transform that
+    began in it."""
+    return state.forward and (
+        not _core.is_inference() or (level is not None and level.in_inference)
+    )
 
 
 class _set_fwd_grad_enabled:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place
 from .running import only, running
 from .running import state as _state
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 _Tensor = _core.Tensor
+
 # Bits of the core's TensorFlag.
 _NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW, _INFERENCE_VIEW = 8, 16, 32, 64
 
@@ -166,8 +168,9 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to `save_for_backward`; inside jvp those of `save_for_forward`."""
-        if self._in_jvp and self.saved_for_forward:
+        """The tensors given to `save_for_backward`; inside jvp those given to
+        `save_for_forward`."""
+        if self._in_jvp:
             return self.saved_for_forward
         cls = self._forward_cls
         if cls is not None and cls.clear_saved_tensors_on_access:
@@ -318,6 +321,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
     _for_transforms = False  # the library's own, which need none of what `_check_transforms` asks
     _backward_cls: Any
+    _generated_cls: Any
     _signature: Any  # a _Signature, made when it is first needed
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -410,7 +414,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 return watched_apply(cls, args)
         if _state.stack:
             with only([]):  # forward is one op of the transforms, not a part of them
-                ctx, outputs = cls._run(args)
+                ctx, outputs = cls._run(args, cls._generated())
         else:
             ctx, outputs = cls._run(args)
         if ctx.saved_for_forward:
@@ -418,20 +422,33 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _run(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _generated(cls) -> Any:
+        """The class of nodes made inside of transforms."""
+        if cls._for_transforms:
+            return cls._backward_cls
+        found = cls.__dict__.get("_generated_cls")
+        if found is None:
+            found = cls._generated_cls = type(
+                f"{cls.__name__}GeneratedBackward",
+                (cls._backward_cls,),
+                {"__module__": "torch.autograd.function"},
+            )
+        return found
+
+    @classmethod
+    def _run(cls, args: tuple[Any, ...], node: Any = None) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
-        is_tensor = tuple(isinstance(a, _Tensor) for a in args)
-        ctx = cls._backward_cls()
-        needs = tuple(t and a.requires_grad for t, a in zip(is_tensor, args, strict=True))
-        ctx._is_tensor, ctx.needs_input_grad = is_tensor, needs
+        ctx = (node or cls._backward_cls)()
+        ctx._is_tensor, needs, tensors, kinds = _core.arguments_of(args)
+        ctx.needs_input_grad = needs
         recording = _core.is_grad_enabled() and any(needs)
-        tensors = [a for a, t in zip(args, is_tensor, strict=True) if t]
         if recording:
-            ctx._input_kinds = tuple([(t.shape, t.dtype) for t in tensors])
+            ctx._input_kinds = tuple(kinds)
             # Before forward: an input that forward overwrites keeps the edge it had.
             ctx._set_edges(tensors)
         before = _core.set_grad_enabled(False)
+        forward, _state.forward = _state.forward, False
         try:
             if separate:
                 output = cls.forward(*args)
@@ -440,6 +457,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 output = cls.forward(ctx, *args)
         finally:
             _core.set_grad_enabled(before)
+            _state.forward = forward
         single = not isinstance(output, tuple)
         outputs = _finish(ctx, (output,) if single else output, tensors, recording)
         return ctx, outputs[0] if single else outputs
@@ -450,7 +468,7 @@ _EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/e
 
 def _check_transforms(cls: Any) -> None:
     """That a Function says what the running transforms need to know of it."""
-    kinds = {level.kind for level in running("dual", "batch", "grad")}
+    kinds = {level.kind for level in running("dual", "batch", "grad") if not level.inside}
     if not kinds or cls._for_transforms:
         return
     if cls.setup_context is Function.setup_context:
@@ -487,11 +505,13 @@ class _Signature:
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.n_positional = sum(k in positional for k in kinds) - skip
         # Gradients go by position: what can be given by keyword only has none.
-        self.by_keyword = {
-            name
-            for name, p in self.signature.parameters.items()
-            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-        }
+        self.by_keyword, self.only_by_keyword = (
+            {name for name, p in self.signature.parameters.items() if p.kind is kind}
+            for kind in (
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                inspect.Parameter.KEYWORD_ONLY,
+            )
+        )
 
     def positional(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], with_defaults: bool
@@ -500,6 +520,11 @@ class _Signature:
             return args
         for name in kwargs:
             if name not in self.by_keyword:
+                if name in self.only_by_keyword and running("batch"):
+                    raise NotImplementedError(
+                        "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not "
+                        f"pass kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                    )
                 raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
         try:
             bound = self.signature.bind(*(None,) * self.skip, *args, **kwargs)
@@ -526,9 +551,13 @@ def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
 
 
 def _plain_view(o: Any) -> Any:
+    kind = type(o)
     before = _core.set_grad_enabled(False)
     try:
-        return o.view_as(o)
+        view = o.view_as(o)
+        if kind.__torch_function__ is _core._disabled_torch_function_impl:
+            return view
+        return view if kind is _Tensor else view.as_subclass(kind)
     finally:
         _core.set_grad_enabled(before)
 
@@ -562,6 +591,7 @@ _DIRTY_NO_INPUT = (
 )
 
 
+@quietly
 def _finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:

@@ -338,7 +338,7 @@ def _rows(
                 is_grads_batched=True,
             )
         return tuple(
-            _torch("zeros")(*out.shape, *x.shape, dtype=x.dtype)
+            _torch("zeros")((*out.shape, *x.shape), dtype=x.dtype)
             if g is None
             else g.reshape(out.shape + x.shape)
             for g, x in zip(found, inputs, strict=True)
@@ -366,7 +366,7 @@ def _rows(
     return tuple(
         _torch("stack")(row).reshape(out.shape + x.shape)
         if row
-        else _torch("zeros")(*out.shape, *x.shape, dtype=x.dtype)
+        else _torch("zeros")((*out.shape, *x.shape), dtype=x.dtype)
         for row, x in zip(rows, inputs, strict=True)
     )
 
@@ -378,10 +378,10 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     sizes = [x.numel() for x in inputs]
     n = sum(sizes)
     # Each column has its inputs for itself: `func` may ask for gradients with respect to them.
-    inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, True)
-    with Level("batch", n) as columns, Level("dual") as level:
+    inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, False)
+    with Level("batch", n, inside=True) as columns, Level("dual", inside=True) as level:
         duals = [
-            levels.dual(level, levels.batch(columns, x), levels.batch(columns, tangent))
+            levels.dual(level, levels.batch(columns, x, True), levels.batch(columns, tangent))
             for x, tangent in zip(inputs, _directions(inputs, sizes), strict=True)
         ]
         outputs_tuple, outputs = _as_tuple(func(*duals), _OUTPUTS, "jacobian")
@@ -390,7 +390,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     jacobians = []
     for (out, _), every in zip(pairs, found, strict=True):
         if every is None:
-            every = _torch("zeros")(n, *out.shape, dtype=out.dtype)
+            every = _torch("zeros")((n, *out.shape), dtype=out.dtype)
         parts = every.detach().split(sizes, 0)
         jacobians.append(
             tuple(
@@ -430,6 +430,16 @@ def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     return checked
 
 
+def _require_second(gradients: _Tensors) -> None:
+    """In strict mode: that the gradients depend on the inputs."""
+    for i, g in enumerate(gradients):
+        if not g.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided "
+                f"function with respect to input {i} is independent of the input. {_TWICE}"
+            )
+
+
 def hessian(
     func: Callable[..., Any],
     inputs: Any,
@@ -449,14 +459,11 @@ def hessian(
     single = _scalar(func, "hessian")
 
     def gradient(*given: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple(t.requires_grad_() for t in given)
         jac = jacobian(single, given, create_graph=True)
         if strict:
-            for i, g in enumerate(jac):
-                if not g.requires_grad:
-                    raise RuntimeError(
-                        "While computing the hessian, found that the jacobian of the user-provided "
-                        f"function with respect to input {i} is independent of the input. {_TWICE}"
-                    )
+            _require_second(jac)
         return jac
 
     def checked(*given: Any) -> Any:
@@ -465,12 +472,7 @@ def hessian(
         _require_graph((out,), strict)
         if strict:
             found = _gradients((out,), given, None, create_graph=True)
-            for i, g in enumerate(found):
-                if g is None or not g.requires_grad:
-                    raise RuntimeError(
-                        "While computing the hessian, found that the jacobian of the user-provided "
-                        f"function with respect to input {i} is independent of the input. {_TWICE}"
-                    )
+            _require_second(_fill(found, given, False, False, "back"))
         return gradient(*given)
 
     result = jacobian(
@@ -506,14 +508,10 @@ def _hessian_product(
         )
     _require_graph(outputs, strict)
     found = _gradients(outputs, inputs, None, create_graph=True)
+    found = _fill(found, inputs, strict, False, "back")
     if strict:
-        for i, g in enumerate(found):
-            if g is None or not g.requires_grad:
-                raise RuntimeError(
-                    "While computing the hessian, found that the jacobian of the user-provided "
-                    f"function with respect to input {i} is independent of the input. {_TWICE}"
-                )
-    return inputs_tuple, inputs, v, outputs, _fill(found, inputs, False, False, "back")
+        _require_second(found)
+    return inputs_tuple, inputs, v, outputs, found
 
 
 def vhp(

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from . import forward_ad, levels
 from .engine import grad as _grad
+from .levels import Level
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -32,6 +34,12 @@ class GradcheckError(RuntimeError):
 _SEE = (
     'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 )
+
+_FORWARD_BATCHED = """
+gradcheck failed while testing batched gradient computation with forward-mode AD.
+check_batched_forward_grad=True maps the function over a batch of tangents with vmap: write jvp with
+operations that vmap can map, or leave the check out.
+"""
 
 _NOT_REENTRANT = """
 
@@ -90,6 +98,42 @@ def _set(x: Any, array: Any, index: Any, value: Any) -> None:
     _core.write_values(x, array)
 
 
+def _slopes(above: Sequence[Any], below: Sequence[Any], eps: float, where: str) -> list[_Matrix]:
+    """Differences of results on both sides, which must be of one shape and type."""
+    for a, b in zip(above, below, strict=True):
+        for what in ("shape", "dtype"):
+            if getattr(a, what) != getattr(b, what):
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are "
+                    f"perturbed {where}by {eps}, but got: {what}s {getattr(b, what)} and "
+                    f"{getattr(a, what)}."
+                )
+    with np.errstate(all="ignore"):
+        return [(a - b) / (2 * eps) for a, b in zip(_values(above), _values(below), strict=True)]
+
+
+def _combined(rows: list[list[_Matrix]]) -> list[_Matrix]:
+    """What the directions 1 and i of one element give: d/dx + i d/dy; of real ones d/dx."""
+    if len(rows) == 1:
+        return rows[0]
+    return [a + 1j * b for a, b in zip(*rows, strict=True)]
+
+
+def _as_jacobians(columns: list[list[list[_Matrix]]], results: Sequence[Any]) -> list[Any]:
+    """[input][element][output] as [output][input] matrices of one row for each element."""
+    return [
+        [
+            np.stack([row[o] for row in rows]) if rows else np.zeros((0, result.numel()))
+            for rows in columns
+        ]
+        for o, result in enumerate(results)
+    ]
+
+
+def _steps(x: Any) -> tuple[complex, ...]:
+    return (1, 1j) if x.dtype.is_complex else (1,)
+
+
 def _numerical(
     function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any], eps: float
 ) -> list[list[_Matrix]]:
@@ -99,29 +143,17 @@ def _numerical(
         array, rows = _core.to_write(x), []
         for index in np.ndindex(*array.shape):
             original = array[index].item()
-            steps = (1, 1j) if x.dtype.is_complex else (1,)
-            row: list[_Matrix] | None = None
-            for step in steps:
-                _set(x, array, index, original + eps * step)
-                above = _values(function(*inputs))
+            parts = []
+            for step in _steps(x):
                 _set(x, array, index, original - eps * step)
-                below = _values(function(*inputs))
+                below = [r.clone() for r in function(*inputs)]
+                _set(x, array, index, original + eps * step)
+                above = function(*inputs)
+                parts.append(_slopes(above, below, eps, f"on index {index} "))
                 _set(x, array, index, original)
-                with np.errstate(all="ignore"):
-                    slopes = [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
-                row = (
-                    slopes
-                    if row is None
-                    else [r + step * s for r, s in zip(row, slopes, strict=True)]
-                )
-            assert row is not None
-            rows.append(row)
+            rows.append(_combined(parts))
         columns.append(rows)
-    n_outputs = len(_values(function(*inputs)))
-    return [
-        [np.stack([row[o] for row in rows]) if rows else np.zeros((0, 0)) for rows in columns]
-        for o in range(n_outputs)
-    ]
+    return _as_jacobians(columns, function(*inputs))
 
 
 def _analytical(output: Any, wanted: list[Any], check_dtypes: bool = False) -> list[_Matrix]:
@@ -147,39 +179,64 @@ def _analytical(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
     ]
 
 
+class _Duals:
+    """The inputs as duals of detached tensors, with tangents of zeros that may be written."""
+
+    def __init__(self, inputs: Sequence[Any], wanted: list[Any]) -> None:
+        plain = [x.detach() for x in wanted]
+        zeros = _torch("zeros_like")
+        self.duals = [forward_ad.make_dual(x, zeros(x)) for x in plain]
+        self.tangents = [forward_ad.unpack_dual(d).tangent for d in self.duals]
+        self.inputs, self.wanted = inputs, wanted
+
+    def arguments(self, instead: dict[int, Any] | None = None) -> list[Any]:
+        """What the function is called with; `instead`: of some wanted inputs another tensor."""
+        given = {
+            id(x): instead[i] if instead and i in instead else d
+            for i, (x, d) in enumerate(zip(self.wanted, self.duals, strict=True))
+        }
+        return [_replaced(a, given) for a in self.inputs]
+
+
+def _replaced(value: Any, given: dict[int, Any]) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_replaced(v, given) for v in value)
+    return given.get(id(value), value)
+
+
+def _tangents(results: Sequence[Any]) -> list[Any]:
+    """The tangents of results, zeros for None."""
+    found = []
+    for r in results:
+        value, tangent = forward_ad.unpack_dual(r)
+        found.append(_torch("zeros_like")(value) if tangent is None else tangent)
+    return found
+
+
 def _forward_mode(
     function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any]
 ) -> list[list[_Matrix]]:
     """[output][input] Jacobians by forward mode: one pass for each input element."""
-    from . import forward_ad
-
     columns: list[list[list[_Matrix]]] = []
-    for x in wanted:
-        rows = []
-        for index in np.ndindex(*x._array.shape):
-            row: list[_Matrix] | None = None
-            for step in (1, 1j) if x.dtype.is_complex else (1,):
-                direction = _torch("zeros_like")(x.detach())
-                direction._array[index] = step
-                with forward_ad.dual_level():
-                    dual = forward_ad.make_dual(x, direction)
-                    results = function(*[dual if t is x else t for t in inputs])
-                    slopes = []
-                    for r in results:
-                        pair = forward_ad.unpack_dual(r)
-                        value = pair.primal if pair.tangent is None else pair.tangent
-                        flat = _values([value])[0]
-                        slopes.append(np.zeros_like(flat) if pair.tangent is None else flat)
-                row = (
-                    slopes
-                    if row is None
-                    else [a + step * b for a, b in zip(row, slopes, strict=True)]
-                )
-            assert row is not None
-            rows.append(row)
-        columns.append(rows)
-    n = len(columns[0][0]) if columns and columns[0] else 0
-    return [[np.stack([row[o] for row in rows]) for rows in columns] for o in range(n)]
+    with forward_ad.dual_level():
+        duals = _Duals(inputs, wanted)
+        for x, tangent in zip(wanted, duals.tangents, strict=True):
+            array, rows = _core.to_write(tangent), []
+            for index in np.ndindex(*array.shape):
+                parts = []
+                for step in _steps(x):
+                    _set(tangent, array, index, step)
+                    parts.append(_values(_tangents(function(*duals.arguments()))))
+                _set(tangent, array, index, 0)
+                rows.append(_combined(parts))
+            columns.append(rows)
+    return _as_jacobians(columns, function(*inputs))
+
+
+def _direction(random: Any, x: Any) -> _Matrix:
+    """A random direction of length 1."""
+    u = random.rand(*x.shape)
+    return np.asarray(u / np.linalg.norm(u) if u.size else u)
 
 
 # ---- comparing
@@ -259,6 +316,16 @@ def _mismatch(
     )
 
 
+def _warn_of_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by "
+        "default, but it may break existing callers of this function. If this is true for you, you "
+        'can call this function with "check_undefined_grad=False" to disable the feature',
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 class _Check:
     """One call of gradcheck: the function, its inputs and what was asked for."""
 
@@ -310,6 +377,10 @@ class _Check:
                 (self.fast if self.fast_mode else self.slow)(part, is_complex)
             if self.check_forward_ad:
                 self.forward(part, is_complex)
+                if self.check_undefined_grad:
+                    self.undefined_tangents(part)
+        if self.check_batched_forward_grad:
+            self.batched_forward()
         if self.check_backward_ad:
             if self.check_batched_grad:
                 self.batched()
@@ -334,7 +405,7 @@ class _Check:
                     UserWarning,
                     stacklevel=5,
                 )
-            if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x.shape, strict=True)):
+            if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports "
                     "inputs that are non-overlapping to be able to compute the numerical gradients "
@@ -391,18 +462,8 @@ class _Check:
         outputs = function(*self.inputs)
         seeds = [random.rand(o.numel()) for o in outputs]
         for i, x in enumerate(self.wanted):
-            u = random.rand(*x.shape)
-            u = u / np.linalg.norm(u) if u.size else u
-            array, original = _core.to_write(x), x._array.copy()
-            slopes = []
-            steps = (1, 1j) if x.dtype.is_complex else (1,)
-            for step in steps:
-                _set(x, array, ..., original + self.eps * step * u)
-                above = _values(function(*self.inputs))
-                _set(x, array, ..., original - self.eps * step * u)
-                below = _values(function(*self.inputs))
-                _set(x, array, ..., original)
-                slopes.append([(a - b) / (2 * self.eps) for a, b in zip(above, below, strict=True)])
+            u = _direction(random, x)
+            slopes = self.slopes(function, x, u)
             for o, output in enumerate(outputs):
                 v = seeds[o] / (np.linalg.norm(seeds[o]) or 1.0)
                 seed = _core.wrap(v.astype(output._array.dtype).reshape(output.shape))
@@ -414,12 +475,23 @@ class _Check:
                     np.abs(found[0] - found[1]).max() > self.nondet_tol
                 ):
                     raise self.not_reentrant()
-                numerical = sum(
-                    (v * s[o]).sum() * step for s, step in zip(slopes, steps, strict=True)
-                )
+                numerical = (v * slopes[o]).sum()
                 analytical = (found[0] * u).sum()
                 if not _close(np.asarray(analytical), np.asarray(numerical), self.rtol, self.atol):
                     self.explain_fast(part, is_complex, o, i, analytical, numerical)
+
+    def slopes(self, function: Any, x: Any, u: _Matrix) -> list[_Matrix]:
+        """The differences of all results along a direction of one input."""
+        array, original = _core.to_write(x), x._array.copy()
+        parts = []
+        for step in _steps(x):
+            _set(x, array, ..., original - self.eps * step * u)
+            below = [r.clone() for r in function(*self.inputs)]
+            _set(x, array, ..., original + self.eps * step * u)
+            above = function(*self.inputs)
+            parts.append(_slopes(above, below, self.eps, ""))
+            _set(x, array, ..., original)
+        return _combined(parts)
 
     def explain_fast(
         self,
@@ -453,8 +525,11 @@ class _Check:
 
     def forward(self, part: str | None, is_complex: list[bool]) -> None:
         function = self.results(part)
-        numerical = _numerical(function, self.inputs, self.wanted, self.eps)
-        analytical = _forward_mode(function, self.inputs, self.wanted)
+        if self.fast_mode:
+            numerical, analytical = self.along(function)
+        else:
+            numerical = _numerical(function, self.inputs, self.wanted, self.eps)
+            analytical = _forward_mode(function, self.inputs, self.wanted)
         for o, (row_a, row_n) in enumerate(zip(analytical, numerical, strict=True)):
             for i, (a, n) in enumerate(zip(row_a, row_n, strict=True)):
                 if not _close(a, n, self.rtol, self.atol):
@@ -466,6 +541,83 @@ class _Check:
                         _prefix(part, is_complex[o], True),
                         True,
                         _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
+                    )
+
+    def along(self, function: Any) -> tuple[list[Any], list[Any]]:
+        """Numerical and forward-mode derivatives along one random direction of each input."""
+        random = np.random.RandomState(2718)
+        directions = [_direction(random, x) for x in self.wanted]
+        numerical = [
+            [self.slopes(function, x, u)] for x, u in zip(self.wanted, directions, strict=True)
+        ]
+        analytical: list[list[list[_Matrix]]] = []
+        with forward_ad.dual_level():
+            duals = _Duals(self.inputs, self.wanted)
+            for x, u, tangent in zip(self.wanted, directions, duals.tangents, strict=True):
+                array, parts = _core.to_write(tangent), []
+                for step in _steps(x):
+                    _set(tangent, array, ..., step * u)
+                    parts.append(_values(_tangents(function(*duals.arguments()))))
+                _set(tangent, array, ..., 0)
+                analytical.append([_combined(parts)])
+        results = function(*self.inputs)
+        return _as_jacobians(numerical, results), _as_jacobians(analytical, results)
+
+    def undefined_tangents(self, part: str | None) -> None:
+        """An input without a tangent must do what one with a tangent of zeros does."""
+        function = self.results(part)
+        random = np.random.RandomState(2718)
+        with forward_ad.dual_level():
+            duals = _Duals(self.inputs, self.wanted)
+            for x, tangent in zip(self.wanted, duals.tangents, strict=True):
+                _set(tangent, _core.to_write(tangent), ..., _direction(random, x))
+            for i, x in enumerate(self.wanted):
+                zeros = forward_ad.make_dual(x.detach(), _torch("zeros_like")(x.detach()))
+                with_zeros = _tangents(function(*duals.arguments({i: zeros})))
+                without = _tangents(function(*duals.arguments({i: x.detach()})))
+                for o, (a, b) in enumerate(zip(with_zeros, without, strict=True)):
+                    if not _close(a._array, b._array, 1e-5, 1e-8):
+                        raise GradcheckError(
+                            "Mismatch in tangent values for output with index: ",
+                            o,
+                            " when input: ",
+                            x,
+                            " has an undefined tangent value. ",
+                            " Got: ",
+                            a,
+                            " but expected: ",
+                            b,
+                        )
+
+    def batched_forward(self) -> None:
+        """Batched tangents must give what they give one by one."""
+        random = np.random.RandomState(2718)
+        function = self.results(None)
+        plain = {id(x): x.detach() for x in self.wanted}
+        for i, x in enumerate(self.wanted):
+            rows = random.standard_normal((2, *x.shape)).astype(x._array.dtype)
+
+            def along(tangent: Any, x: Any = x) -> list[Any]:
+                with forward_ad.dual_level():
+                    dual = forward_ad.make_dual(x.detach(), tangent)
+                    given = {**plain, id(x): dual}
+                    return _tangents(function(*[_replaced(a, given) for a in self.inputs]))
+
+            one = [along(_core.wrap(np.array(row))) for row in rows]
+            try:
+                with Level("batch", 2, inside=True) as level:
+                    both = along(levels.batch(level, _core.wrap(rows)))
+                    found = [levels.rows(t, level) for t in both]
+            except RuntimeError as error:
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {error}\n\n{_FORWARD_BATCHED}"
+                ) from error
+            for o, both_rows in enumerate(found):
+                want = np.stack([row[o]._array for row in one])
+                if not _close(both_rows._array, want, 1e-5, 1e-8):
+                    raise GradcheckError(
+                        f"\nFor output {o} and input {i}:\n{_FORWARD_BATCHED}\n\nGot:\n"
+                        f"{both_rows}\n\nExpected:\n{_shown(want)}\n".strip()
                     )
 
     def batched(self) -> None:
@@ -538,11 +690,13 @@ class _Check:
             try:
                 found = _grad(tuple(outputs), tuple(self.wanted), seeds, allow_unused=True)
             except RuntimeError as error:
+                _warn_of_undefined()
                 raise GradcheckError(
                     f"Expected backward function to handle undefined output grads. {_SEE}"
                 ) from error
             for g in found:
                 if g is not None and not bool((g._array == 0).all()):
+                    _warn_of_undefined()
                     raise GradcheckError(
                         "Expected all input grads to be undefined or zero when all output grads "
                         f"are undefined or zero. {_SEE}"
@@ -646,8 +800,12 @@ def gradgradcheck(
     else:
         grad_outputs = _tuple(grad_outputs)
     n = len(grad_outputs)
+    wants = [x.requires_grad for x in _tensors(inputs + grad_outputs)]
 
     def gradients(*args: Any) -> tuple[Any, ...]:
+        for x, wanted in zip(_tensors(args), wants, strict=True):
+            if wanted and not x.requires_grad:  # forward mode is given detached tensors
+                x.requires_grad_()
         given, seeds = args[: len(args) - n], args[len(args) - n :]
         found = _grad(
             _outputs(func(*given)),

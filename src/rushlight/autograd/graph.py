@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..device import cpu
 from ..handles import RemovableHandle
+from ..ops import quietly
+from .running import running
 from .saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -170,6 +172,7 @@ def _name(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
+@quietly
 def _check_replacement(hook: Any, old: Any, new: Any) -> None:
     if not isinstance(new, _Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
@@ -264,7 +267,7 @@ def _check_count(hook: Any, got: Any, expected: int) -> None:
 
 
 def _accumulate_retained(tensor: Any, grad: Any) -> None:
-    have = tensor._grad if tensor.retains_grad else None
+    have = tensor._grad if tensor._flags() & _RETAINS_GRAD else None
     if have is None:
         tensor._grad = grad if _core.is_grad_enabled() else grad.detach().clone()
     else:
@@ -348,6 +351,13 @@ def retain_grad(tensor: Any) -> None:
 
     if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if running("dual", "batch", "grad"):
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+            "outside of a function being transformed instead."
+        )
     if tensor.is_leaf or tensor.retains_grad:
         return
     tensor._set_flag(_RETAINS_GRAD, True)

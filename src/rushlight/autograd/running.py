@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _core
 
-__all__ = ["below", "carried", "only", "refuse_backward", "running"]
+__all__ = ["below", "carried", "only", "refuse_backward", "running", "without_tangents"]
 
 
 class _State(threading.local):
@@ -56,6 +56,16 @@ def only(levels: list[Any]) -> Iterator[None]:
         yield
     finally:
         state.stack = before
+
+
+@contextmanager
+def without_tangents() -> Iterator[None]:
+    """For a block, ops compute no tangents: those of a custom Function are its `jvp`'s to give."""
+    before, state.forward = state.forward, False
+    try:
+        yield
+    finally:
+        state.forward = before
 
 
 def below(level: Any) -> list[Any]:

@@ -367,6 +367,12 @@ def _squeeze(op: Any, slots: Any, level: Level) -> Any:
     return wrap(OPS["_squeeze_dims"].function(inner(slots[0], level), dims), level)
 
 
+@rule("_set_away")
+def _set_away(op: Any, slots: Any, level: Level) -> Any:
+    values = [spread(t, level) for t in slots[:2]]
+    return wrap(_call(op, [*values, (level.size, *slots[2])]), level)
+
+
 @rule("t", "_t_in_place")
 def _t(op: Any, slots: Any, level: Level) -> Any:
     value, n = inner(slots[0], level), slots[0].ndim
@@ -395,7 +401,7 @@ def _view(op: Any, slots: Any, level: Level) -> Any:
         size = tuple(size[0])
     if len(size) == 1 and not isinstance(size[0], int):
         return wrap(_call(op, [value, size]), level)  # another dtype
-    return wrap(value.reshape(level.size, *_sizes(x, size)), level)
+    return wrap(_call(op, [value, (level.size, *_sizes(x, size))]), level)
 
 
 def _sizes(x: Any, size: Any) -> tuple[int, ...]:
@@ -621,39 +627,42 @@ BY_ELEMENT: set[str] = set()
 
 # ---- in place
 
-_SHAPE_CHANGING = frozenset(
-    "_t_in_place _transpose_in_place _unsqueeze_in_place _squeeze_in_place _squeeze_dim_in_place "
-    "_squeeze_dims_in_place".split()
-)
-
 
 def _reads_itself(entry: Any) -> bool:
     """Whether a gradient rule of an op asks for its first argument."""
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
 
 
+_ARITHMETIC = frozenset(
+    "clamp_max clamp_min copy div logical_and logical_or logical_xor mul sub".split()
+)
+_BROADCAST = frozenset(
+    "add arctan2 atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor "
+    "copysign gcd lcm".split()
+)
+_BY_THEIR_NAME = frozenset("fill index_fill index_put index_add scatter_add scatter_reduce".split())
+
+
 def _refuse_write(op: Any, slots: Any, level: Level) -> None:
-    name = op.base.entry.name
-    at = next(
-        (
-            i
-            for i, a in enumerate(slots)
-            if i and isinstance(a, _Tensor) and inner(a, level) is not None
-        ),
-        1,
-    )
-    if op.base.entry.kind == "pointwise":
+    """torch's words for a write of what differs from element to element to what does not."""
+    name = levels.public_name(op.__name__)[:-1]
+    if name in _BROADCAST:
+        shape = list(slots[0].shape)
+        raise RuntimeError(
+            f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}. "
+            "Under vmap the written tensor is one that all elements share: make it from one that "
+            f"differs (zeros_like), or use {name} in place of {name}_."
+        )
+    if name in _ARITHMETIC or (name == "masked_fill" and inner(slots[1], level) is not None):
         what = "inplace arithmetic"
-        who, instead = "other", what
     else:
-        what = instead = {"_copied": "copy_"}.get(name, name.strip("_") + "_")
-        who = "indices" if name == "_index_put" and at == 1 else op.params[at]
+        what = f"{name}_" if name in _BY_THEIR_NAME else f"aten::{name}_"
     raise RuntimeError(
-        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `{who}` "
-        "in extra_args that has more elements than `self`. This happened due to "
-        f"`{who}` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
-        f"use out-of-place operators instead of {instead}. If said operator is being called "
-        "inside the PyTorch framework, please file a bug report instead."
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+        "extra_args that has more elements than `self`. This happened due to `other` being vmapped "
+        "over but `self` not being vmapped over in a vmap. Please try to use out-of-place "
+        f"operators instead of {what}. If said operator is being called inside the PyTorch "
+        "framework, please file a bug report instead."
     )
 
 
@@ -661,16 +670,22 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
     self = slots[0]
     value = inner(self, level)
     if value is None:
-        _refuse_write(op, slots, level)
-    if _core.is_grad_enabled() and _reads_itself(op.base.entry) and levels.needs_grad(value):
+        if not levels.all_alike(slots, level):
+            _refuse_write(op, slots, level)
+        if not levels.made_since(self, level):
+            _call(op, [_element_of_all(a, level) for a in slots])
+            return self
+        _let_have_batch(self, level)
+        value = inner(self, level)
+    self._watched.alike = self._watched.alike and levels.all_alike(slots, level)
+    if (
+        _core.is_grad_enabled()
+        and _reads_itself(op.base.entry)
+        and any(isinstance(a, _Tensor) and levels.needs_grad(a) for a in slots)
+    ):
         # A rule saves the values that are about to be overwritten.
         slots = [batch(level, value.clone()), *slots[1:]]
     result = _call(op.base, slots)
-    w = result._watched
-    if op.base.entry.name in _SHAPE_CHANGING:
-        levels.show(self, result)
-        self._watched = (512, w)
-        return self
     if result._seen.shape != self._seen.shape:
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
@@ -682,9 +697,26 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
             f"{self.dtype.scalar_name}"
         )
     value.copy_(spread(result, level))
-    if value.requires_grad:
-        self._set_flag(1, True)
+    levels.show_history(self, value.requires_grad)
     return self
+
+
+def _element_of_all(a: Any, level: Level) -> Any:
+    """An argument as it is outside of a vmap, whose elements are the same for all."""
+    if levels.has_tensors(a):
+        return [_element_of_all(x, level) for x in a]
+    return a if inner(a, level) is None else levels.one_of(a)
+
+
+def _let_have_batch(self: Any, level: Level) -> None:
+    """A tensor that was made inside gets a batch of the same elements."""
+    if self._watched is None:
+        _core.check_in_place(self, _core.is_grad_enabled() and self.requires_grad)
+
+    def with_copies(inside: Any) -> Any:
+        return batch(level, levels.copies(inside, level.size), True)
+
+    levels.take_part(self, level, with_copies)
 
 
 Batch.call = staticmethod(_batch_call)

@@ -74,7 +74,7 @@ def _like(function: Any) -> Any:
         while isinstance(w, Dual) and w.level.active:
             input, w = w.value, w.value._watched
         if isinstance(w, Batch) and w.level.active:
-            return batch(w.level, make(w.value, *args, **kwargs))
+            return batch(w.level, make(w.value, *args, **kwargs), w.alike)
         return function(input, *args, **kwargs)
 
     return make
@@ -94,8 +94,8 @@ def _new(function: Any) -> Any:
             size = (kwargs.pop("size"), *size)
         n = w.level.size
         if size and isinstance(size[0], (tuple, list)):
-            return batch(w.level, make(w.value, (n, *size[0]), *size[1:], **kwargs))
-        return batch(w.level, make(w.value, n, *size, **kwargs))
+            return batch(w.level, make(w.value, (n, *size[0]), *size[1:], **kwargs), w.alike)
+        return batch(w.level, make(w.value, n, *size, **kwargs), w.alike)
 
     return make
 
@@ -124,11 +124,20 @@ def _replace(name: str, changed: Any = _by_element) -> None:
     entry.function = changed(entry.function)
     names = namespace(entry.namespace)
     before = names[name]
-    names[name] = after = changed(before)
+    names[name] = after = _in_place_of(before, changed)
     if vars(base).get(name) is before:
         setattr(base, name, after)
     if name in vars(_Tensor):
-        setattr(_Tensor, name, changed(vars(_Tensor)[name]))
+        _replace_method(name, changed)
+
+
+def _in_place_of(public: Any, changed: Any) -> Any:
+    """The changed function under the same gate."""
+    return _core.changed_public(public, changed(public.__wrapped__))
+
+
+def _replace_method(name: str, changed: Any) -> None:
+    setattr(_Tensor, name, _in_place_of(vars(_Tensor)[name], changed))
 
 
 for _name in "embedding_bag inv_ex lstsq repeat_interleave".split():
@@ -136,7 +145,7 @@ for _name in "embedding_bag inv_ex lstsq repeat_interleave".split():
 for _name in "zeros_like ones_like empty_like full_like".split():
     _replace(_name, _like)
 for _name in "new_zeros new_ones new_empty new_full".split():
-    setattr(_Tensor, _name, _new(getattr(_Tensor, _name)))
+    _replace_method(_name, _new)
 _replace(
     "allclose",
     _refusing(
@@ -157,7 +166,7 @@ for _name, _text in {
     "apply_": MEMORY,
     "map_": MEMORY,
 }.items():
-    setattr(_Tensor, _name, _refusing(_text)(getattr(_Tensor, _name)))
+    _replace_method(_name, _refusing(_text))
 
 
 def _no_storage(function: Any) -> Any:
@@ -177,5 +186,6 @@ def _no_storage(function: Any) -> Any:
     return refuse
 
 
-for _name in "__deepcopy__ __reduce_ex__ untyped_storage storage _typed_storage".split():
-    setattr(_Tensor, _name, _no_storage(vars(_Tensor)[_name]))
+for _name in "__deepcopy__ __reduce_ex__ untyped_storage storage".split():
+    _replace_method(_name, _no_storage)
+_Tensor._typed_storage = _no_storage(_Tensor._typed_storage)

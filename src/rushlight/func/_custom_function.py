@@ -3,14 +3,15 @@ or what follows from forward and backward."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from .. import _core
 from ..autograd import function as _function
 from ..autograd import levels
-from ..autograd.function import Function, FunctionCtx
+from ..autograd.function import Function, FunctionCtx, FunctionMeta
 from ..autograd.levels import Batch, Level
-from ..autograd.running import below, only
+from ..autograd.running import below, only, without_tangents
 from ..ops._op import namespace
 from ._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
@@ -38,25 +39,44 @@ class VmapInfo(NamedTuple):
 
 
 def _mapped(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+    if cls.vmap is not Function.vmap:
+        return _by_its_own_rule(cls, args, level)
     values = [levels.batched_at(a, level) if isinstance(a, _Tensor) else None for a in args]
     plain = [a if v is None else v for a, v in zip(args, values, strict=True)]
-    if cls.vmap is not Function.vmap:
-        dims = tuple(None if v is None else 0 for v in values)
-        with only(below(level)):
-            found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *plain)
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise RuntimeError(
-                "Expected the vmap staticmethod to have two returns, an output and out_dims with "
-                "pytree structure compatible with the output. Got a "
-                + (f"tuple of {len(found)}" if isinstance(found, tuple) else f"{type(found)}")
-                + " instead. For a single output, return (output, 0)."
-            )
-        return _wrapped(*found, level)
-    result = _Mapped.apply(cls, level, tuple(v is not None for v in values), *plain)
+    result = _mapped_class(cls).apply(cls, level, tuple(v is not None for v in values), *plain)
     single = not isinstance(result, tuple)
     outs = (result,) if single else result
     wrapped = tuple(levels.batch(level, o) if isinstance(o, _Tensor) else o for o in outs)
     return wrapped[0] if single else wrapped
+
+
+def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+    """The Function's `vmap`, told where the batch of each argument is."""
+    leaves, spec = tree_flatten(args)
+    dims: list[int | None] = []
+    for i, a in enumerate(leaves):
+        value = levels.batched_at(a, level) if isinstance(a, _Tensor) else None
+        dims.append(None if value is None else 0)
+        if value is None:
+            continue
+        leaves[i] = value
+        w = a._watched
+        if w.level is level and w.shown_at:  # where the program had it
+            dims[i], leaves[i] = w.shown_at, value.movedim(0, w.shown_at)
+    with only(below(level)):
+        found = cls.vmap(
+            VmapInfo(level.size, level.randomness),
+            tree_unflatten(dims, spec),
+            *tree_unflatten(leaves, spec),
+        )
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+            "pytree structure compatible with the output. Got a "
+            + (f"tuple of {len(found)}" if isinstance(found, tuple) else f"{type(found)}")
+            + " instead. For a single output, return (output, 0)."
+        )
+    return _wrapped(*found, level)
 
 
 def _wrapped(found: Any, dims: Any, level: Level) -> Any:
@@ -115,6 +135,12 @@ class _Mapped(Function):
         return (None, None, None, *results)
 
 
+@functools.cache
+def _mapped_class(cls: Any) -> Any:
+    """`_Mapped`, with nodes of a name that says whose they are."""
+    return FunctionMeta(f"{cls.__name__}Generated", (_Mapped,), {})
+
+
 def _backward_of(cls: Any) -> Any:
     return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
@@ -138,7 +164,7 @@ class _Context(FunctionCtx):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was kept."""
-        return self.saved_for_forward or self.to_save
+        return self.saved_for_forward if self._in_jvp else self.to_save
 
 
 def _run_forward(cls: Any, context: Any, args: Any) -> Any:
@@ -153,7 +179,7 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     parts = [levels.parts_at(a, level) if isinstance(a, _Tensor) else (a, None) for a in args]
     values = tuple(v for v, _ in parts)
     with only(below(level)):
-        context, output = _called(cls, values)
+        context, output = _called(cls, values, level)
     if cls.jvp is Function.jvp:
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -161,14 +187,19 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         )
     tangents = [
         _T["zeros_like"](v)
-        if t is None and isinstance(v, _Tensor) and context.materialize_grads
+        if t is None
+        and isinstance(v, _Tensor)
+        and v.dtype.category >= 2
+        and context.materialize_grads
         else t
         for v, t in parts
     ]
     context._in_jvp = True
-    with only(below(level)):
-        found = cls.jvp(context, *tangents)
-    context._in_jvp, context.saved_for_forward = False, ()
+    try:
+        with only(below(level)), without_tangents():
+            found = cls.jvp(context, *tangents)
+    finally:
+        context._in_jvp, context.saved_for_forward = False, ()
     single = not isinstance(output, tuple)
     outs = (output,) if single else output
     ts = found if isinstance(found, tuple) else (found,)
@@ -177,15 +208,39 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             "Function's jvp returned an invalid number of forward gradients (expected "
             f"{len(outs)} but got {len(ts)})"
         )
+    written = {id(v): (a, t) for a, v, t in zip(args, values, tangents, strict=True)}
     joined = tuple(
-        _joined(o, t, args, parts, level) if isinstance(o, _Tensor) else o
-        for o, t in zip(outs, ts, strict=True)
+        _joined(i, o, t, written, level) for i, (o, t) in enumerate(zip(outs, ts, strict=True))
     )
     return joined[0] if single else joined
 
 
-def _joined(out: Any, tangent: Any, args: Any, parts: Any, level: Level) -> Any:
-    """A result with its tangent; an argument that forward has written is itself the result."""
+def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level) -> Any:
+    """Result i with its tangent; an argument that forward has written is itself the result.
+    `inputs`: by their values, the arguments and the tangents that jvp was given for them."""
+    if tangent is not None and not isinstance(tangent, _Tensor):
+        raise RuntimeError(
+            f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}."
+        )
+    differentiable = isinstance(out, _Tensor) and out.dtype.category >= 2
+    if not differentiable and tangent is not None:
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward "
+            "output is not a differentiable Tensor.You should return None at that position instead."
+        )
+    if differentiable and id(out) in inputs:
+        argument, given = inputs[id(out)]
+        if tangent is not given:
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace. "
+                "If the forward is modifying an input inplace, then the jvp function must modify "
+                "the corresponding gradient inplace. Write to the tangent that jvp was given and "
+                "return it."
+            )
+        if levels.at_level(argument, level) is None:
+            levels.let_have_tangent(argument, level)
+            argument._watched.tangent.copy_(tangent)
+        return argument
     if tangent is None:
         return out
     if tangent.shape != out.shape:
@@ -194,11 +249,10 @@ def _joined(out: Any, tangent: Any, args: Any, parts: Any, level: Level) -> Any:
             f"Tensor, this is not supported. Tensor is of size {list(out.shape)} while the given "
             f"forward gradient is of size {list(tangent.shape)}."
         )
-    for a, (value, _) in zip(args, parts, strict=True):
-        if out is value and a._watched is not None and a._watched.level is level:
-            a._watched.tangent = tangent
-            return a
-    if out._is_view() and tangent._watched is None and not tangent._is_view():
+    if not out._is_view():
+        if any(tangent is given for _, given in inputs.values()):
+            tangent = tangent.clone()  # each may be written without the other's knowing
+    elif tangent._watched is None and not tangent._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
             "not returning a view. Return a view of the tangent, such as t.view_as(t)."
@@ -206,10 +260,11 @@ def _joined(out: Any, tangent: Any, args: Any, parts: Any, level: Level) -> Any:
     return levels.with_tangent(out, tangent, level)
 
 
-def _called(cls: Any, values: tuple[Any, ...]) -> tuple[Any, Any]:
+def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
     if not any(isinstance(v, _Tensor) and v._watched is not None for v in values):
-        return cls._run(values)  # type: ignore[no-any-return]
+        node = cls._generated() if level.kind == "dual" else None
+        return cls._run(values, node)  # type: ignore[no-any-return]
     context = _Context(tuple(isinstance(v, _Tensor) and v.requires_grad for v in values))
     output = cls.apply(*values)
     before = _core.set_grad_enabled(False)

@@ -54,9 +54,10 @@ def _split(slots: Any, level: Level) -> tuple[list[Any], dict[int, Any]]:
 def _dual_call(op: Any, slots: Any, level: Level) -> Any:
     values, tangents = _split(slots, level)
     out = _call(op, values)
-    if not op.differentiable or (level.kind == "forward_ad" and not _is_fwd_grad_enabled()):
+    if not op.differentiable or not _is_fwd_grad_enabled(level):
         return out
-    return _join(out, tangent_of(op, values, tangents, out), level)
+    tangent = tangent_of(op, values, tangents, out)
+    return _join(op, out, tangent, tangents.values(), level)
 
 
 def tangent_of(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
@@ -99,17 +100,37 @@ def _fitted(tangent: Any, out: Any) -> Any:
     return tangent
 
 
-def _join(out: Any, tangent: Any, level: Level) -> Any:
+def _joined(op: Any, out: Any, tangent: Any, given: Any, level: Level) -> Any:
+    """A result with its tangent, in memory of its own unless the op is a view: each may be written
+    without the other's knowing."""
+    if tangent is None or out is None or out.dtype.category < 2:
+        return out
+    tangent = _fitted(tangent, out)
+    if not op.view:
+        if tangent._seen.strides != out._seen.strides:
+            tangent = levels.laid_out(tangent, out)
+        elif _is_borrowed(tangent, given):
+            tangent = tangent.clone()
+    return dual(level, out, tangent)
+
+
+def _is_borrowed(tangent: Any, given: Any) -> bool:
+    """Whether a tangent that an op should have made is (or shows) another tensor."""
+    w = tangent._watched
+    if w is None:
+        if tangent._base is not None:
+            return True
+    elif _is_borrowed(w.value, ()) or (isinstance(w, Dual) and _is_borrowed(w.tangent, ())):
+        return True
+    return any(any(tangent is x for x in t) if type(t) is list else tangent is t for t in given)
+
+
+def _join(op: Any, out: Any, tangent: Any, given: Any, level: Level) -> Any:
     if isinstance(out, _Tensor):
-        if tangent is None or out.dtype.category < 2:
-            return out
-        return dual(level, out, _fitted(tangent, out))
+        return _joined(op, out, tangent, given, level)
     if tangent is None:
         return out
-    joined = tuple(
-        o if t is None or o is None or o.dtype.category < 2 else dual(level, o, _fitted(t, o))
-        for o, t in zip(out, tangent, strict=True)
-    )
+    joined = tuple(_joined(op, o, t, given, level) for o, t in zip(out, tangent, strict=True))
     return joined if type(out) is tuple else type(out)(joined)
 
 
@@ -287,19 +308,20 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     self = slots[0]
     values, tangents = _split(slots, level)
     if 0 not in tangents:
-        _promote(self, level)
+        if not op.base.differentiable or self.dtype.category < 2 or not _is_fwd_grad_enabled(level):
+            _call(op, values)
+            return self
+        levels.let_have_tangent(self, level)
         values, tangents = _split(slots, level)
     w = self._watched
-    if op.base.entry.name in _SHAPE_CHANGING:
+    if not _is_fwd_grad_enabled(level):
         _call(op, values)
-        _call(op, [w.tangent, *values[1:]])
-        levels.show(self, w.value)
         return self
     recording = _core.is_grad_enabled() and any(_has_history(v) for v in values)
     if recording:
-        # The tangent's rule may save value and tangent, which are about to be overwritten.
+        # What the tangent's rule saves must not be what is about to be overwritten.
         before = [values[0].clone(), *values[1:]]
-        result = _call(op.base, _rejoined(before, {**tangents, 0: tangents[0].clone()}, level))
+        result = _call(op.base, _rejoined(before, {**tangents, 0: w.tangent.clone()}, level))
     else:
         result = _call(op.base, slots)
     _, tangent = levels.parts_at(result, level)
@@ -307,7 +329,9 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     if tangent is None:
         w.tangent.zero_()
     else:
+        levels.let_have_batches(w.tangent, tangent)
         w.tangent.copy_(tangent)
+    levels.show_history(self, w.value.requires_grad or w.tangent.requires_grad)
     return self
 
 
@@ -319,67 +343,6 @@ def _rejoined(values: list[Any], tangents: dict[int, Any], level: Level) -> list
         else:
             joined[at] = dual(level, values[at], t)
     return joined
-
-
-_SHAPE_CHANGING = frozenset(
-    "_t_in_place _transpose_in_place _unsqueeze_in_place _squeeze_in_place _squeeze_dim_in_place "
-    "_squeeze_dims_in_place".split()
-)
-
-
-def _promote(self: Any, level: Level) -> None:
-    """Let a tensor without a tangent have one of zeros; of a view, the tensor it shows as well."""
-    w = self._watched
-    if w is None and self._base is not None and _takes_part(self._base, level):
-        value, tangent = _part_of(self._base, self, level)
-    elif w is not None and w.shows is not None and _takes_part(w.shows[1][0], level):
-        op, (whole, *rest), i = w.shows
-        if whole._watched is None or whole._watched.level is not level:
-            _promote(whole, level)
-        part = _call(op, [whole._watched.tangent, *rest])
-        value, tangent = _inner(self), part if i is None else part[i]
-    else:
-        value = _inner(self)
-        tangent = levels.batched_throughout(_zeros_laid_out(value), level)
-    made = Dual(level, value, levels.put_off_alike(tangent, value))
-    made.origin = _address(self)
-    levels.show(self, value)
-    self._watched = (256, made)
-
-
-def _address(t: Any) -> int:
-    return int(t._seen.__array_interface__["data"][0])
-
-
-def _takes_part(whole: Any, level: Level) -> bool:
-    """Whether a tensor that is shown by another may have a tangent at a level."""
-    w = whole._watched
-    return w is None or w.level.number <= level.number
-
-
-def _inner(self: Any) -> Any:
-    """The tensor as it was before it got a tangent."""
-    if self._watched is None:
-        return self.clone() if self.requires_grad else self.data
-    value = _core.watch(self, 0, None)
-    value._watched = (self._flags() & 768, self._watched)
-    return value
-
-
-def _zeros_laid_out(value: Any) -> Any:
-    """Zeros in the same places of memory, as views count in them."""
-    if value._watched is not None or value._seen.flags.c_contiguous:
-        return _T["zeros_like"](value)
-    return _T["empty_strided"](tuple(value.shape), value.stride(), dtype=value.dtype).zero_()
-
-
-def _part_of(base: Any, view: Any, level: Level) -> tuple[Any, Any]:
-    """The value and the tangent of a plain view, out of those of the tensor that it shows."""
-    if base._watched is None:
-        _promote(base, level)
-    w: Any = base._watched
-    origin = w.origin or _address(base)
-    return _core.shown(view, w.value, origin), _core.shown(view, w.tangent, origin)
 
 
 Dual.call = staticmethod(_dual_call)
@@ -463,13 +426,13 @@ def _log_softmax(op: Any, values: list[Any], tangents: dict[int, Any], out: Any)
 @rule("fill", "_overwrite", "_copied")
 def _replaced(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     if 1 not in tangents:
-        return _T["zeros_like"](out)
+        return None
     return tangents[1].to(out.dtype).expand(out.shape)
 
 
 @rule("_overwrite_number", "_zeroed")
 def _cleared(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
-    return _T["zeros_like"](out)
+    return None
 
 
 @rule("_max_dim", "_min_dim", "_median_dim", "_nanmedian_dim")

@@ -1,12 +1,19 @@
-"""How watched tensors print: as PyTorch's BatchedTensor, GradTrackingTensor,
-and with their tangent."""
+"""How tensors print inside of transforms: as PyTorch's BatchedTensor and GradTrackingTensor, one
+inside of the other; and with their tangent.
+
+Reverse-mode has no wrapper here: a tensor belongs to a running transform that differentiates when
+it was made since that began.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from .. import _core, printing
+from ..autograd import levels
 from ..autograd.levels import Batch
+from ..autograd.running import running
 from ..tensor import _suffixes
 from ..tensor import text as _plain_text
 
@@ -15,22 +22,42 @@ __all__: list[str] = []
 
 def text(t: Any) -> str:
     """The text of any tensor."""
-    w = t._watched
+    w = levels.settled(t)
+    now = running("grad", "dual", "batch")
+    if not now:
+        return _outside(t, w)
+    heads = []
+    for level in reversed(now):
+        w = t._watched
+        at = w is not None and w.level is level
+        if at and isinstance(w, Batch):
+            one = levels.one_of(t)
+            if one is None:
+                heads.append(f"BatchedTensor(lvl={level.depth}, bdim={w.shown_at or 0}, value=")
+                t = w.value if not w.shown_at else w.value.movedim(0, w.shown_at)
+            else:
+                t = one
+        elif level.kind != "batch" and (at or _core.made_in(t) >= level.number):
+            heads.append(f"GradTrackingTensor(lvl={level.depth}, value=")
+            t = w.value if at else t
+    if not heads:
+        return _outside(t, t._watched)
+    inner = _outside(t.detach() if t._watched is None else t, t._watched)
+    for head in reversed(heads):
+        inner = f"{head}\n{textwrap.indent(inner, '    ')}\n)"
+    return inner
+
+
+def _outside(t: Any, w: Any) -> str:
+    """The text of a tensor that no running transform has."""
     if w is None:
         return _plain_text(t)
-    if isinstance(w, Batch):
-        return _nested(f"BatchedTensor(lvl={w.level.depth}, bdim=0, value=", w.value)
     if not w.level.active:
         return text(w.value)
     if w.level.kind == "forward_ad" and w.value._watched is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
         return printing.tensor_text(w.value._array, t.dtype, suffixes=suffixes)
-    return _nested(f"GradTrackingTensor(lvl={w.level.depth}, value=", w.value)
-
-
-def _nested(head: str, value: Any) -> str:
-    inner = "\n".join("    " + line for line in text(value).splitlines())
-    return f"{head}\n{inner}\n)"
+    return text(w.value)
 
 
 _core.register(callbacks={"repr": text})

@@ -47,10 +47,19 @@ class TreeSpec:
         return hash((self.type, self.num_leaves))
 
     def __repr__(self) -> str:
+        return self._text(0)
+
+    def _text(self, indent: int) -> str:
         if self.type is None:
             return "*"
-        inner = ", ".join(map(repr, self.children_specs))
-        return f"TreeSpec({self.type.__name__}, {self.context}, [{inner}])"
+        name, context = self.type.__name__, self.context
+        if hasattr(self.type, "_make"):
+            name, context = "namedtuple", self.type
+        children = [c._text(indent + 2) for c in self.children_specs]
+        inner = (",\n" + " " * (indent + 2)).join(children)
+        if len(children) > 1 or (children and children[0] != "*"):
+            inner = inner if len(children) > 1 else children[0]
+        return f"TreeSpec({name}, {context}, [{inner}])"
 
 
 _LEAF = TreeSpec(None, None, [])

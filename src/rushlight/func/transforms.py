@@ -10,8 +10,11 @@ from typing import Any
 
 from .. import _core
 from ..autograd import levels
+from ..autograd.forward_ad import _set_fwd_grad_enabled
 from ..autograd.levels import Level
+from ..autograd.saved import disable_saved_tensors_hooks
 from ..ops._op import namespace
+from ..random import get_rng_state, set_rng_state
 from ._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
@@ -46,6 +49,25 @@ def _recording() -> Iterator[bool]:
         yield before
     finally:
         _core.set_grad_enabled(before)
+
+
+_NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
+    "issue with your use case."
+)
+
+
+@contextmanager
+def _differentiating() -> Iterator[bool]:
+    """What reverse-mode transforms run their function in; gives the mode outside."""
+    with disable_saved_tensors_hooks(_NO_HOOKS), _recording() as mode, Level("grad"):
+        yield mode
+
+
+def _given(tree: Any) -> Any:
+    """Arguments that are not differentiated as the function gets them: what it writes to them is
+    written, which it may not do to tensors that it was not given."""
+    return tree_map(lambda x: levels.given(x) if _is_tensor(x) else x, tree)
 
 
 # ---- reverse-mode
@@ -130,13 +152,11 @@ def _chosen(args: tuple[Any, ...], argnums: Any) -> Any:
 
 
 def _replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> list[Any]:
-    new = list(args)
-    if isinstance(argnums, int):
-        new[argnums] = values
-    else:
-        for i, v in zip(argnums, values, strict=True):
-            new[i] = v
-    return new
+    """The arguments with those of some numbers replaced, and the others given on."""
+    chosen = (
+        {argnums: values} if isinstance(argnums, int) else dict(zip(argnums, values, strict=True))
+    )
+    return [chosen[i] if i in chosen else _given(a) for i, a in enumerate(args)]
 
 
 def _with_aux(result: Any, where: str) -> tuple[Any, Any]:
@@ -144,6 +164,12 @@ def _with_aux(result: Any, where: str) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{where}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
+    for x in tree_flatten(result[1])[0]:
+        if not _is_tensor(x):
+            raise RuntimeError(
+                f"Expected tensors, got unsupported type {type(x)}. With has_aux=True the second "
+                "result of the function may be any structure of tensors; keep other values outside."
+            )
     return result
 
 
@@ -160,9 +186,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         where = _argnums(argnums, args)
-        with _recording() as mode, Level("grad"):
+        with _differentiating() as mode:
             variables = _Variables(_chosen(args, where))
-            output = func(*_replaced(args, where, variables.tree), **kwargs)
+            output = func(*_replaced(args, where, variables.tree), **_given(kwargs))
             aux = None
             if has_aux:
                 output, aux = _with_aux(output, "grad_and_value(f)(*args)")
@@ -226,9 +252,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> f(torch.ones(2))
     (tensor([1., 1.]),)
     """
-    with _recording() as mode, Level("grad"):
-        variables = _Variables(primals)
-        output = func(*variables.tree)
+    return _vjp(func, primals, tuple(range(len(primals))), {}, has_aux)
+
+
+def _vjp(
+    func: Callable[..., Any], args: tuple[Any, ...], where: Any, kwargs: Any, has_aux: bool
+) -> Any:
+    """`vjp` with respect to some of the arguments."""
+    with _differentiating() as mode:
+        variables = _Variables(_chosen(args, where))
+        output = func(*_replaced(args, where, variables.tree), **_given(kwargs))
         aux = None
         if has_aux:
             output, aux = _with_aux(output, "vjp(f, *primals)")
@@ -240,7 +273,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
                     f"Tensor with dtype {o.dtype}"
                 )
-        further = mode and variables.reach_further(outs)
+        further = variables.reach_further(outs)
         result = _cut(output, variables, mode)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -248,7 +281,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if spec != out_spec:
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {spec}, primal output: {out_spec}"
+                f"outputs to the function. cotangents: {_shown(spec)}, primal output: "
+                f"{_shown(out_spec)}"
             )
         for i, (o, g) in enumerate(zip(outs, given, strict=True)):
             if g is None:
@@ -280,12 +314,20 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (result, vjp_fn, aux) if has_aux else (result, vjp_fn)
 
 
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def _shown(spec: TreeSpec) -> str:
+    """The structure as containers of stars."""
+    return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
+
+
 # ---- forward-mode
 
 
-def _check_tangents(
-    primals: Any, tangents: Any, what: str
-) -> tuple[list[Any], list[Any], TreeSpec]:
+def _check_tangents(primals: Any, tangents: Any, what: str) -> None:
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
             raise RuntimeError(
@@ -320,7 +362,6 @@ def _check_tangents(
                 f"original Tensor, this is not supported. Tensor is of size {list(p.shape)} while "
                 f"the given forward gradient is of size {list(t.shape)}."
             )
-    return values, given, spec
 
 
 def jvp(
@@ -336,14 +377,32 @@ def jvp(
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.ones(2),))
     (tensor([0., 0.]), tensor([1., 1.]))
     """
-    values, given, spec = _check_tangents(primals, tangents, "jvp(f, primals, tangents)")
-    with Level("dual") as level:
-        duals = [levels.dual(level, _own(p), t) for p, t in zip(values, given, strict=True)]
-        output = func(*tree_unflatten(duals, spec))
+    _check_tangents(primals, tangents, "jvp(f, primals, tangents)")
+    return _jvp(func, primals, tangents, tuple(range(len(primals))), {}, strict, has_aux)
+
+
+def _jvp(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    tangents: Any,
+    where: Any,
+    kwargs: Any,
+    strict: bool,
+    has_aux: bool,
+) -> Any:
+    """`jvp` along tangents of some of the arguments."""
+    values, spec = tree_flatten(_chosen(args, where))
+    along = tree_flatten(tangents)[0]
+    with Level("dual") as level, _set_fwd_grad_enabled(True):
+        duals = [
+            levels.with_tangent(levels.given(p), levels.given(levels.fitted(t, p)), level)
+            for p, t in zip(values, along, strict=True)
+        ]
+        output = func(*_replaced(args, where, tree_unflatten(duals, spec)), **_given(kwargs))
         aux = None
         if has_aux:
             output, aux = _with_aux(output, "jvp(f, primals, tangents)")
-            aux = tree_map(lambda x: levels.parts_at(x, level)[0] if _is_tensor(x) else x, aux)
+            aux = tree_map(lambda x: levels.parts_at(x, level)[0], aux)
         outs, out_spec = _tensors_of(output, "jvp(f, primals, tangents)")
         pairs = [levels.parts_at(o, level) for o in outs]
     for i, (_, t) in enumerate(pairs):
@@ -511,7 +570,10 @@ def vmap(
         if chunk_size is None or chunk_size >= size:
             return run(moved, size)
         results = []
+        state = get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
+            if state is not None:  # the same in all chunks
+                set_rng_state(state)
             stop = min(start + chunk_size, size)
             part = [x if d is None else x[start:stop] for x, d in zip(moved, dims, strict=True)]
             results.append(run(part, stop - start))
@@ -544,10 +606,11 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     return found
 
 
-def _own(x: Any) -> Any:
-    """The same values as a tensor of the transform's own: whether it requires a gradient may then
-    be changed within without the caller's tensor knowing."""
-    return x if x._watched is not None or x.requires_grad else x.detach()
+def _element(x: Any, dim: int, level: Level) -> Any:
+    """What stands for the elements of dimension 0, which the program has as `dim`."""
+    made = levels.batch(level, x)
+    made._watched.shown_at = dim
+    return made
 
 
 def _mapped(
@@ -562,8 +625,7 @@ def _mapped(
 ) -> Any:
     with Level("batch", size, randomness) as level:
         inside = [
-            x if d is None else levels.batch(level, _own(x))
-            for x, d in zip(leaves, dims, strict=True)
+            x if d is None else _element(x, d, level) for x, d in zip(leaves, dims, strict=True)
         ]
         outputs = func(*tree_unflatten(inside, spec), **kwargs)
         outs, out_spec = tree_flatten(outputs)
@@ -586,6 +648,10 @@ def _unbatched(o: Any, d: Any, level: Level, func: Any, out_dims: Any) -> Any:
     value = levels.batched_at(o, level)
     if d is None:
         if value is not None:
+            w = o._watched
+            one = levels.one_of(o) if w.level is level else None
+            if one is not None:
+                return one
             raise ValueError(
                 f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when "
                 "out_dim is None"
@@ -635,7 +701,20 @@ def _chunked_vmap(
     total = basis[0].shape[0]
     if total == 0:
         chunk_size = None
+    if chunk_size == 1:  # a plain loop, for what no vmap can do
+        rows = [f(*(b[i] for b in basis)) for i in range(total)]
+        return [_T["stack"](column) for column in zip(*rows, strict=True)]
     return vmap(f, randomness=randomness, chunk_size=chunk_size)(*basis)
+
+
+def _check_real(tensors: list[Any], what: str, name: str) -> None:
+    for i, x in enumerate(tensors):
+        if _is_tensor(x) and x.dtype.is_complex:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {i}. Differentiate with respect to the real and the imaginary part "
+                "(view_as_real) instead."
+            )
 
 
 def _check_chunk(chunk_size: Any) -> None:
@@ -663,16 +742,12 @@ def jacrev(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         where = _argnums(argnums, args)
         chosen = _chosen(args, where)
-        inputs = (chosen,) if isinstance(where, int) else chosen
-
-        def along(*primals: Any) -> Any:
-            values = primals[0] if isinstance(where, int) else primals
-            return func(*_replaced(args, where, values), **kwargs)
-
-        found = vjp(along, *inputs, has_aux=has_aux)
+        shapes, in_spec = tree_flatten(chosen)
+        found = _vjp(func, args, where, kwargs, has_aux)
         output, product = found[0], found[1]
         outs, out_spec = tree_flatten(output)
-        shapes, in_spec = tree_flatten(inputs)
+        _check_real(shapes, "inputs", "jacrev")
+        _check_real(outs, "outputs", "jacrev")
 
         def rows(*cotangents: Any) -> Any:
             return tree_flatten(product(tree_unflatten(list(cotangents), out_spec)))[0]
@@ -683,8 +758,7 @@ def jacrev(
         trees = []
         for k, o in enumerate(outs):
             per_input = [split[j][k].reshape((*o.shape, *x.shape)) for j, x in enumerate(shapes)]
-            tree = tree_unflatten(per_input, in_spec)
-            trees.append(tree[0] if isinstance(where, int) else tree)
+            trees.append(tree_unflatten(per_input, in_spec))
         result = tree_unflatten(trees, out_spec)
         return (result, found[2]) if has_aux else result
 
@@ -705,22 +779,24 @@ def jacfwd(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         where = _argnums(argnums, args)
         chosen = _chosen(args, where)
-        inputs = (chosen,) if isinstance(where, int) else chosen
-        leaves, in_spec = tree_flatten(inputs)
+        leaves, in_spec = tree_flatten(chosen)
         for x in leaves:
             if not _is_tensor(x):
                 raise RuntimeError(f"jacfwd: Expected all inputs to be Tensors, got {type(x)}")
+            if x.dtype.category < 2:
+                raise ValueError(
+                    f"Expected primal to be floating point or complex, but got: {x.dtype}"
+                )
+        _check_real(leaves, "inputs", "jacfwd")
         kept: dict[str, Any] = {}
 
-        def along(*primals: Any) -> Any:
-            values = primals[0] if isinstance(where, int) else primals
-            return func(*_replaced(args, where, values), **kwargs)
-
         def push(*tangents: Any) -> Any:
-            found = jvp(along, inputs, tree_unflatten(list(tangents), in_spec), has_aux=has_aux)
+            along = tree_unflatten(list(tangents), in_spec)
+            found = _jvp(func, args, along, where, kwargs, False, has_aux)
             if has_aux:
                 kept["aux"] = found[2]
             outs, kept["spec"] = tree_flatten(found[1])
+            _check_real(outs, "outputs", "jacfwd")
             return tuple(outs)
 
         columns = _chunked_vmap(push, _basis(leaves), None, randomness)
@@ -731,8 +807,7 @@ def jacfwd(
                 part.movedim(0, -1).reshape((*c.shape[1:], *x.shape))
                 for part, x in zip(c.split(sizes, 0), leaves, strict=True)
             ]
-            tree = tree_unflatten(per_input, in_spec)
-            trees.append(tree[0] if isinstance(where, int) else tree)
+            trees.append(tree_unflatten(per_input, in_spec))
         result = tree_unflatten(trees, kept["spec"])
         return (result, kept["aux"]) if has_aux else result
 

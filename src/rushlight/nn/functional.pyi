@@ -14,36 +14,42 @@ from ..dtypes import dtype as _dtype
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 
-def adaptive_avg_pool1d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_avg_pool2d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_avg_pool3d(input: Tensor, output_size: _Ints) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
     """The means of windows of 3 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
+) -> Tensor:
     """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def adaptive_max_pool2d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
+) -> Tensor:
     """The largest elements of windows of 2 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def adaptive_max_pool3d(input: Tensor, output_size: _Ints, return_indices: _bool = False) -> Tensor:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
+) -> Tensor:
     """The largest elements of windows of 3 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: _Ints, return_indices: _bool = True
+    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
@@ -382,7 +388,7 @@ def interpolate(
     scale_factor: _float | Sequence[_float] | None = None,
     mode: _str = "nearest",
     align_corners: _bool | None = None,
-    recompute_scale_factor: _bool | None = None,
+    recompute_scale_factor: Any = None,
     antialias: _bool = False,
 ) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
@@ -434,7 +440,7 @@ def linear(
     """input @ weight.T + bias, over any leading dimensions of input."""
 
 def local_response_norm(
-    input: Tensor, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0
+    input: Tensor, size: _int, alpha: _Number = 0.0001, beta: _Number = 0.75, k: _Number = 1.0
 ) -> Tensor:
     """input over a power of the mean square of neighbouring channels."""
 
@@ -622,7 +628,7 @@ def nll_loss(
     reduction: _str = "mean",
 ) -> Tensor: ...
 def normalize(
-    input: Tensor, p: _float = 2.0, dim: _int = 1, eps: _float = 1e-12, out: Tensor | None = None
+    input: Tensor, p: _Number = 2.0, dim: _int = 1, eps: _Number = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """input over its p-norm along dim, the norm not below eps."""
 
@@ -677,8 +683,8 @@ def rms_norm(
 
 def rrelu(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
@@ -686,8 +692,8 @@ def rrelu(
 
 def rrelu_(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
     training: _bool = False,
 ) -> Tensor:
     """In-place version of `rrelu`."""
@@ -695,7 +701,7 @@ def rrelu_(
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
-    value: _Number,
+    value: Tensor,
     attn_mask: Tensor | None = None,
     dropout_p: _float = 0.0,
     is_causal: _bool = False,
@@ -798,9 +804,7 @@ def triplet_margin_with_distance_loss(
 
 def unfold(
     input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1
-) -> Tensor:
-    """Windows of a size along a dimension, every step, as a new last dimension."""
-
+) -> Tensor: ...
 def upsample(
     input: Tensor,
     size: _Ints | None = None,

@@ -38,6 +38,7 @@ _linalg = rl.ops.namespace("linalg")
 _NO_OP = "Initializing zero-element tensors is a no-op"
 
 
+@rl.ops.overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -51,6 +52,7 @@ def uniform_(
         return tensor.uniform_(a, b, generator=generator)
 
 
+@rl.ops.overridable
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -122,6 +124,7 @@ def _trunc_normal_from_box(
     return values
 
 
+@rl.ops.overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Every element `val`.
 
@@ -261,6 +264,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     return normal_(tensor, 0.0, std, generator)
 
 
+@rl.ops.overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Self
 
+from rushlight import _core
 from rushlight import base as rl
 from rushlight.base import Tensor
+from rushlight.tensor import PRINTED_AS_TENSOR
 
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
@@ -25,6 +27,8 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = _core._disabled_torch_function_impl  # results are plain tensors
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
@@ -52,10 +56,17 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
         return result
 
     def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+        text = super().__repr__()
+        return "Parameter containing:\n" + (
+            text if type(self) is Parameter else f"Parameter({text})"
+        )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+
+
+_core.register(parameter=Parameter)
+PRINTED_AS_TENSOR.add(Parameter)
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
@@ -82,6 +93,8 @@ class Buffer(rl.Tensor, metaclass=_BufferMeta):
     >>> list(Centre().state_dict()), list(Centre().parameters())
     (['mean'], [])
     """
+
+    __torch_function__ = _core._disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

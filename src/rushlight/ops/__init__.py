@@ -52,11 +52,11 @@ from . import (  # noqa: F401  importing a family enters its ops
 )
 from ._aten import aten
 from ._examples import attach as attach_examples
-from ._op import OPS, namespace, publish
+from ._op import OPS, namespace, overridable, publish, put_gates, quietly
 
-__all__ = ["OPS", "aten", "attach_examples", "namespace"]
+__all__ = ["OPS", "aten", "attach_examples", "namespace", "overridable", "put_gates", "quietly"]
 
 publish()
 
 # What the engine itself computes with.
-_core.register(callbacks={"add": pointwise.add})
+_core.register(callbacks={"add": pointwise.add, "alias": OPS["alias"].function})

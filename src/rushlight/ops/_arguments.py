@@ -46,6 +46,7 @@ _WORDS = {
     "b": "bool",
     "s": "str",
     "d": "torch.dtype",
+    "S": "torch.Storage",
     "g": "torch.Generator",
     "l": "torch.layout",
     "v": "torch.device",
@@ -97,6 +98,7 @@ _SEVERAL_DIMS = frozenset(
 _MARKS = {
     "int": "i",
     "ints": "J",
+    "dims": "J",
     "bool": "b",
     "flag": "b",
     "dtype": "d",
@@ -225,7 +227,7 @@ def _of_op(op: Any) -> _Signature:
         none = optional and row[2] in (None, ())
         if row[1] != _op._PLAIN:
             kind = _KINDS[row[1]]
-        elif marks[row[0]]:
+        elif marks[row[0]] and marks[row[0]] != "plain":
             kind = _MARKS.get(marks[row[0]], "")
         else:
             kind = _plain_type(name, row[0])
@@ -240,6 +242,7 @@ _ANNOTATED = {
     "int": "i",
     "Ints": "J",
     "Sizes": "I",
+    "Sequence[Any]": "L",
     "bool": "b",
     "Flag": "",
     "str": "s",
@@ -261,7 +264,7 @@ def _of_function(function: Any) -> _Signature:
         if variable:
             kind = "I" if p.name in _ALL_INTS else ""
         optional = p.default is not p.empty
-        none = optional and p.default in (None, ())
+        none = annotation.endswith(" | None") or (optional and p.default in (None, ()))
         rows.append(_Param(p.name, kind, optional, p.kind is p.KEYWORD_ONLY, variable, none))
     return _Signature(tuple(rows))
 
@@ -412,6 +415,8 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
         return isinstance(value, Generator)
     if kind == "m":
         return isinstance(value, _device.memory_format)
+    if kind == "S":
+        return hasattr(value, "_root")
     return True
 
 

@@ -303,6 +303,7 @@ def composite(
     operator: str | None = None,
     reflected: str | None = None,
     samples: Any = None,
+    asks: str = "all",
 ) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
@@ -314,12 +315,15 @@ def composite(
     operator: str | None = None,
     reflected: str | None = None,
     samples: Any = None,
+    asks: str = "all",
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
 
     name: of the op, where the function's own is another. doc: for a function made once for each of
-    several ops.
+    several ops. asks: whose `__torch_function__` may take a call over, that of "all", of "modes"
+    alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the call to no
+    one).
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -329,7 +333,15 @@ def composite(
         entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
         f.entry = entry  # type: ignore[attr-defined]
-        _op.enter(entry, f, method=method, in_place=False, operator=operator, reflected=reflected)
+        _op.enter(
+            entry,
+            f,
+            method=method,
+            in_place=False,
+            operator=operator,
+            reflected=reflected,
+            asks=asks,
+        )
         return f
 
     return decorate(function) if function is not None else decorate

@@ -19,13 +19,13 @@ from __future__ import annotations
 import copyreg
 import functools
 import sys
-import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 from .. import _core
 
-__all__ = ["OPS", "Entry", "define", "entry_of", "namespace"]
+__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
 _POINTWISE, _LINEAR, _BILINEAR, _GENERAL, _COMPOSITE, _CONSTANT = range(6)
 KINDS = ("pointwise", "linear", "bilinear", "general", "composite", "constant")
@@ -380,11 +380,8 @@ def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None
     for name, function in list(space.items()):
         if type(function) is _core.Op and not method and function.has_var_args:
             put(name, _core.make_public(function, method))
-        if type(function) is not types.FunctionType:
-            continue
-        if not function.__name__.isidentifier() or function.__name__.startswith("_"):
-            function.__name__ = name
-        put(name, _core.make_public(function, method))
+        if type(function) is FunctionType:  # by `type()`: a Public has its function's `__class__`
+            put(name, _core.make_public(_named(function, name, space), method))
 
 
 def _find(where: str, name: str) -> Any:
@@ -395,11 +392,64 @@ def _find(where: str, name: str) -> Any:
 
 def _reduce(function: Any) -> Any:
     name = function.__name__
-    for where, space in _NAMESPACES.items():
-        if space.get(name) is function:
+    if getattr(sys.modules.get(function.__module__), name, None) is function:
+        return name
+    for where, functions in (*_NAMESPACES.items(), ("method", vars(_core.Tensor))):
+        if functions.get(name) is function:
             return _find, (where, name)
     return _find, ((OPS[name].namespace if name in OPS else "method"), name)
 
+
+# Whose `__torch_function__` is asked about calls of a function, as enum Asks in
+# native/core/override.h: all; modes alone, where the arguments are data to make a tensor of;
+# nobody, where PyTorch shows the call to no one.
+ASKS = {"all": 0, "modes": 1, "nobody": 2}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def overridable(function: _Function) -> _Function:
+    """Decorator: a plain function that `__torch_function__` may take over."""
+    return _core.overridable(function)  # type: ignore[no-any-return]
+
+
+def quietly(function: _Function) -> _Function:
+    """Decorator of the library's own code on tensors of a program: nobody is asked about it."""
+    return _core.overridable(function, ASKS["nobody"])  # type: ignore[no-any-return]
+
+
+def _named(function: Any, name: str, members: Any) -> Any:
+    """The function with the name that programs know it by: a `__torch_function__` may read it."""
+    if function.__name__ not in members:
+        function.__name__ = function.__qualname__ = name
+    return function
+
+
+# Members of Tensor that are no functions of tensors to a program.
+_NO_GATE = ("__getattr__", "_typed_storage")
+
+
+def put_gates() -> None:
+    """Let `__torch_function__` take over what stands among the public functions and Tensor's
+    members as plain Python; what comes from the table can be taken over as it is."""
+    members = vars(_core.Tensor)
+    for name, member in list(members.items()):
+        if type(member) is FunctionType and name not in _NO_GATE:
+            setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
+        elif type(member) is property:
+            how = member.fget, member.fset, member.fdel
+            setattr(_core.Tensor, name, _core.Attribute(name, *how, member.__doc__))
+    made: dict[Any, Any] = {}
+    for functions in _NAMESPACES.values():
+        for name, function in functions.items():
+            if type(function) is FunctionType and name not in _NO_TENSORS:
+                if function not in made:
+                    made[function] = _core.overridable(_named(function, name, functions))
+                functions[name] = made[function]
+
+
+# Functions that stand in a namespace, but are asked about anything.
+_NO_TENSORS = ("is_tensor", "typename")
 
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
@@ -417,17 +467,18 @@ def enter(
     in_place_node: str | None = None,
     operator: str | None,
     reflected: str | None = None,
+    asks: str = "all",
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
-    method: whether it is one; None: as long as it is in the namespace 'torch'.
+    method: whether it is one; None: as long as it is in the namespace 'torch'. asks: see ASKS.
     """
     name = entry.name
     OPS[name] = entry
     if not name.startswith("_"):
         plain = entry.kind == "composite"
         _NAMESPACES[entry.namespace][name] = (
-            _core.make_public(function, False) if plain else function
+            _core.make_public(function, False, ASKS[asks]) if plain else function
         )
     if method if method is not None else entry.namespace == "torch":
         setattr(_core.Tensor, name, _core.make_public(function, True))

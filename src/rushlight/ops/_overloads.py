@@ -3,10 +3,10 @@
 
 One line a name: signatures apart by `|`, a parameter as `type name`, with `=` when it may be left
 out, with `?` where None may stand. Types: T tensor, L tensors, N number, i int, I ints, J ints or
-one alone, f float, b bool, s str, d dtype, g generator, l layout, v device, m memory format. `...`
-are the keywords of every function that makes a tensor. In-place forms are not listed: they follow
-from the name without `_`. Where one signature stands alone, torch has others that it does not show,
-and words a wrong number of arguments as if there were several.
+one alone, f float, b bool, s str, d dtype, g generator, l layout, v device, m memory format, S
+storage. `...` are the keywords of every function that makes a tensor. In-place forms are not
+listed: they follow from the name without `_`. Where one signature stands alone, torch has others
+that it does not show, and words a wrong number of arguments as if there were several.
 """
 
 # Orders of arguments that torch had before and still takes, with a warning.
@@ -121,7 +121,7 @@ nanquantile: T input, T q, i? dim=, b keepdim=, *, s interpolation=, T? out=
 narrow: T input, i dim, T start, i length | T input, i dim, i start, i length
 ne: T input, T other, *, T? out= | T input, N other, *, T? out=
 new: T self, *, v device= | T self, T other | T self, I size, *, v device=
-nonzero: T self | T self, *, b as_tuple
+nonzero: T input | T input, *, b as_tuple
 normal: T mean, T std, *, g? generator=, T? out= | T mean, f std=, *, g? generator=, T? out=
   | f mean, T std, *, g? generator=, T? out= | f mean, f std, I size, *, g? generator=, T? out=, ...
 normal_: T input, f mean=, f std=, *, g? generator=
@@ -160,7 +160,8 @@ scatter: T input, i dim, T index, T src, *, T? out= | T input, i dim, T index, N
   | T input, i dim, T index, N value, *, s reduce, T? out=
 searchsorted: T sorted_sequence, T input, *, b out_int32=, b right=, s? side=, T? sorter=, T? out=
   | T sorted_sequence, N self, *, b out_int32=, b right=, s? side=, T? sorter=, T? out=
-set_: T self | T self, T source | T self, T source, i storage_offset, I size, I stride=
+set_: T self | T self, S source | T self, S source, i storage_offset, I size, I stride=
+  | T self, T source | T self, T source, i storage_offset, I size, I stride=
 sort: T input, *, b? stable, i dim=, b descending=, L? out=
   | T input, i dim=, b descending=, *, L? out=
 special.xlog1py: T input, T other, *, T? out= | N self, T other, *, T? out=

@@ -11,7 +11,7 @@ from .. import _core
 from ._arrays import is_half
 from ._op import namespace
 
-__all__ = ["add_method", "alias", "is_float", "read_only", "widened"]
+__all__ = ["add_method", "alias", "is_float", "widened"]
 
 
 def is_float(array: Any) -> bool:
@@ -45,15 +45,6 @@ def widened(
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
 
     return portable
-
-
-def read_only(name: str, getter: Callable[[Any], Any], doc: str | None = None) -> property:
-    """A property of Tensor that refuses to be written or deleted, with torch's words."""
-
-    def refuse(self: Any, value: Any = None) -> None:
-        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
-
-    return property(getter, refuse, refuse, doc=doc)
 
 
 def add_method(name: str, member: Any, doc: str | None = None) -> None:

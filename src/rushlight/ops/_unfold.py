@@ -36,7 +36,8 @@ def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[
                     stand_ins.append(None)
                     continue
                 value = _T["zeros"]((), dtype=dtype).expand(shape)
-            stand_ins.append(value.detach().requires_grad_(want))
+            stand_ins.append(value.detach())
+            stand_ins[-1].requires_grad = want
         return steps(*stand_ins), tuple(stand_ins)
 
     return unfold

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -184,7 +185,7 @@ def _adaptive_of(n: int) -> None:
         name=avg_name,
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
-    def avg(input: Any, output_size: Any) -> Any:
+    def avg(input: Any, output_size: int | Sequence[int | None]) -> Any:
         wanted = _target_size(avg_name, input, output_size, n, "")
         if n > 1 and all(v == 1 for v in wanted):
             return input.mean(tuple(range(-n, 0)), keepdim=True)
@@ -196,7 +197,9 @@ def _adaptive_of(n: int) -> None:
         name=max_name,
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
     )
-    def maximum(input: Any, output_size: Any, return_indices: Flag = False) -> Any:
+    def maximum(
+        input: Any, output_size: int | Sequence[int | None], return_indices: Flag = False
+    ) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
         pair = largest(input, wanted)
@@ -207,7 +210,9 @@ def _adaptive_of(n: int) -> None:
         name=f"{max_name}_with_indices",
         doc="Largest elements and their places.",
     )
-    def with_indices(input: Any, output_size: Any, return_indices: Flag = True) -> Any:
+    def with_indices(
+        input: Any, output_size: int | Sequence[int | None], return_indices: Flag = True
+    ) -> Any:
         return maximum(input, output_size, True)
 
     if n == 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ._kinds import composite, pointwise, variant
-from ._portable import add_method, alias, is_float
+from ._portable import alias, is_float
 from ._samples import one, pair, scalars_too, three
 from ._trace import Symbol, Untraceable
 from .selection import where
@@ -130,7 +130,6 @@ _rsub_scaled = pointwise(
 )
 variant(rsub, "alpha", "given", _rsub_scaled)
 variant(rsub, "other", "scalar", _rsub_number)
-add_method("__rsub__", lambda self, other: rsub(self, other))
 
 neg = pointwise(
     "neg(input)",

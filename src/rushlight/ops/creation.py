@@ -147,7 +147,7 @@ def _fill_dtype(value: Any, dtype: Any, out: Any) -> Any:
     return dtypes.get_default_dtype().numpy
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def full(
     size: Sizes,
     fill_value: Any,
@@ -269,7 +269,7 @@ def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any) -> Any:
     return array
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def arange(
     start: Any = None,
     end: Any = None,
@@ -316,7 +316,7 @@ def arange(
     return finished(array, requires_grad, out, device, function="arange", keeps_size=True)
 
 
-@composite(method=False, name="range")
+@composite(method=False, asks="modes", name="range")
 def range_(
     start: Number,
     end: Number,

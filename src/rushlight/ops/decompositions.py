@@ -310,13 +310,22 @@ _svd_op = general(
     vjp={"A": _svd_vjp},
     node="LinalgSvdBackward0",
     outputs=svd_result,
+    where="linalg",
     method=False,
     samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
 )
-_linalg["svd"] = lambda A, full_matrices=True, *, driver=None, out=None: _svd_op(A, full_matrices)
-_linalg["svd"].__name__ = "svd"
-_linalg["svd"].__doc__ = _svd_op.__doc__
+
+
+def _linalg_svd(
+    A: Any, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
+) -> Any:
+    return _svd_op(A, full_matrices) if out is None else _svd_op(A, full_matrices, out=out)
+
+
+_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", _svd_op.__doc__
+_linalg_svd.entry = _svd_op.entry  # type: ignore[attr-defined]
+_linalg["svd"] = _linalg_svd
 
 
 @composite

@@ -5,6 +5,7 @@ The masks are drawn from the default generator as PyTorch draws them, so a seed 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -58,15 +59,19 @@ def _apply(input: Any, noise: Any, inplace: bool) -> Any:
 
 
 @draws
+def _mask(input: Any, shape: Any, p: float) -> Any:
+    """A mask of `shape` (None: that of input, and its layout)."""
+    a = input._seen
+    return _wrap(_keep(a if shape is None else np.empty(shape, a.dtype), p))
+
+
 def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
         return _apply(input, _wrap(np.zeros((), input.dtype.numpy)), inplace)
     _check_float(input)
-    a = input._seen  # the mask has its shape and layout
-    mask = _keep(a if shape is None else np.empty(shape, a.dtype), p)
-    mask /= mask.dtype.type(1.0 - p)
-    return _apply(input, _wrap(mask), inplace)
+    mask = _mask(input, shape, p).div_(1.0 - p)
+    return _apply(input, mask, inplace)
 
 
 @composite(where="nn")
@@ -154,16 +159,12 @@ def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, in
     return _alpha_dropped(input, shape(input), p, inplace)
 
 
-@draws
 def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
-    a = input._seen
-    mask = _keep(a if wanted is None else np.empty(wanted, a.dtype), p)
-    scale = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    shift = (mask - 1) * a.dtype.type(_ALPHA * scale) + a.dtype.type(_ALPHA * scale * p)
-    shift = np.asarray(shift)  # NumPy made numbers of 0-dim arrays
-    mask *= a.dtype.type(scale)
-    result = _apply(input, _wrap(mask), inplace)
-    return result.add_(_wrap(shift)) if inplace else result + _wrap(shift)
+    mask = _mask(input, wanted, p)
+    scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = (mask - 1) * (_ALPHA * scale) + _ALPHA * scale * p
+    result = _apply(input, mask.mul_(scale), inplace)
+    return result.add_(shift) if inplace else result + shift
 
 
 @composite(where="nn")

@@ -123,10 +123,13 @@ def _row(padding_idx: int | None, n: int) -> int:
     return padding_idx % n
 
 
+_Unchecked = Any  # torch.embedding looks at its type, and has it as its first argument
+
+
 @composite(where="nn")
 def embedding(
     input: Any,
-    weight: Any,
+    weight: _Unchecked,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,

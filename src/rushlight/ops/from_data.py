@@ -269,7 +269,7 @@ def warn_of_copy(data: Any, call: str) -> None:
         )
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def tensor(
     data: Any,
     *,
@@ -290,7 +290,7 @@ def tensor(
     return _wrap_data(array_of(data, dtype), requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
     if device is not None:
@@ -300,7 +300,7 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return _wrap_data(array_of(data, dtype, copy=False))
 
 
-@composite(method=False)
+@composite(method=False, asks="modes")
 def asarray(
     obj: Any,
     *,
@@ -343,7 +343,10 @@ def asarray(
             "Only Tensors of floating point and complex dtype can require gradients. This one is "
             f"{found.dtype}."
         )
-    return found.requires_grad_(requires_grad) if found.is_leaf else found
+    if found.is_leaf:
+        # Not by requires_grad_(), which transformed functions may not call.
+        found.requires_grad = requires_grad
+    return found
 
 
 def _aliased(obj: Any, dtype: Any) -> Any:
@@ -371,7 +374,7 @@ def check_strides(array: Any) -> None:
         )
 
 
-@composite(method=False)
+@composite(method=False, asks="nobody")
 def from_numpy(ndarray: Any) -> Any:
     """A tensor that shares the memory of a numpy.ndarray."""
     if not isinstance(ndarray, np.ndarray):
@@ -391,7 +394,7 @@ def from_numpy(ndarray: Any) -> Any:
     return _wrap_data(array)
 
 
-@composite(method=False)
+@composite(method=False, asks="nobody")
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:

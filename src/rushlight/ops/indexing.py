@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from ._arrays import anywhere, cell
 from ._kinds import linear
 from ._op import namespace
 from .copies import alias
-from .joining import unbind
 from .parts import _slice, select
 from .selection import copy_, fill_
 from .shape import unsqueeze
@@ -515,9 +515,9 @@ def _for_place(target: Any, place: Any, value: Any) -> Any:
 
 
 def _iterate(x: Any) -> Any:
-    if x._array.ndim == 0:
+    if x.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(unbind(x, 0))
+    return iter(x.unbind(0))
 
 
 # ---- index_put
@@ -564,14 +564,14 @@ def _put_value(input: Any, place: Any, values: Any) -> Any:
     return _for_place(input, place, values) if place[3] else values
 
 
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
     place = _put_place("index_put", input, indices)
     return _index_put(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
-def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put_(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
     place = _put_place("index_put_", input, indices)

@@ -21,6 +21,7 @@ from ._kinds import Ints, Number, composite, general
 from ._op import namespace
 
 _kernels = _core.kernels
+Tensor = _core.Tensor
 
 
 # ---- layer norm
@@ -163,7 +164,9 @@ def _torch_layer_norm(
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+def native_layer_norm(
+    input: Any, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Any:
     """`layer_norm` with the means and one over the deviations."""
     _check_normalized(input, normalized_shape, weight, bias)
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)
@@ -348,8 +351,8 @@ def _check_statistics(running_mean: Any, running_var: Any) -> None:
 @composite(where="nn")
 def batch_norm(
     input: Any,
-    running_mean: Any,
-    running_var: Any,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     weight: Any = None,
     bias: Any = None,
     training: bool = False,
@@ -385,10 +388,10 @@ def batch_norm(
 
 def _torch_batch_norm(
     input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float,
     eps: float,

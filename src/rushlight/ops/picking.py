@@ -356,6 +356,7 @@ diagonal_scatter: Any = linear(
 
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Write a number to the diagonal, in place; wrap goes on below it in tall matrices."""
+    _core.check_captured(input, "fill_diagonal_", None)
     ndim, shape = input.ndim, input.shape
     if ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -185,13 +185,15 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         raise RuntimeError(f"order must be non-negative but got {n}")
     d = dim_in(dim, input.ndim)
     for other in (prepend, append):
-        if other is not None and not isinstance(other, Tensor):
+        if other is None:
+            continue
+        if not isinstance(other, Tensor):
             raise TypeError(
                 f"diff(): argument 'prepend' must be Tensor, not {type(other).__name__}"
             )
-        if other is not None and other.ndim != input.ndim:
+        if other.ndim != input.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-        for i, size in enumerate(input.shape if other is not None else ()):
+        for i, size in enumerate(input.shape):
             if i != d and size != other.shape[i]:
                 raise RuntimeError(
                     "diff expects the shape of tensor to prepend or append to match that of input "

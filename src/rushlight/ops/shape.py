@@ -355,7 +355,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple([x if x.shape == shape else expand(x, shape) for x in tensors])
 
 
-@composite(method=False)
+@composite(method=False, asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
     from ..size import Size

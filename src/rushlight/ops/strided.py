@@ -327,11 +327,19 @@ def _may_be_written(self: Any) -> None:
     _core.check_place(self, self.requires_grad and _core.is_grad_enabled())
 
 
-def _reseat(self: Any, seen: Any, *args: Any) -> Any:
-    """Give `self` the array and the history of the view `seen(self, *args)`."""
+def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
+    """Give `self` the array and the history of the view `seen(self, *args)`, for the method
+    `name`."""
+    _core.check_captured(self, name, None)
+    while self._watched is not None and not self._watched.level.active:
+        self._watched.level.give_back(self)
     if self._watched is not None:  # stands for others in a transform: so does the view
-        made = seen(self, *args)
+        made = seen(_core.split(self), *args)
+        made._watched.origin = self._watched.origin
         self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
+        while made._watched is not None:
+            made = made._watched.value
+        made._bump_version()
         return self
     _may_be_written(self)
     made = seen(self, *args)
@@ -386,76 +394,81 @@ def t_(self: Any) -> Any:
             f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D. "
             "Say which two with transpose_(dim0, dim1)."
         )
-    return _reseat(self, _t_in_place)
+    return _reseat("t_", self, _t_in_place)
 
 
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """In-place version of `transpose`."""
-    return _reseat(self, _transpose_in_place, dim0, dim1)
+    return _reseat("transpose_", self, _transpose_in_place, dim0, dim1)
 
 
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
     """In-place version of `swapaxes`."""
-    return _reseat(self, _transpose_in_place, axis0, axis1)
+    return _reseat("swapaxes_", self, _transpose_in_place, axis0, axis1)
 
 
 def unsqueeze_(self: Any, dim: int) -> Any:
     """In-place version of `unsqueeze`."""
-    return _reseat(self, _unsqueeze_in_place, dim)
+    return _reseat("unsqueeze_", self, _unsqueeze_in_place, dim)
 
 
 def squeeze_(self: Any, dim: Any = None) -> Any:
     """In-place version of `squeeze`."""
     if dim is None:
-        return _reseat(self, _squeeze_in_place)
+        return _reseat("squeeze_", self, _squeeze_in_place)
     several = isinstance(dim, (tuple, list))
-    return _reseat(self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
+    name = "squeeze_.dims" if several else "squeeze_.dim"
+    return _reseat(name, self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
 
 
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """In-place version of `as_strided`."""
-    return _reseat(self, as_strided, size, stride, storage_offset)
+    return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
-def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
-    if self.requires_grad and not self.is_inference() and not _core.is_inference():
-        raise RuntimeError("cannot resize variables that require grad")
-    if not sizes:
+    if not size:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    given = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    given = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     try:
-        size = tuple([as_int(n) for n in given])
+        wanted = tuple([as_int(n) for n in given])
     except TypeError:
         raise TypeError(
             "resize_(): argument 'size' (position 1) must be tuple of ints, not "
-            + type(sizes[0]).__name__
+            + type(size[0]).__name__
         ) from None
-    for n in size:
+    _core.check_captured(self, "resize_", None)
+    if self.requires_grad and not self.is_inference() and not _core.is_inference():
+        raise RuntimeError("cannot resize variables that require grad")
+    for n in wanted:
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(wanted)}"
+            )
     array = self._seen
-    if array.shape == size:
+    if array.shape == wanted:
         return self
     _core.check_place(self, False)
-    wanted = math.prod(size)
+    n = math.prod(wanted)
     held = array
     while isinstance(held.base, np.ndarray):
         held = held.base
     offset = _kernels.storage_offset(array)
-    if held.flags.c_contiguous and held.dtype == array.dtype and offset + wanted <= held.size:
-        self._array = _kernels.strided(array, size, _contiguous_strides(size), 0)
+    if held.flags.c_contiguous and held.dtype == array.dtype and offset + n <= held.size:
+        self._array = _kernels.strided(array, wanted, _contiguous_strides(wanted), 0)
     else:
-        grown = np.empty(wanted, array.dtype)
+        grown = np.empty(n, array.dtype)
         flat = held.reshape(-1)[offset:] if held.flags.c_contiguous else array.reshape(-1)
-        grown[: min(flat.size, wanted)] = flat[:wanted].view(array.dtype)
-        self._array = grown.reshape(size)
+        grown[: min(flat.size, n)] = flat[:n].view(array.dtype)
+        self._array = grown.reshape(wanted)
     self._bump_version()
     return self
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """`resize_` to the size of another tensor."""
+    _core.check_captured(self, "resize_as_", None)
     return resize_(self, the_template.shape)
 
 
@@ -485,11 +498,13 @@ def set_(
     What was computed before keeps its history, which no longer leads to this tensor.
     """
     root = getattr(source, "_root", None)  # a storage's memory
+    part = storage_offset is not None or size is not None or stride is not None
+    overload = "set_.source_" + ("Tensor" if root is None else "Storage")
+    overload += "_storage_offset" if part else ""
     if root is not None:
         source = _core.wrap(root.reshape(-1))
     elif source is None:
-        source = _core.wrap(np.empty(0, self._array.dtype))
-    part = storage_offset is not None or size is not None or stride is not None
+        source, overload = _core.wrap(np.empty(0, self._array.dtype)), "set_"
     if not isinstance(source, Tensor) or (part and not isinstance(size, (tuple, list))):
         given = (source, storage_offset, size, stride)
         raise TypeError(
@@ -504,6 +519,7 @@ def set_(
             f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
             f"{self.dtype.c_name}"
         )
+    _core.check_captured(self, overload, None)
     recording = _core.is_grad_enabled() and (self.requires_grad or source.requires_grad)
     _core.check_place(self, recording)
     seen = source.detach()

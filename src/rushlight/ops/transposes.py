@@ -8,7 +8,6 @@ from typing import Any
 from .. import _core
 from ._arrays import dim_in, listed
 from ._kinds import composite, linear
-from ._portable import read_only
 from .copies import alias
 
 _kernels = _core.kernels
@@ -178,4 +177,4 @@ for _name, _property in {
     "mH": _matrix_adjoint,
     "H": _hermitian,
 }.items():
-    setattr(Tensor, _name, read_only(_name, _property))
+    setattr(Tensor, _name, property(_property))

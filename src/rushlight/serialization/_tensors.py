@@ -52,8 +52,8 @@ def tensor_parts(tensor: Any) -> Parts:
 
 
 def make_tensor(parts: Parts) -> Any:
-    tensor = with_bits(base._core.wrap(parts_array(parts)), parts.conj, parts.neg)
-    return tensor.requires_grad_() if parts.requires_grad else tensor
+    tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
+    return with_bits(tensor, parts.conj, parts.neg)
 
 
 def make_parameter(data: Any, requires_grad: bool) -> Any:

@@ -422,7 +422,7 @@ def _checkpoint_without_reentrance(
     given = (kwargs, *args)
     frame.places = [i for i, a in enumerate(given) if isinstance(a, _Tensor)]
     frame.constants = [None if isinstance(a, _Tensor) else a for a in given]
-    dummy = _core.wrap(_EMPTY.copy()).requires_grad_()
+    dummy = _core.wrap(_EMPTY.copy(), True)
     frame.inputs = _SaveInputs.apply(dummy, *[given[i] for i in frame.places])
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
         result = function(*args, **kwargs)
@@ -478,8 +478,7 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
         if isinstance(value, _Tensor):
             wanted = value.requires_grad
             value = value.detach()
-            if wanted:
-                value.requires_grad_()
+            value.requires_grad = wanted
         made.append(value)
     return tuple(made)
 

@@ -1,0 +1,176 @@
+// Tensors that stand for others while a transform runs: what src/rushlight/autograd/levels.py asks of the core.
+//
+// Note [Coming to stand for others]: a plain tensor that a dual is written into becomes a dual itself. Its place in the graph
+// then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
+// are used: each call looks at the flags of a view's root as well, and `settle` lets the view share what the root stands for.
+#include "core/core.h"
+
+namespace rushlight {
+
+int settle(Tensor* t) {
+  PyObject* f = callback("settle");
+  Ref done(f ? PyObject_CallOneArg(f, as_object(t)) : nullptr);
+  if (!done) return -1;
+  return (t->flags & kStandsFor) != 0;
+}
+
+int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
+  PyObject* f = callback("refuse_captured");
+  PyObject* args[] = {as_object(t), name, value ? value : Py_None};
+  Ref done(f ? PyObject_Vectorcall(f, args, 3, nullptr) : nullptr);
+  return done ? 0 : -1;
+}
+
+namespace {
+
+// watch(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
+// requires grad when `value` does.
+PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !PyArray_Check(args[3]))) {
+    PyErr_SetString(PyExc_TypeError, "watch(value, flag, object[, array])");
+    return nullptr;
+  }
+  const long flag = PyLong_AsLong(args[1]);
+  if (flag == -1 && PyErr_Occurred()) return nullptr;
+  Tensor* value = as_tensor(args[0]);
+  PyObject* array = n == 4 ? args[3] : as_object(value->array);
+  Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
+  if (!t) return nullptr;
+  t->flags |= (static_cast<uint32_t>(flag) & kStandsFor) | (value->flags & kLazy);
+  if (requires_grad(value)) t->flags |= kRequiresGrad;
+  t->watched.set(Py_NewRef(args[2]));
+  return as_object(t);
+}
+
+Tensor* tensor_argument(PyObject* o) {
+  if (is_tensor(o)) return as_tensor(o);
+  PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+  return nullptr;
+}
+
+// split(t): a tensor with the memory, the versions, the history and what is attached of t, which is no view. What happens to it
+// from now on happens in t's place; t keeps its history for `rejoin`.
+PyObject* split(PyObject*, PyObject* o) {
+  Tensor* t = tensor_argument(o);
+  Edge edge{nullptr, 0};
+  if (!t || gradient_edge(t, &edge) < 0) return nullptr;
+  Ref node(as_object(edge.node));
+  const bool counted = !(t->flags & kInference);
+  if (counted && !shared_version(t)) return nullptr;
+  Tensor* inside = wrap_array(as_array(Py_NewRef(as_object(t->array))), t->dtype);
+  if (!inside) return nullptr;
+  inside->flags = t->flags & (kInference | kWatched);
+  if (t->flags & kStandsFor) inside->flags |= t->flags & kRequiresGrad;
+  if (counted) {
+    hold(t->version);
+    inside->version = t->version;
+  }
+  inside->grad_fn.set(reinterpret_cast<Node*>(node.release()));
+  inside->output_nr = edge.nr;
+  inside->made_in = t->made_in;
+  inside->watched.set(t->watched.own().release());
+  return as_object(inside);
+}
+
+// rejoin(t, inside): t gets back what `split` gave to `inside`, with all that was done to it since.
+PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Tensor* t = n == 2 ? tensor_argument(args[0]) : nullptr;
+  Tensor* inside = t ? tensor_argument(args[1]) : nullptr;
+  if (!inside) return nullptr;
+  Ref before(as_object(t->array));
+  t->array = as_array(Py_NewRef(as_object(inside->array)));
+  t->dtype = inside->dtype;
+  t->flags = (t->flags & ~kWatched) | (inside->flags & (kWatched | kSpecialView));
+  t->watched.set(inside->watched.own().release());
+  if (!t->version && inside->version) {  // t was made as what stands for others: it shares the versions and the root from now on
+    hold(inside->version);
+    t->version = inside->version;
+    t->history_version = inside->history_version;
+    if (inside->base && !t->base) t->base = reinterpret_cast<Tensor*>(Py_NewRef(as_object(inside->base)));
+  }
+  Node* made_by;
+  if (current_grad_fn(inside, &made_by) < 0) return nullptr;
+  Owned<Node> node = Owned<Node>::borrow(made_by);
+  if (t->watched) {
+    t->flags = (t->flags & ~kRequiresGrad) | (inside->flags & kRequiresGrad);
+  } else if (!node) {
+    t->flags &= ~kRequiresGrad;
+    t->grad_fn.clear();
+  } else if (node.get() != t->grad_fn.peek() && node.get()->kind != Node::Accumulate) {
+    if (set_history(t, node.release(), inside->output_nr) < 0) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+// set_transforms(number, differentiates): a transform begins in this thread; gives what reset_transforms takes when it ends.
+PyObject* set_transforms(PyObject*, PyObject* args) {
+  unsigned number;
+  int differentiates;
+  if (!PyArg_ParseTuple(args, "Ip", &number, &differentiates)) return nullptr;
+  PyObject* before = Py_BuildValue("(II)", tls.transform, tls.derivative);
+  tls.transform = number;
+  if (differentiates) tls.derivative = number;
+  modes_used.store(true, std::memory_order_relaxed);
+  return before;
+}
+
+PyObject* reset_transforms(PyObject*, PyObject* args) {
+  unsigned transform, derivative;
+  if (!PyArg_ParseTuple(args, "II", &transform, &derivative)) return nullptr;
+  tls.transform = transform;
+  tls.derivative = derivative;
+  Py_RETURN_NONE;
+}
+
+// renew_history(view): its history is to be made anew, as a part of its root. What it shows by as_strided may lie beyond the view
+// that it was taken from, and a write that reads it first would lose the gradient of that.
+PyObject* renew_history(PyObject*, PyObject* o) {
+  Tensor* t = tensor_argument(o);
+  if (!t) return nullptr;
+  if (t->base && t->grad_fn && !(t->flags & kSpecialView)) t->history_version = version_of(t) - 1;
+  Py_RETURN_NONE;
+}
+
+// give(t): t belongs to the transforms that run now, as what a transformed function is given does. Gives t.
+PyObject* give(PyObject*, PyObject* o) {
+  Tensor* t = tensor_argument(o);
+  if (!t) return nullptr;
+  t->made_in = tls.transform;
+  return Py_NewRef(o);
+}
+
+PyObject* made_in(PyObject*, PyObject* o) {
+  Tensor* t = tensor_argument(o);
+  return t ? PyLong_FromUnsignedLong(t->made_in) : nullptr;
+}
+
+// check_captured(t, name, value): raises where a transformed function may not write t, as it was not given it. `name`: of what
+// writes `value`.
+PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Tensor* t = n == 3 ? tensor_argument(args[0]) : nullptr;
+  if (!t || check_captured(t, args[1], args[2]) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+template <typename F>
+PyCFunction function(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
+}
+
+}  // namespace
+
+PyMethodDef kWatchedFunctions[] = {
+    {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
+    {"split", split, METH_O, "A tensor that takes the place of another in the graph."},
+    {"rejoin", function(rejoin), METH_FASTCALL, "Gives a tensor that was split its place in the graph back."},
+    {"set_transforms", set_transforms, METH_VARARGS, "A transform begins in this thread."},
+    {"reset_transforms", reset_transforms, METH_VARARGS, "The transform that began last has ended."},
+    {"renew_history", renew_history, METH_O, "Lets the history of a view be made anew."},
+    {"give", give, METH_O, "Lets a tensor belong to the transforms that run now."},
+    {"made_in", made_in, METH_O, "The number of the youngest transform that ran when a tensor was made."},
+    {"check_captured", function(check_captured_function), METH_FASTCALL,
+     "Raises where a transformed function may not write a tensor."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight
