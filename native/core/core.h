@@ -340,10 +340,11 @@ struct Rule {
 };
 
 struct Variant {
-  enum When : uint8_t { Given, Scalar, Equals };  // differs from its default; is no tensor; equals `value` (and has its type)
+  // differs from its default; is no tensor; equals `value` (and has its type); is a number below `value`
+  enum When : uint8_t { Given, Scalar, Equals, Below };
   uint8_t param;
   When when;
-  PyObject* value;  // strong; of Equals
+  PyObject* value;  // strong; of Equals and Below
   Op* op;           // strong
 };
 
@@ -385,6 +386,8 @@ struct Op {
   bool in_place;          // writes its first argument
   bool lends;             // the result may share memory with an argument that nobody else sees
   bool takes_out;         // has an out= form
+  int8_t typed_out;       // the param `dtype`, where a result for out= is computed in the type of out; or -1
+  bool float_out;         // ... of floating point only
   uint8_t overlap;        // enum Overlap
   uint32_t toggles;       // the bits of kLazy that the view has and its argument has not, or the other way round
   bool differentiable;
@@ -424,6 +427,7 @@ struct Op {
   PyObject* refusals;                  // dict: DType number -> (exception type, text), or nullptr
   std::vector<Refusal> argument_refusals;
   bool one_type;                       // all tensors must have the type of the first
+  PyObject* one_type_text;             // what is said of one that has not; nullptr: the usual
   bool numbers_fit;                    // a number must fit the common type: ops/_arrays.py looks where that is in doubt
   bool halves_round;                   // then a half takes any number, and is infinite where it is too large
   bool numbers_round;                  // with halves a number is rounded to their type first

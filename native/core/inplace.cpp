@@ -580,6 +580,11 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   Op* real = choose_variant(op->base, slots);
   if (!real) return nullptr;
   if (real == op) real = op->base;  // reached through `inplace=True`
+  if (!op->variants.empty()) {      // the form's own: the same values, another gradient
+    Op* own = choose_variant(op, slots);
+    if (!own) return nullptr;
+    if (own != op) real = own;
+  }
   if (!is_tensor(slots[0])) {
     PyErr_Format(PyExc_TypeError, "%U(): argument 'self' (position 1) must be Tensor, not %s", op->name,
                  Py_TYPE(slots[0])->tp_name);

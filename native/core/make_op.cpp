@@ -42,6 +42,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->put_off);
   Py_XDECREF(op->refusals);
   Py_XDECREF(op->zero_dim_text);
+  Py_XDECREF(op->one_type_text);
   Py_XDECREF(op->dict);
   Py_XDECREF(op->node_type);
   Py_XDECREF(op->result_type);
@@ -248,6 +249,8 @@ int fill_op(Op* op, PyObject* spec) {
   op->multi_view = flag_of(spec, "multi_view");
   op->first_only = flag_of(spec, "first_only");
   op->takes_out = flag_of(spec, "takes_out");
+  op->typed_out = static_cast<int8_t>(number_of(spec, "typed_out", -1));
+  op->float_out = flag_of(spec, "float_out");
   op->overlap = static_cast<uint8_t>(number_of(spec, "overlap", 0));
   op->result = static_cast<ResultType>(number_of(spec, "result", 0));
   op->n_positional = static_cast<int>(number_of(spec, "n_positional", 0));
@@ -259,6 +262,7 @@ int fill_op(Op* op, PyObject* spec) {
     op->refused = types_of(refusals);
   }
   op->one_type = flag_of(spec, "one_type");
+  if (PyObject* text = field(spec, "one_type"); text && PyUnicode_Check(text)) op->one_type_text = Py_NewRef(text);
   op->numbers_fit = flag_of(spec, "numbers_fit");
   op->halves_round = flag_of(spec, "halves_round");
   op->numbers_round = flag_of(spec, "numbers_round");
@@ -398,6 +402,7 @@ Op* allocate_op() {
   op->vectorcall = op_vectorcall;
   op->list_param = -1;
   op->zero_dim_param = -1;
+  op->typed_out = -1;
   op->opcode = -1;
   PyObject_GC_Track(op);
   return op;

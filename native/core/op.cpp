@@ -282,6 +282,12 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
     switch (v.when) {
       case Variant::Scalar: taken = !is_tensor(o) && !is_symbol(o); break;
       case Variant::Given: taken = o != op->params[v.param].fallback; break;
+      case Variant::Below: {
+        const int below = PyFloat_Check(o) || PyLong_Check(o) ? PyObject_RichCompareBool(o, v.value, Py_LT) : 0;
+        if (below < 0) return nullptr;
+        taken = below;
+        break;
+      }
       default: {
         const int equal = Py_TYPE(o) == Py_TYPE(v.value) ? PyObject_RichCompareBool(o, v.value, Py_EQ) : 0;
         if (equal < 0) return nullptr;
@@ -290,6 +296,7 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
     }
     if (taken) {
       op = v.op;
+      if (op->in_place) return op;  // whose own variants are asked when it writes
       i = 0;
     } else {
       ++i;
@@ -428,6 +435,14 @@ int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
   return check_out_shape(as_tensor(out)->array, ndim, dims);
 }
 
+// Whether the result is to be computed in the type of `out`, which it would not have by itself.
+bool takes_type_of_out(Op* op, PyObject* const* slots, PyObject* out) {
+  if (op->typed_out < 0 || !is_tensor(out) || (slots[op->typed_out] && slots[op->typed_out] != Py_None)) return false;
+  const DType type = as_tensor(out)->dtype;
+  if (!is_differentiable(type)) return !op->float_out;
+  return !is_tensor(slots[0]) || as_tensor(slots[0])->dtype != type;
+}
+
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   Seen seen;
   if (op->kind == Op::Pointwise && !is_tensor(out)) {
@@ -458,6 +473,12 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   if (looks_first && check_in_place(as_tensor(out), false) < 0) return nullptr;
   if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
   if (looks_first && check_resized_argument(op, slots, out) < 0) return nullptr;
+  PyObject* typed[kMaxParams];
+  if (takes_type_of_out(op, slots, out)) {
+    std::copy_n(slots, op->n_params, typed);
+    typed[op->typed_out] = dtype_object(as_tensor(out)->dtype);
+    slots = typed;
+  }
   Ref result;
   {
     GradMode off(false);
@@ -469,8 +490,10 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   }
   PyObject* f = result ? callback("write_out") : nullptr;
   if (!f) return nullptr;
-  PyObject* args[] = {out, result.get(), op->name, op->kind == Op::Pointwise ? Py_True : Py_False};
-  return PyObject_Vectorcall(f, args, 4, nullptr);
+  const Op* chosen = choose_variant(op, slots);
+  if (!chosen) return nullptr;
+  PyObject* args[] = {out, result.get(), chosen->name};
+  return PyObject_Vectorcall(f, args, 3, nullptr);
 }
 
 }  // namespace

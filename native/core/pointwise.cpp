@@ -369,6 +369,10 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
     const DType first = as_tensor(slots[0])->dtype;
     for (int i = 1; i < n; ++i) {
       if (!is_tensor(slots[i]) || as_tensor(slots[i])->dtype == first) continue;
+      if (op->one_type_text) {
+        PyErr_SetObject(PyExc_RuntimeError, op->one_type_text);
+        return -1;
+      }
       PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%U` but got dtype %s", c_name(first), op->params[i].name,
                    c_name(as_tensor(slots[i])->dtype));
       return -1;
@@ -595,6 +599,13 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
+  for (int i = 0; i < n && has_complex && !is_complex(common) && op->tensor_params.size() == 2; ++i) {
+    // alpha: what one of two operands is scaled by
+    if (!PyComplex_Check(slots[i]) || PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha")) continue;
+    PyErr_Format(PyExc_RuntimeError, "For %s input tensors, argument alpha must not be a %s number.",
+                 is_differentiable(common) ? "non-complex" : "integral", is_differentiable(common) ? "complex" : "floating point");
+    return nullptr;
+  }
   if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
   DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
   if (op->integer_power && check_integer_power(slots[1], common) < 0) return nullptr;

@@ -507,7 +507,8 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
-  return PyLong_FromVoidPtr(PyArray_DATA(as_tensor(self)->array));
+  PyArrayObject* a = as_tensor(self)->array;
+  return PyLong_FromVoidPtr(PyArray_SIZE(a) ? PyArray_DATA(a) : nullptr);
 }
 PyObject* method_is_view(PyObject* self, PyObject*) {
   return PyBool_FromLong(as_tensor(self)->base && !(as_tensor(self)->flags & kInference));

@@ -55,7 +55,8 @@ PyObject* exported(PyArrayObject* a) {
   return view.release();
 }
 
-PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
+// `type`: what a complex number that is not real is no value of.
+PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char* type) {
   Tensor* t = as_tensor(self);
   if (PyArray_SIZE(t->array) != 1) {
     PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
@@ -70,6 +71,15 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*)) {
     }
   }
   Ref value(method_item(self, nullptr));
+  if (value && PyComplex_Check(value.get())) {
+    const Py_complex z = PyComplex_AsCComplex(value.get());
+    if (z.imag != 0) {
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: it is %R. Take .real or abs() of it.",
+                   type, value.get());
+      return nullptr;
+    }
+    value = Ref(PyFloat_FromDouble(z.real));
+  }
   return value ? convert(value.get()) : nullptr;
 }
 
@@ -156,8 +166,8 @@ int tensor_bool(PyObject* self) {
   return value ? PyObject_IsTrue(value.get()) : -1;
 }
 
-PyObject* tensor_float(PyObject* self) { return as_number(self, PyNumber_Float); }
-PyObject* tensor_int(PyObject* self) { return as_number(self, PyNumber_Long); }
+PyObject* tensor_float(PyObject* self) { return as_number(self, PyNumber_Float, "double"); }
+PyObject* tensor_int(PyObject* self) { return as_number(self, PyNumber_Long, "int64_t"); }
 PyObject* tensor_index(PyObject* self) {
   Tensor* t = as_tensor(self);
   if (is_differentiable(t->dtype) || PyArray_SIZE(t->array) != 1) {

@@ -28,6 +28,7 @@ from . import ops as ops  # noqa: E402
 from . import printing as printing  # noqa: E402
 from . import random as random  # noqa: E402
 from . import tensor as _tensor  # noqa: E402
+from .ops._arrays import warn_once as _warn_once  # noqa: E402
 
 ops.put_gates()
 
@@ -74,6 +75,10 @@ def set_default_tensor_type(t: Any) -> None:
     torch.float64
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
+    _warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
     set_default_dtype(t.dtype if hasattr(t, "dtype") else _tensor._TYPE_NAMES[t.rpartition(".")[2]])
 
 
@@ -107,6 +112,10 @@ def set_num_interop_threads(n: int) -> None:
     >>> torch.get_num_interop_threads()
     1
     """
+    if not isinstance(n, builtins.int):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer\nIt was given {n}.")
 
 
 def get_num_interop_threads() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from operator import index
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, cast, overload
 
 __all__ = ["Size"]
 
@@ -50,6 +50,11 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: object, /) -> Size:
         if not isinstance(other, tuple):
+            # Another's __radd__ goes before the tuple's sum, and is asked here for what it answers.
+            reflected = getattr(type(other), "__radd__", None)
+            found = NotImplemented if reflected is None else reflected(other, self)
+            if found is not NotImplemented:
+                return cast("Size", found)
             name = type(other).__name__
             raise TypeError(f"can only concatenate tuple (not {name}) to torch.Size")
         return Size(tuple.__add__(self, other))

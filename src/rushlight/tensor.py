@@ -218,14 +218,17 @@ def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     kwargs.pop("device", None)
     from .ops._factory import allocate, shape_of
     from .ops.from_data import array_of
+    from .size import Size
 
+    if not args and isinstance(kwargs.get("size"), (tuple, list)):
+        args = (Size(kwargs.pop("size")),)
+    elif not args and isinstance(kwargs.get("other"), Tensor):
+        args = (kwargs.pop("other"),)
     if kwargs:
         raise TypeError(f"new() received an invalid combination of arguments: {sorted(kwargs)}")
     if not args:
         return _wrap(np.empty(0, dtype.numpy))
     first = args[0]
-    from .size import Size
-
     if len(args) == 1 and not isinstance(first, (int, np.integer, Size)):
         if isinstance(first, Tensor):
             if first.dtype is not dtype:
@@ -356,7 +359,7 @@ class _Storage:
         self._root = array
 
     def data_ptr(self) -> int:
-        return int(self._root.__array_interface__["data"][0])
+        return int(self._root.__array_interface__["data"][0]) if self._root.size else 0
 
     def nbytes(self) -> int:
         return int(self._root.nbytes)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from values import FUNCTIONS, HOOKS, tensor
+from values import DUCKS, FUNCTIONS, HOOKS, MODES, tensor
 
 N = 8
 _SHAPES = [(), (1,), (3,), (2, 3), (3, 3), (2, 3, 4), (0, 3), (40_000,)]
@@ -138,6 +138,21 @@ x{c} = torch.func.jvp(lambda x: x.sin() * x{b}, (x{a},), (x{a},))[1]
 x{c} = torch.func.jacrev(lambda x: x.sin())(x{a}.reshape(-1)[:3])
 x{c} = torch.func.jacfwd(lambda x: x.mul_(2))(x{a}.reshape(-1)[:3])
 x{c} = torch.func.functional_call(nn.Linear(3, 3), {'weight': x{a}, 'bias': x{b}}, x{a})
+x{c} = x{a}.conj()
+x{c} = x{a}.conj().mT
+x{c} = x{a}.conj().imag
+x{a}.conj().mul_(x{b})
+x{a}.conj()[..., 0] = x{b}
+x{a}.resolve_conj().mul_(2)
+x{c} = torch.view_as_real(x{a}.resolve_conj())
+x{a}.conj_physical_()
+x{c} = x{a}.as_subclass(Subclass)
+x{c} = x{a}.as_subclass(Taker)
+x{c} = torch.add(x{a}, Duck('tensor'))
+torch.cat([x{a}, Duck('{D}')])
+with Mode('{M}'): x{c} = x{a} * x{b}
+with Mode('{M}'): x{a}.mul_(x{b}).sum().backward()
+with torch._C.DisableTorchFunctionSubclass(): x{c} = x{a} * x{b}
 x{c} = copy.deepcopy(x{a})
 x{c} = copy.copy(x{a})
 x{c} = pickle.loads(pickle.dumps(x{a}))
@@ -172,7 +187,8 @@ def program(draw: random.Random) -> list[str]:
         text = draw.choice(STATEMENTS)
         for mark, value in (
             ("{a}", a), ("{b}", b), ("{c}", c), ("{H}", draw.choice(HOOKS)),
-            ("{F}", draw.choice(FUNCTIONS)), ("{S}", tensor(draw, draw.choice(_SHAPES))[2:-1]),
+            ("{F}", draw.choice(FUNCTIONS)), ("{D}", draw.choice(DUCKS)), ("{M}", draw.choice(MODES)),
+            ("{S}", tensor(draw, draw.choice(_SHAPES))[2:-1]),
         ):  # fmt: skip
             text = text.replace(mark, str(value))
         lines.append(text)

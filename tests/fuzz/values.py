@@ -29,7 +29,8 @@ SHAPES = [
     (2, 1, 2, 1, 2, 1), (40,), (7, 9),
 ]  # fmt: skip
 LARGE = [(70_000,), (300, 300), (40_000, 2), (1, 3, 150, 150)]  # computed without the GIL
-LAYOUTS = "plain plain plain turned strided spread shifted readonly leaf inference view".split()
+LAYOUTS = """plain plain plain turned strided spread shifted readonly leaf inference view conjugate negative
+subclass taker""".split()
 
 
 def t(shape: tuple[int, ...], dtype: str = "float32", layout: str = "plain", grad: bool = False):
@@ -38,7 +39,8 @@ def t(shape: tuple[int, ...], dtype: str = "float32", layout: str = "plain", gra
     layout: "turned" (dimensions reversed in memory), "strided" (every second element), "spread" (the
     first dimension has stride 0), "shifted" (begins inside its memory), "readonly" (over a NumPy
     array that may not be written), "leaf" (a leaf that requires grad), "view" (of such a leaf),
-    "inference" (made in inference mode).
+    "inference" (made in inference mode), "conjugate" and "negative" (views that put that off),
+    "subclass" (of Tensor), "taker" (of a class with a `__torch_function__` of its own).
     """
     kind = getattr(torch, dtype)
     if layout == "inference":
@@ -66,7 +68,72 @@ def t(shape: tuple[int, ...], dtype: str = "float32", layout: str = "plain", gra
         x = x.detach().requires_grad_()
     if layout == "view":
         x = x.view(shape) if differentiable else x
+    elif layout == "conjugate":
+        x = x.conj()
+    elif layout == "negative" and dtype in ("float32", "float64"):
+        x = torch.complex(torch.zeros_like(x), x).conj().imag
+    elif layout in ("subclass", "taker"):
+        x = x.as_subclass(Subclass if layout == "subclass" else Taker)
     return x
+
+
+class Subclass(torch.Tensor):
+    """A tensor whose class results keep."""
+
+
+class Taker(torch.Tensor):
+    """A tensor that is asked about every call, and leaves some to others."""
+
+    asked = 0
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        Taker.asked += 1
+        if Taker.asked % 7 == 0:
+            return NotImplemented
+        if Taker.asked % 11 == 0:
+            gc.collect()
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Duck:
+    """No tensor, but asked as one; gives what its kind says."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.kind == "raise":
+            raise ValueError("from a handler")
+        if self.kind == "endless":
+            return func(*args, **(kwargs or {}))
+        if self.kind == "clear":
+            for part in args:
+                if isinstance(part, list):
+                    part.clear()
+        return t((2,)) if self.kind == "tensor" else NotImplemented
+
+
+DUCKS = "tensor raise refuse endless clear".split()
+MODES = "pass raise refuse nested".split()
+
+
+class Mode(torch.overrides.TorchFunctionMode):
+    """A mode that gives what its kind says."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.kind == "raise":
+            raise ValueError("from a mode")
+        if self.kind == "refuse":
+            return NotImplemented
+        if self.kind == "nested":
+            with Mode("pass"):
+                return func(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
 
 
 class Index:
@@ -150,7 +217,8 @@ Array('a') type int len (lambda*a:a) {} {'a':1} set() b'abc' bytearray(8) memory
 np.ones((2,3)) np.zeros(0) np.array(['a']) np.array([None]) np.ones(3,'>f4') np.arange(6)[::-2]
 np.ones((2,2),order='F') np.float16([1]) torch.Size([2,3]) torch.Generator() torch.device('cpu')
 torch.contiguous_format torch.channels_last torch.strided range(3) (i\x20for\x20i\x20in\x20(1,2)) torch.float32
-torch.complex64 torch.bool float complex bool torch.nn.Linear(2,2) torch.tensor torch.Tensor""".split()
+torch.complex64 torch.bool float complex bool torch.nn.Linear(2,2) torch.tensor torch.Tensor
+Duck('tensor') Duck('raise') Duck('refuse') Duck('endless') Duck('clear')""".split()
 ODD = [text.replace("\\x20", " ") for text in ODD]
 LISTS = """[] () [2,3] (0,) [-1] [0,1] (1,0) [2] [1,1,1] [3,-1] [1<<40,1<<40] [1<<62]*3 [[1,2],[3,4]] [[1],[2,3]]
 [1.5] [None] ['a'] [True,False] [0]*70 clearing(2) clearing(5) Shrinks([1,2,3]) (2,3,4) [1,2] [(0,1)]
@@ -225,7 +293,8 @@ def names() -> dict[str, Any]:
         "torch": torch, "np": np, "gc": gc, "t": t, "use": use, "Index": Index, "Number": Number,
         "Raises": Raises, "Array": Array, "Shrinks": Shrinks, "clearing": clearing, "copy": copy,
         "F": torch.nn.functional, "nn": torch.nn, "math": math, "pickle": pickle, "weakref": weakref,
-        "hook": hook, "function": function,
+        "hook": hook, "function": function, "Duck": Duck, "Mode": Mode, "Subclass": Subclass,
+        "Taker": Taker,
     }  # fmt: skip
     space["together"] = lambda *texts, **options: together(space, *texts, **options)
     return space

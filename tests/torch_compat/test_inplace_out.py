@@ -21,6 +21,16 @@ LINES += [f"o = t.empty(0, dtype=dt); t.{name}(prob, out=o); o    # f nograd"
           for name in UNARY if name not in ("relu", "logical_not")]  # fmt: skip
 LINES += [f"o = t.empty(3, 4, dtype=dt); t.{name}(x, nz, out=o); o    # f nograd"
           for name in ("add", "sub", "mul", "div", "atan2", "fmod", "maximum", "pow")]  # fmt: skip
+# what type `out` may have
+KEEPING = """
+neg abs sign sgn floor ceil trunc round signbit isposinf isneginf nan_to_num
+""".split()
+LINES += [f"t.{name}(x, out=t.empty(3, 4, dtype=t.float64))    # f32 i64 raises"
+          for name in KEEPING]  # fmt: skip
+LINES += [f"o = t.empty(3, 4); t.{name}(x, 0, dtype=t.float32, out=o); o    # f64 nograd"
+          for name in ("cumsum", "cumprod")]  # fmt: skip
+LINES += [f"t.{name}(x, 0, dtype=t.float64, out=t.empty(4))    # f32 i64 raises"
+          for name in ("sum", "mean", "prod", "cumsum", "cumprod")]  # fmt: skip
 
 CASES = cases(
     "\n".join(LINES)
@@ -127,6 +137,59 @@ o = x.clone(); F.elu(o, inplace=True); o       # f
 o = x.clone(); F.dropout(o, 0.5, inplace=True); o      # f nonode
 o = x.clone(); t.exp_(o); o                    # f
 o = x.clone(); t.clamp_(o, 0, 1); o            # f
+# the type of out
+t.frac(x, out=t.empty(3, 4, dtype=t.float64))  # f32 raises
+t.conj_physical(x, out=t.empty(3, 4, dtype=t.float64))   # i64 raises
+t.bitwise_not(x, out=t.empty(3, 4, dtype=t.float64))     # i64 raises
+t.clamp(x, 0, 1, out=t.empty(3, 4, dtype=t.float64))     # f32 raises
+t.clamp(x, 0.5, out=t.empty(3, 4, dtype=t.float64))      # i64 raises
+t.lerp(x, y, z, out=t.empty(3, 4, dtype=t.float64))      # f32 raises nograd
+t.lerp(x, y, 0.5, out=t.empty(3, 4, dtype=t.float64))    # f32 nograd
+t.hardshrink(x, out=t.empty(3, 4, dtype=t.float64))      # f32 raises
+t.heaviside(x, y.to(t.float64))                # f32 raises
+t.heaviside(x, y, out=t.empty(3, 4, dtype=t.int32))      # f32 raises nograd
+o = x.clone(); o.heaviside_(m_float64)         # f32 raises
+o = t.empty(4, dtype=t.float64); t.sum(x, 0, out=o); o   # f32 nograd
+o = t.empty(4, dtype=t.int64); t.sum(x, 0, out=o); o     # f32 c64 nograd
+o = t.empty(4, dtype=t.float64); t.mean(x, 0, out=o); o  # f32 nograd
+t.mean(x, 0, out=t.empty(4, dtype=t.int64))    # f32 raises
+o = t.empty(4, dtype=t.int64); t.prod(x, 0, out=o); o    # f32 nograd
+o = t.empty(3, 4, dtype=t.int64); t.cumsum(x, 0, out=o); o  # f32 c64 nograd
+t.cumsum(x, 0, out=t.empty(3, 4, dtype=t.bool))          # f32 raises
+t.cumprod(x, 0, dtype=t.bool)                  # f32 raises
+t.nansum(x, 0, dtype=t.float64, out=t.empty(4))          # f32 raises
+t.nansum(x, 0, dtype=t.complex64)              # f32 raises
+t.norm(x, 2, 0, dtype=t.float64, out=t.empty(4))         # f32 raises nograd
+t.norm(x, 2, 0, out=t.empty(4, dtype=t.float64))         # f32 raises nograd
+linalg.vector_norm(x, 2, 0, dtype=t.float64, out=t.empty(4))  # f32 raises nograd
+linalg.norm(x, 2, 0, out=t.empty(4, dtype=t.float64))    # f32 raises nograd
+linalg.vector_norm(x, dtype=t.int64)           # f32 c64 raises
+linalg.vector_norm(x, dtype=t.float64)         # c64 raises
+linalg.vector_norm(x, dtype=t.complex64)       # f32 raises
+linalg.matrix_norm(x, dtype=t.float16)         # f32 raises
+t.logsumexp(x, 0, out=t.empty(4, dtype=t.int64))         # f32 raises
+t.cat([x, y], out=t.empty(6, 4, dtype=t.int64))          # f32 raises
+t.stack([x, y], out=t.empty(2, 3, 4, dtype=t.int64))     # f32 raises
+linalg.pinv(x, out=t.empty(4, 3, dtype=t.int64))         # f32 raises nograd
+# numbers of complex tensors
+float(s)                                       # c64 raises
+int(s)                                         # c64 raises
+float(t.tensor(1.5 + 0j))                      # f32
+int(t.tensor(1.5 + 0j))                        # f32
+complex(s)                                     # c64 f32
+# no elements, no address
+x[3:].data_ptr()
+t.empty(0).untyped_storage().data_ptr()
+# a negative slope in place has no gradient
+F.elu_((x * 1).requires_grad_() * 1, -1).sum().backward()             # raises
+F.celu_((x * 1).requires_grad_() * 1, -1).sum().backward()            # raises
+F.leaky_relu_((x * 1).requires_grad_() * 1, -1).sum().backward()  # raises
+F.elu((x * 1).requires_grad_() * 1, -1, inplace=True).sum().backward()    # raises
+F.rrelu_((x * 1).requires_grad_() * 1, -1, -0.5).sum().backward() # raises
+o = x.clone(); F.elu_(o, -1); o                # f nograd
+o = x.clone(); F.leaky_relu_(o, -0.5); o       # f nograd
+o = x.clone(); F.rrelu_(o, -1, -0.5); o        # f nograd
+o = x.clone(); F.elu(o, -1, inplace=True); o   # f nograd
 # identity and versions
 x.add_(1) is x                                 # i64
 o = x.clone(); o.mul_(2) is o                  # f

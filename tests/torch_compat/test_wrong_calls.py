@@ -454,6 +454,49 @@ t.addbmm({}, b3, b3b.mT)  # raises
 t.addbmm(t.ones(3,3), b3, b3b.mT, foo=1)  # raises
 t.baddbmm(t.ones(2,3,3), 1.5, b3b.mT)  # raises
 t.baddbmm(t.ones(2,3,3), [], b3b.mT)  # raises
+# empty arguments, complex factors, sizes out of range
+t.roll(x, ())  # raises
+t.roll(x, (), (0,))  # raises
+x.flip()  # raises
+t.flip(x)  # raises
+s.permute()  # raises
+s.repeat()  # raises
+x.tile()  # raises
+x.sum_to_size()  # raises
+t.set_num_interop_threads(-1)  # raises
+t.set_num_interop_threads(0)  # raises
+t.set_num_interop_threads('a')  # raises
+t.add(x, y, alpha=1j)  # f32 i64 raises
+t.sub(x, 1, alpha=1j)  # raises
+t.rsub(x, y, alpha=1j)  # raises
+o = x.clone(); o.add_(y, alpha=1j)  # raises
+F.celu(x, 0)  # raises
+F.celu_(x.clone(), 0.0)  # raises
+F.embedding_bag(t.tensor([[3]]), x)  # f32 f64 raises
+F.embedding_bag(t.tensor([0, 1, -5]), x, t.tensor([0, 2]), mode='max')  # raises
+F.embedding_bag(t.tensor([[1]]), x, padding_idx=7)  # raises
+nn.RNN(2, 2)(t.ones(0, 1, 2))  # raises nograd
+nn.LSTM(2, 2)(t.ones(0, 2))  # raises nograd
+F.interpolate(im, scale_factor=1e30)  # raises
+F.interpolate(im, scale_factor=float('nan'))  # raises
+F.adaptive_avg_pool1d(v, 1)  # raises
+F.adaptive_avg_pool2d(x, (1, 2))  # raises
+F.adaptive_max_pool2d(x, (1, 2))  # raises
+F.adaptive_avg_pool3d(b3, (1, 2, 2))  # raises
+F.adaptive_avg_pool2d(im, (1,))  # raises
+F.adaptive_avg_pool2d(x, 1)
+F.adaptive_avg_pool2d(t.ones(1, 1, 0, 2), 1)
+t.tensor_split(v, t.ones(2))  # raises
+t.tensor_split(v, t.tensor(2, dtype=t.int32))  # raises
+t.tensor_split(v, t.ones(2, 2, dtype=t.int64))  # raises
+t.polygamma(1 << 62, t.tensor(1.5))
+x.new(size=(2,)).shape
+x.new(size=(2, 3), device='cpu').shape
+F.cosine_embedding_loss(x, v, t.ones(3))  # raises
+F.cosine_embedding_loss(x, y, t.tensor(1.0))  # raises
+F.cosine_embedding_loss(b3, b3, t.ones(2))  # raises
+t.Size([1]) + type('R', (), {'__radd__': lambda self, other: (9, *other)})()
+t.Size([1]) + 3  # raises
 """)
 
 

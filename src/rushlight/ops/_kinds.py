@@ -349,8 +349,8 @@ def composite(
 
 def variant(op: Any, param: str, when: str, other: Any, value: Any = None) -> None:
     """Let `other` (same parameters) take over `op` when an argument is a number ('scalar'), differs
-    from its default ('given') or is `value` ('equals', the type included). The first that fits is
-    taken."""
+    from its default ('given'), is `value` ('equals', the type included) or a number less than that
+    ('below'). The first that fits is taken."""
     _core.add_variant(
-        op, op.params.index(param), ("given", "scalar", "equals").index(when), other, value
+        op, op.params.index(param), ("given", "scalar", "equals", "below").index(when), other, value
     )

@@ -59,6 +59,7 @@ class Entry:
         "kind",
         "name",
         "namespace",
+        "out",
         "partials",
         "portable",
         "rules",
@@ -80,6 +81,7 @@ class Entry:
         self.targets: list[list[int]] = []  # of each rule: the parameters it gives gradients for
         self.traced_forward: Any = None
         self.kernel: str | None = None
+        self.out: Any = "exact"  # of which type an `out=` may be; see _outputs.py
         self.forms: set[str] = set()
 
     def __repr__(self) -> str:
@@ -199,8 +201,6 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
         row: tuple[Any, ...] = (head, param)
         if has_default:
             row += (_default(default.strip()),)
-        elif variable:
-            row += ((),)
         params.append(row)
         if variable and positional < 0:
             positional = len(params)
@@ -252,6 +252,11 @@ def node_name(op: str) -> str:
     return "".join(word.capitalize() for word in op.strip("_").split("_")) + "Backward0"
 
 
+def _word(out: Any) -> str:
+    """The word of an `out=` statement, which may stand before an error of its own."""
+    return str(out[0] if isinstance(out, tuple) else out)
+
+
 def define(
     kind: int,
     signature: str,
@@ -281,7 +286,7 @@ def define(
     refusals: dict[int, tuple[type, str]] | None = None,
     argument_refusals: list[tuple[int, dict[int, tuple[type, str]]]] | None = None,
     portable_for: int = 0,
-    one_type: bool = False,
+    one_type: bool | str = False,
     numbers_fit: bool = False,
     halves_round: bool = False,
     numbers_round: bool = False,
@@ -289,7 +294,7 @@ def define(
     own_type: bool = False,
     zero_dim: tuple[str, str] | None = None,
     overlap: str = "",
-    out: bool = True,
+    out: bool | str | tuple[str, type, str] = True,
     in_place: bool = False,
     in_place_node: str | None = None,
     method: bool | None = None,
@@ -327,7 +332,9 @@ def define(
         "lends": lends,
         "multi_view": multi_view,
         "first_only": first_only,
-        "takes_out": out,
+        "takes_out": bool(out),
+        "typed_out": names.index("dtype") if _word(out) in ("dtype", "float dtype") else -1,
+        "float_out": _word(out) == "float dtype",
         "overlap": sum(OVERLAPS[word] for word in overlap.split()),
         "result": result,
         "result_type": outputs,
@@ -350,6 +357,7 @@ def define(
     op = _core.make_op(spec)
     entry = Entry(name, kind, signature, doc, op)
     entry.samples, entry.portable, entry.namespace = samples, portable, where
+    entry.out = ("cast" if kind == _POINTWISE else "exact") if out is True else out
     entry.rules, entry.kernel = list(rules.values()), kernel
     entry.targets = [row[2] for row in rows]
     op.entry = entry

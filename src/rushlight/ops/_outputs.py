@@ -1,7 +1,7 @@
 """`out=`: which element types an op writes, and the writing.
 
-torch's pointwise functions, and a few others, convert their result to the type of `out`; every
-other one wants the type that it computes.
+torch's pointwise functions convert their result to the type of `out`; every other one wants the
+type that it computes. Where an op differs, its statement says so (`out=`, see README.md).
 """
 
 from __future__ import annotations
@@ -10,85 +10,60 @@ import warnings
 from typing import Any
 
 from .. import _core
+from ._op import OPS
 
-__all__ = ["write_out"]
+__all__ = ["write_out", "written"]
 
-_CONVERTING = frozenset(
-    "cat stack sum _sum_dims mean _mean_dims prod _prod_dim nansum _var _std logsumexp cumsum "
-    "cumprod _max_all _min_all addr cholesky_solve pinv mvlgamma _eig".split()
-)
-"""Ops, apart from the pointwise ones, whose result is converted."""
-
-_EXPECTED = "Expected out tensor to have dtype {want.c_name}, but got {got.c_name} instead"
-_NO_BOOL = "{name} only supports bool tensor for result, got: {got.scalar_name}"
-_SAME = "{name}(): self and result must have the same scalar type"
-_REAL = "result dtype {got.scalar_name} does not match input dtype {want.scalar_name}"
-_FOUND = "expected scalar_type {want.scalar_name} but found {got.scalar_name}"
-_COMPLEX = (
-    "Expected object of scalar type {want.scalar_name} but got scalar type {got.scalar_name} for "
-    "argument 'out'"
-)
-_EXTREME = (
-    "Expected the dtype for input and out to match, but got {want.scalar_name} for input's dtype "
-    "and {got.scalar_name} for out's dtype."
-)
-_REFUSALS = {
-    "any": _NO_BOOL,
-    "all": _NO_BOOL,
-    "index_select": _SAME,
-    "masked_select": _SAME,
-    "dot": _REAL,
-    "vdot": _REAL,
-    "cummax": _FOUND,
-    "cummin": _FOUND,
-    "logcumsumexp": _FOUND,
-    "complex": _COMPLEX,
-    "polar": _COMPLEX,
-    "amax": _EXTREME,
-    "amin": _EXTREME,
-    "where": "Expected out type to be {want.scalar_name} but got {got.scalar_name}",
-    "kthvalue": "output values must be of same type as input",
-    "mv": "addmv input tensors must have the same dtype, but got {got.scalar_name}, "
-    "{want.scalar_name}, and {want.scalar_name}",
-    "take": "take(): self and out expected to have the same dtype, but got self.dtype = "
-    "{want.scalar_name} and out.dtype = {got.scalar_name}",
-    "nonzero": "nonzero: Expected out tensor to have scalar type {want.scalar_name} but got scalar "
-    "type{got.scalar_name}",
+_CAST = "result type {want.scalar_name} can't be cast to the desired output type {got.scalar_name}"
+_TEXTS = {
+    "cast": _CAST,
+    "exact": "Expected out tensor to have dtype {want.c_name}, but got {got.c_name} instead",
+    "found": "Found dtype {got.scalar_name} but expected {want.scalar_name}",
+    "same": "{name}(): self and result must have the same scalar type",
+    "truth": "{name} only supports bool tensor for result, got: {got.scalar_name}",
 }
-"""What is said of another type where it is not `_EXPECTED`."""
+"""What is said of an `out` of another type than the result, by the word of the statement."""
 
 
-def _check_type(name: str, result: Any, out: Any) -> None:
+def _check(name: str, rule: Any, result: Any, out: Any) -> None:
     if not isinstance(out, _core.Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if not _core.can_cast(result.dtype.code, out.dtype.code):
-        raise RuntimeError(
-            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
-            f"{out.dtype.scalar_name}"
-        )
+    want, got = result.dtype, out.dtype
+    word, error, text = rule if isinstance(rule, tuple) else (rule, RuntimeError, None)
+    if got is want or (word == "truth" and got.name == "uint8"):
+        return
+    if word == "dtype":
+        word = "exact"
+    elif word == "float dtype":
+        word, text = ("exact", None) if got.category > 1 else ("cast", text)
+    if word != "cast" or not _core.can_cast(want.code, got.code):
+        said = str(text or _TEXTS.get(word, word))
+        raise error(said.format(name=name, want=want, got=got))
 
 
-def _check_same_type(name: str, result: Any, out: Any) -> None:
-    if not isinstance(out, _core.Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if out.dtype is not result.dtype and not (name in ("any", "all") and out.dtype.name == "uint8"):
-        text = _REFUSALS.get(name, _EXPECTED)
-        raise RuntimeError(text.format(name=name, want=result.dtype, got=out.dtype))
-
-
-def write_out(out: Any, result: Any, name: str, pointwise: bool) -> Any:
+def write_out(out: Any, result: Any, name: str) -> Any:
     """Write an op's results to the `out=` tensors; resizes them, refuses types that do not fit."""
-    converts = (pointwise and name != "where") or name in _CONVERTING
-    check = _check_type if converts else _check_same_type
+    rule = OPS[name].out
     if not isinstance(result, tuple):
-        check(name, result, out)
+        _check(name, rule, result, out)
         return _write(out, result)
     outs = tuple(out)
     for o, r in zip(outs, result, strict=True):
-        check(name, r, o)
+        _check(name, rule, r, o)
     for o, r in zip(outs, result, strict=True):
         _write(o, r)
     return type(result)(outs)
+
+
+def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
+    """`out` with a composite's result: what a statement's `out=` word does for an op."""
+    if _core.is_grad_enabled() and (result.requires_grad or getattr(out, "requires_grad", False)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    _check(name, rule, result, out)
+    return _write(out, result)
 
 
 def _write(out: Any, result: Any) -> Any:

@@ -29,6 +29,13 @@ _IN_PLACE_NODES = {
     "elu": "EluBackward1",
     "selu": "EluBackward1",
     "celu": "CeluBackward1",
+    "_rrelu_middle": "RreluWithNoiseBackward1",
+}
+# What must not be negative there, and torch's name of what refuses.
+_BELOW_ZERO = {
+    "leaky_relu": ("negative_slope", "leakyReLu"),
+    "elu": ("alpha", "elu"),
+    "celu": ("alpha", "elu"),
 }
 
 
@@ -45,12 +52,43 @@ def _activation(signature: str, *, torch: bool = False, method: bool = False, **
         form.entry = op.entry
         form.__doc__ = f"In-place version of `{name}`."
         variant(op, "inplace", "equals", form, True)
+        if name in _BELOW_ZERO:
+            _refuse_below_zero(form, *_BELOW_ZERO[name])
         namespace("nn")[f"{name}_"] = form
         if torch:
             namespace("torch")[f"{name}_"] = form
         if method:
             setattr(_core.Tensor, f"{name}_", form)
     return op
+
+
+def _refuse_below_zero(form: Any, param: str, said: str) -> None:
+    """Written in place with a negative slope, the result no longer tells where input was negative:
+    as in torch, there is no gradient."""
+    op = form.entry.function
+    text = (
+        f"In-place {said} backward calculation is triggered with a negative slope which is not "
+        "supported. This is caused by calling in-place forward function with a negative slope, "
+        "please call out-of-place version instead."
+    )
+
+    def no_gradient(g: Any) -> Any:
+        if isinstance(g, Symbol):
+            raise Untraceable("there is no gradient")
+        raise RuntimeError(text)
+
+    other = pointwise(
+        "_" + op.entry.signature.replace("(", "_below_zero(", 1),
+        forward=op.entry.traced_forward,
+        portable=op.entry.portable,
+        partials={"input": no_gradient},
+        node=_IN_PLACE_NODES.get(op.__name__),
+        method=False,
+        in_place=False,
+        out=False,
+        doc=f"`{form.__name__}` without a gradient.",
+    )
+    variant(form, param, "below", other, 0)
 
 
 def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
@@ -265,6 +303,22 @@ celu = _activation(
     doc="input above 0, alpha * (e ** (input / alpha) - 1) below.",
 )
 
+
+def _no_alpha(a: Any, alpha: Any, inplace: Any) -> Any:
+    raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+_celu_of_zero = pointwise(
+    "_celu_of_zero(input, alpha: Number, inplace: flag = False)",
+    portable=_no_alpha,
+    method=False,
+    in_place=False,
+    out=False,
+    doc="`celu` with alpha 0, which has no value.",
+)
+for _zero in (0, 0.0):
+    variant(celu, "alpha", "equals", _celu_of_zero, _zero)
+
 # ---- smooth gates
 
 _INV_SQRT2, _INV_SQRT_2PI = 1 / math.sqrt(2.0), 1 / math.sqrt(2.0 * math.pi)
@@ -304,6 +358,7 @@ gelu = _activation(
         )
     },
     refuses=_GELU,
+    out="found",
     doc="input times the normal distribution function of input; approximate 'tanh' is faster.",
 )
 _gelu_by_tanh = pointwise(
@@ -315,6 +370,7 @@ _gelu_by_tanh = pointwise(
     node="GeluBackward0",
     method=False,
     in_place=False,
+    out="found",
     samples=one,
     doc="`gelu` by its tanh approximation.",
 )
@@ -337,6 +393,7 @@ _gelu_given = pointwise(
     node="GeluBackward0",
     method=False,
     in_place=False,
+    out="found",
     samples=one,
     doc="`gelu` with an `approximate` that is looked at.",
 )
@@ -390,6 +447,7 @@ softplus = _activation(
         )
     },
     refuses={_NOT_FLOAT: "softplus_cpu"},
+    out="found",
     doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",
 )
 logsigmoid = _activation(
@@ -399,6 +457,7 @@ logsigmoid = _activation(
     partials={"input": lambda input: sigmoid(-input)},
     refuses={_NOT_FLOAT: "log_sigmoid_cpu"},
     node="LogSigmoidBackward0",
+    out="expected scalar type {want.scalar_name} but found {got.scalar_name}",
     doc="log(sigmoid(input)) without overflow.",
 )
 
@@ -430,6 +489,7 @@ _softshrink = pointwise(
     node="SoftshrinkBackward0",
     method=False,
     in_place=False,
+    out="found",
     samples=one,
     doc="`softshrink` of a lambd that was looked at.",
 )
@@ -452,6 +512,7 @@ hardshrink = _activation(
     numbers_round=True,
     partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
     refuses={_NOT_FLOAT: "hardshrink_cpu"},
+    out="found",
     doc="input outside of [-lambd, lambd], 0 inside.",
 )
 _SIXTH = 0.1666666716337204  # in single precision whatever the type, as torch has it
@@ -504,9 +565,10 @@ _rrelu_middle = pointwise(
     samples=lambda make: [(make(2, 3), 0.2)],
     doc="`rrelu` with the middle slope.",
 )
-_rrelu_middle_in_place = _core.make_in_place(_rrelu_middle, "rrelu_")
+_rrelu_middle_in_place = _core.make_in_place(_rrelu_middle, "rrelu_", "RreluWithNoiseBackward1")
 _rrelu_middle_in_place.entry = _rrelu_middle.entry
 variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
+_refuse_below_zero(_rrelu_middle_in_place, "slope", "leakyReLu")
 
 
 def rrelu_(

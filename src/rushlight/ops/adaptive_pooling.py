@@ -142,9 +142,15 @@ def _adaptive_max_op(n: int) -> Any:
 
 
 def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) -> _Ints:
+    if n > 1 and isinstance(output_size, (tuple, list)) and input.ndim <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(
-            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}"
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 "
+            f"'self' (while checking arguments for {name})"
+            if n == 1
+            else f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} "
+            f"{listed(input.shape)}"
         )
     shape, said = list(input.shape), name
     if name == "adaptive_avg_pool1d":  # which torch computes so
@@ -160,8 +166,6 @@ def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) ->
         wanted = (output_size,) * n
     else:
         wanted = tuple(output_size)
-        if len(wanted) == 1:
-            wanted = wanted * n
         if len(wanted) != n:
             raise RuntimeError(f"{name}: output_size must be {n}")
         wanted = tuple(
@@ -186,9 +190,10 @@ def _adaptive_of(n: int) -> None:
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
     def avg(input: Any, output_size: int | Sequence[int | None]) -> Any:
-        wanted = _target_size(avg_name, input, output_size, n, "")
-        if n > 1 and all(v == 1 for v in wanted):
+        ones = output_size in (1, (1,) * n, [1] * n)
+        if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
             return input.mean(tuple(range(-n, 0)), keepdim=True)
+        wanted = _target_size(avg_name, input, output_size, n, "")
         refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
         return average(input, wanted)
 

@@ -143,6 +143,7 @@ neg = pointwise(
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
         )
     },
+    out="found",
     samples=one,
     doc="The negative.",
 )
@@ -438,6 +439,7 @@ lerp = pointwise(
     refuses=_LERP,
     one_type=True,
     node="LerpBackward1",
+    out="found",
     samples=three,
     doc="input + weight * (end - input).",
 )

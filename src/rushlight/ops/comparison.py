@@ -98,6 +98,7 @@ isposinf = pointwise(
     refuses={"complex": (RuntimeError, "isposinf does not support complex inputs.")},
     portable_for="bool int",
     in_place=False,
+    out="{name} does not support non-boolean outputs.",
     samples=one,
     doc="Whether +inf.",
 )
@@ -109,6 +110,7 @@ isneginf = pointwise(
     refuses={"complex": (RuntimeError, "isneginf does not support complex inputs.")},
     portable_for="bool int",
     in_place=False,
+    out="{name} does not support non-boolean outputs.",
     samples=one,
     doc="Whether -inf.",
 )
@@ -126,6 +128,7 @@ signbit = pointwise(
     portable=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
     refuses={"complex": "signbit is not implemented for complex tensors."},
     in_place=False,
+    out="{name} does not support non-boolean outputs.",
     samples=one,
     doc="Whether the sign is minus, of -0.0 too.",
 )
@@ -188,6 +191,7 @@ bitwise_not = pointwise(
     portable=np.bitwise_not,
     portable_for="bool",
     refuses={"float complex": "bitwise_not_cpu"},
+    out="found",
     samples=lambda make: [(make(2, 3, kind="int"),)],
     doc="Every bit turned over; of bools, not.",
 )

@@ -156,6 +156,7 @@ conj_physical: Any = pointwise(
     partials={"input": lambda g: conj(g)},
     portable_for="bool int float complex",
     in_place_node="ConjPhysicalBackward1",
+    out="found",
     samples=_complex_one,
     doc="The complex conjugate.",
 )
@@ -223,6 +224,12 @@ def _both_real(a: Any, b: Any, names: tuple[str, str]) -> None:
         )
 
 
+_COMPLEX_OUT = (
+    "Expected object of scalar type {want.scalar_name} but got scalar type {got.scalar_name} for "
+    "argument 'out'"
+)
+
+
 def _complex(a: Any, b: Any) -> Any:
     _both_real(a, b, ("real", "imag"))
     out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
@@ -235,6 +242,7 @@ complex = general(
     _complex,
     vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
     method=False,
+    out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3), make(2, 3))],
     doc="real + i * imag.",
 )
@@ -253,6 +261,7 @@ polar = general(
         "angle": lambda g, out: real(g * conj(out * 1j)),
     },
     method=False,
+    out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
     doc="The complex number of that absolute value and angle.",
 )

@@ -213,6 +213,7 @@ _eig_op = general(
     node="LinalgEigBackward0",
     outputs=eig_result,
     method=False,
+    out="cast",
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
 )
 _linalg["eig"] = _eig_op

@@ -245,6 +245,7 @@ abs = pointwise(
     partials={"input": _magnitude_rule},
     refuses={"bool": "abs_cpu"},
     portable_for="complex",
+    out="found",
     samples=one,
     doc="The absolute value.",
 )
@@ -269,6 +270,7 @@ sign = pointwise(
         "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. "
         "Please use torch.sgn instead."
     },
+    out="found",
     samples=one,
     doc="-1, 0 or 1.",
 )
@@ -295,6 +297,7 @@ sgn = pointwise(
     kernel="sign",
     portable=_sgn,
     partials={"input": _sgn_rule},
+    out="found",
     samples=one,
     doc="The sign; of a complex number z / |z|.",
 )
@@ -336,13 +339,16 @@ nextafter = pointwise(
     samples=pair,
     doc="The next number after input towards other.",
 )
+_HEAVISIDE = "heaviside is not yet implemented for tensors with different dtypes."
 heaviside = pointwise(
     "heaviside(input, values: Tensor)",
     portable=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
     portable_for="bool int",
     partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
     refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
+    one_type=_HEAVISIDE,
     node="NotImplemented",
+    out=_HEAVISIDE,
     samples=pair,
     doc="0 below zero, 1 above, `values` at zero.",
 )
@@ -357,6 +363,7 @@ def _rounding(name: str, portable: Any, doc: str) -> Any:
         portable=lambda a: portable(a) if a.dtype.kind == "f" else a.copy(),
         partials={"input": 0},
         refuses={"bool": f"{name}_vml_cpu", "complex": text},
+        out="found",
         samples=one,
         doc=doc,
     )
@@ -379,6 +386,7 @@ round = pointwise(
     portable=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
     partials={"input": 0},
     refuses={"bool complex": "round_vml_cpu"},
+    out="found",
     samples=one,
     doc="To the nearest whole number, halves to the even one; or to `decimals` places.",
 )
@@ -390,6 +398,7 @@ _round_decimals_op = pointwise(
     node="RoundBackward1",
     method=False,
     in_place=False,
+    out="found",
     samples=lambda make: [(make(2, 3), {"decimals": 1})],
     doc="`round` to decimal places.",
 )
@@ -403,6 +412,7 @@ frac = pointwise(
     portable=lambda a: a - np.trunc(a),
     partials={"input": 1},
     refuses={"bool int complex": "frac_cpu"},
+    out="found",
     samples=one,
     doc="What is behind the point.",
 )
@@ -425,6 +435,7 @@ _finite_only = pointwise(
     node="NanToNumBackward0",
     method=False,
     in_place=False,
+    out="nan_to_num: dtype of out: {got.scalar_name} should be same as input: {want.scalar_name}",
     samples=lambda make: [(make(2, 3), 0.0, 1.0, -1.0)],
     doc="`nan_to_num` with all replacements given.",
 )

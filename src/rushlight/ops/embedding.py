@@ -256,6 +256,14 @@ def embedding_bag(
             "position 0. "
             f"However, got {starts[0]}"
         )
+    n = weight.shape[0]
+    if padding_idx is not None and not -n <= padding_idx < n:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got "
+            f"{padding_idx}"
+        )
+    if max_norm is None:
+        _check_bags(indices._array, n, mode == "max" or weight.dtype.name != "float32")
     rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
@@ -274,6 +282,19 @@ def embedding_bag(
         counts = np.maximum(np.bincount(bag[kept], minlength=starts.size), 1)
         sums = sums / _core.wrap(counts.astype(weight.dtype.numpy)[:, None])
     return sums
+
+
+def _check_bags(indices: Array, n: int, plainly: bool) -> None:
+    wrong = np.flatnonzero((indices < 0) | (indices >= n))
+    if wrong.size and indices.dtype.kind in "iu":
+        i = int(wrong[0])
+        raise RuntimeError(
+            "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+            f"{indices[i]}"
+            if plainly
+            else f"Index {i} of input takes value {indices[i]} which is not in the valid range "
+            f"[0, {n})"
+        )
 
 
 def _bag_max(rows: Any, bag: Any, kept: Any, n: int) -> Any:

@@ -73,6 +73,8 @@ def _extreme(name: str, largest: bool) -> Any:
         vjp={
             "input": lambda g, input, out, dim, keepdim: _shared(g, input, out, dim, keepdim, False)
         },
+        out="Expected the dtype for input and out to match, but got {want.scalar_name} for input's "
+        "dtype and {got.scalar_name} for out's dtype.",
         samples=_reduced,
         doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; "
         "ties share the gradient.",
@@ -292,6 +294,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward1",
         method=False,
+        out="cast",
         samples=lambda make: [(make(2, 3),), (make(),)],
         doc=f"The {name}imum of all elements; ties share the gradient.",
     )

@@ -90,6 +90,7 @@ index_select: Any = linear(
         "input": lambda g, dim, index, input_shape: _select_rule(g, dim, index, input_shape)
     },
     overlap="never late",
+    out="same",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
     doc="The slices of a dimension that an index names.",
 )

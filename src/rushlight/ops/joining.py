@@ -44,6 +44,8 @@ def _alike(make: Any) -> list[Any]:
     return [([make(2, 3), make(2, 3)],), ([make(2, 3)] * 3, -1), ([make(), make()],)]
 
 
+_CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
+
 cat: Any = linear(
     "cat(tensors: Tensors, dim=0)",
     _promoted(_kernels.cat),
@@ -52,6 +54,7 @@ cat: Any = linear(
     backward=(_kernels.cat_backward, "g dim tensors_shape"),
     method=False,
     overlap="never",
+    out=("cast", TypeError, _CAST),
     samples=_some,
     doc="Tensors one after the other along a dimension.",
 )
@@ -64,6 +67,7 @@ stack: Any = linear(
     backward=(_kernels.unbind, "g dim"),
     method=False,
     overlap="never",
+    out=("cast", TypeError, _CAST),
     samples=_alike,
     doc="Tensors of one shape as the entries of a new dimension.",
 )
@@ -192,6 +196,16 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     dim = dim_in(dim, input.ndim)
     size = input.shape[dim]
     if isinstance(cuts, Tensor):
+        if cuts.dtype.name != "int64":
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{cuts.dtype.scalar_name}"
+            )
+        if cuts.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {cuts.ndim} dims"
+            )
         cuts = cuts.tolist()
     if isinstance(cuts, int):
         if cuts <= 0:

@@ -320,6 +320,8 @@ mv = bilinear(
         "input": lambda g, vec: g.unsqueeze(-1) * vec.conj(),
         "vec": lambda g, input: matmul(input.mH, g),
     },
+    out="addmv input tensors must have the same dtype, but got {got.scalar_name}, "
+    "{want.scalar_name}, and {want.scalar_name}",
     samples=lambda make: [(make(2, 3), make(3))],
     doc="The product of a matrix and a vector.",
 )
@@ -341,6 +343,7 @@ dot = bilinear(
         "input": lambda g, tensor: g * tensor.conj(),
         "tensor": lambda g, input: g * input.conj(),
     },
+    out="result dtype {got.scalar_name} does not match input dtype {want.scalar_name}",
     samples=lambda make: [(make(3), make(3))],
     doc="The product of two vectors, without conjugation.",
 )
@@ -357,6 +360,7 @@ vdot = bilinear(
         "input": lambda g, other: g.conj() * other,
         "other": lambda g, input: g * input,
     },
+    out="result dtype {got.scalar_name} does not match input dtype {want.scalar_name}",
     samples=lambda make: [(make(3), make(3))],
     doc="The inner product of two vectors; the first is conjugated.",
 )

@@ -395,6 +395,11 @@ def cosine_embedding_loss(
     reduction = _how(size_average, reduce, reduction)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     eps = 1e-12
     product = (input1 * input2).sum(-1)
     sizes = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)

@@ -132,6 +132,12 @@ pinv = general(
     vjp={"A": lambda g, A, out: _pinv_vjp(g, A, out)},
     node="LinalgPinvBackward0",
     where="linalg",
+    out=(
+        "cast",
+        RuntimeError,
+        "linalg.pinv: Expected result to be safely castable from {want.scalar_name} dtype, but got "
+        "result with dtype {got.scalar_name}",
+    ),
     samples=lambda make: [(make(4, 3),), (make(2, 3),)],
     doc="The Moore-Penrose pseudo-inverse.",
 )

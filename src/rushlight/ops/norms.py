@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..dtypes import from_numpy_dtype
+from ..dtypes import from_numpy_dtype, promote_types
 from ._arrays import (
     Array,
     common_type,
@@ -22,6 +22,7 @@ from ._arrays import (
 )
 from ._kinds import Ints, composite, general
 from ._op import namespace
+from ._outputs import written
 from .shape import common_shape
 
 _kernels = _core.kernels
@@ -53,9 +54,27 @@ def _check_floating(name: str, a: Array) -> None:
         )
 
 
+def _check_type(name: str, given: Any, wanted: Any) -> None:
+    """Whether a norm may be computed in another type than its input's."""
+    if wanted.category < 2:
+        why = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
+    elif wanted.is_complex != given.is_complex:
+        kind = "complex" if given.is_complex else "real"
+        why = f"dtype should be {kind} for {kind} inputs, but got {wanted.scalar_name}"
+    elif promote_types(given, wanted) is not wanted:
+        why = (
+            f"the dtype of the input ({given.scalar_name}) should be convertible without narrowing "
+            f"to the specified dtype ({wanted.scalar_name})"
+        )
+    else:
+        return
+    raise RuntimeError(f"linalg.{name}: {why}")
+
+
 def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     _check_floating("vector_norm", a)
     if dtype is not None:
+        _check_type("vector_norm", _core.wrap(a).dtype, dtype)
         a = a.astype(dtype.numpy)
     dims = _dims(dim, a.ndim)
     if ord == 2 and not is_half(a):
@@ -184,6 +203,7 @@ def matrix_norm(
     if ord not in ("fro", "nuc", 2, -2, 1, -1, _INF, -_INF):
         raise RuntimeError(f"linalg.matrix_norm: Order {_order(ord)} not supported.")
     if dtype is not None:
+        _check_type("matrix_norm", A.dtype, dtype)
         A = A.to(dtype)
     if ord == "fro":
         return _vector_norm_op(A, 2, (rows, columns), keepdim)
@@ -215,6 +235,9 @@ def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
         )
     shape[dim : dim + 1] = [1] if keepdim else []
     return _core.wrap(np.zeros(shape, values._array.dtype))
+
+
+_NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"
 
 
 @composite(where="linalg", method=False)
@@ -250,7 +273,7 @@ def _linalg_norm(
                 f"linalg.norm: Order {ord} only applies to matrices\nGive two dimensions."
             )
         result = _vector_norm_op(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-    return result if out is None else out.copy_(result)
+    return result if out is None else written(out, result, "linalg_norm", _NORM_OUT)
 
 
 namespace("linalg")["norm"] = _linalg_norm
@@ -280,7 +303,7 @@ def norm(
             result = matrix_norm(input, "nuc", dim, keepdim, dtype=dtype)
     else:
         result = _vector_norm_op(input, p, dim, keepdim, dtype=dtype)
-    return result if out is None else out.copy_(result)
+    return result if out is None else written(out, result, "linalg_vector_norm")
 
 
 def _renorm(a: Array, p: Any, dim: int, maxnorm: Any) -> Array:

@@ -57,6 +57,8 @@ take: Any = linear(
     "take(input, index: Tensor)",
     _take,
     transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
+    out="take(): self and out expected to have the same dtype, but got self.dtype = "
+    "{want.scalar_name} and out.dtype = {got.scalar_name}",
     samples=lambda make: [(make(3, 4), make(2, 3, low=-12, high=12, kind="int"))],
     doc="The elements at an index into all of the input, row by row.",
 )
@@ -174,6 +176,7 @@ masked_select: Any = linear(
     "masked_select(input, mask: Tensor)",
     _masked_select,
     transpose={"input": lambda g, mask, input_shape: _masked_select_backward(g, mask, input_shape)},
+    out="same",
     samples=lambda make: [
         (make(3, 4), make(3, 4, kind="bool")),
         (make(3, 4), make(4, kind="bool")),
@@ -256,6 +259,8 @@ def _nonzero(x: Any) -> Any:
 _nonzero_rows = constant(
     "nonzero(input)",
     _nonzero,
+    out="nonzero: Expected out tensor to have scalar type {want.scalar_name} but got scalar "
+    "type{got.scalar_name}",
     samples=lambda make: [(make(3, 4, kind="bool"),), (make(3),)],
     doc="The indices of the elements that are not zero, one a row.",
 )

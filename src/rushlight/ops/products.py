@@ -156,6 +156,7 @@ addr = _sum_with_product(
         "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
         "vec2": lambda g, vec1, alpha: _through(matmul(g.mT, vec1.conj()), alpha),
     },
+    out="cast",
     samples=lambda make: [(make(2, 3), make(2), make(3))],
     doc="beta * input + alpha * outer(vec1, vec2).",
 )

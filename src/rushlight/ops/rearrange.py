@@ -78,6 +78,8 @@ def _as_tuple(value: Any) -> tuple[int, ...]:
 
 def _roll(a: Array, shifts: Any, dims: Any) -> Array:
     by, along = _as_tuple(shifts), _as_tuple(() if dims is None else dims)
+    if not by:
+        raise RuntimeError("`shifts` required")
     if not along and len(by) == 1:
         return np.roll(a.ravel(), by[0]).reshape(a.shape)
     if len(by) != len(along):
@@ -190,6 +192,8 @@ internal("repeat")
 def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """`repeat` with missing leading counts taken as 1."""
     given = sizes if dims is None else dims
+    if not sizes and dims is None:
+        raise TypeError('tile() missing 1 required positional arguments: "dims"')
     counts = tuple(given[0]) if len(given) == 1 and not isinstance(given[0], int) else given
     return repeat(input, (*([1] * (input.ndim - len(counts))), *counts))
 

@@ -123,6 +123,7 @@ def _summing(name: str, node: str, **more: Any) -> Any:
         },
         backward=(_kernels.spread, "g input_shape dim keepdim"),
         node=node,
+        out="dtype",
         doc="The sum of all elements, or along dimensions.",
         **more,
     )
@@ -159,7 +160,14 @@ def _no_mean(what: str, got: str) -> str:
     )
 
 
-def _averaging(name: str, node: str, **more: Any) -> Any:
+_FLOAT_DTYPE = (
+    "float dtype",
+    RuntimeError,
+    "mean.dtype_out(): input types can't be cast to the desired output type {got.scalar_name}",
+)
+
+
+def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
     return linear(
         f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
         _mean,
@@ -171,15 +179,21 @@ def _averaging(name: str, node: str, **more: Any) -> Any:
         },
         backward=(_kernels.mean_backward, "g input_shape dim keepdim"),
         node=node,
+        out=out,
         doc="The mean of all elements, or along dimensions.",
         **more,
     )
 
 
 mean = _averaging(
-    "mean", "MeanBackward0", samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)]
+    "mean",
+    "MeanBackward0",
+    _FLOAT_DTYPE,
+    samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)],
 )
-_mean_dims = _averaging("_mean_dims", "MeanBackward1", method=False, samples=_reduced)
+_mean_dims = _averaging(
+    "_mean_dims", "MeanBackward1", "float dtype", method=False, samples=_reduced
+)
 variant(mean, "dim", "given", _mean_dims)
 
 
@@ -233,6 +247,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Any:
             )
         },
         node=node,
+        out="dtype",
         doc="The product of all elements, or along a dimension.",
         **more,
     )
@@ -255,6 +270,8 @@ variant(prod, "dim", "given", _prod_dim)
 
 
 def _nansum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    if dtype is not None and dtype.is_complex:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
     if a.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if a.dtype.kind not in "bui":
@@ -262,6 +279,10 @@ def _nansum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     return _sum(a, dim, keepdim, dtype)
 
 
+_NANSUM_OUT = (
+    "nansum: provided dtype must match dtype of result. Got {got.scalar_name} and "
+    "{want.scalar_name}."
+)
 nansum: Any = general(
     "nansum(input, dim=None, keepdim=False, *, dtype=None)",
     _nansum,
@@ -270,6 +291,7 @@ nansum: Any = general(
             "where", input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
         )
     },
+    out=("dtype", RuntimeError, _NANSUM_OUT),
     samples=_reduced,
     doc="`sum` with NaN counted as zero.",
 )
@@ -345,6 +367,7 @@ _var_op: Any = general(
         )
     },
     method=False,
+    out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The variance with a correction to the number of elements.",
 )
@@ -357,6 +380,7 @@ _std_op: Any = general(
         )
     },
     method=False,
+    out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The standard deviation with a correction to the number of elements.",
 )
@@ -478,6 +502,7 @@ def _truth(name: str) -> Any:
     return constant(
         f"{name}(input, dim=None, keepdim=False)",
         forward,
+        out="truth",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
         doc=f"Whether {name} element is not zero.",
     )
@@ -520,6 +545,11 @@ logsumexp: Any = general(
             * (input - _spread(out, input.shape, dim, keepdim)).exp().conj()
         )
     },
+    out=(
+        "cast",
+        RuntimeError,
+        "logsumexp(): Expected floating point type for result tensor, but got: {got.scalar_name}",
+    ),
     samples=lambda make: [
         (make(2, 3), 0),
         (make(2, 3), (0, 1)),
@@ -533,6 +563,8 @@ logsumexp: Any = general(
 @composite
 def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum that undoes broadcasting from `size`."""
+    if not size:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     have = tuple(input.shape)
     lead = len(have) - len(shape)

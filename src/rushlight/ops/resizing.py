@@ -142,7 +142,13 @@ def _target(
         factors = [float(f) for f in scale_factor]
     else:
         factors = [float(scale_factor)] * n
-    wanted = [math.floor(s * f) for s, f in zip(spatial, factors, strict=True)]
+    sizes = [s * f for s, f in zip(spatial, factors, strict=True)]
+    if not all(abs(size) < 2.0**63 for size in sizes):
+        raise RuntimeError(
+            "value cannot be converted to type int64_t without overflow\n"
+            f"scale_factor={scale_factor} of {spatial} gives sizes {sizes}."
+        )
+    wanted = [math.floor(size) for size in sizes]
     return wanted, [None] * n if recompute else list(factors)
 
 

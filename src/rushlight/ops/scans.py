@@ -26,9 +26,11 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return OPS["where"].function(condition, a, b)
 
 
-def _cumulated(kernel: Any, ufunc: Any) -> Any:
+def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
     def forward(a: Array, dim: int, dtype: Any) -> Array:
         if dtype is not None:
+            if dtype.category == 0 and a.ndim:
+                raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
             with np.errstate(all="ignore"):
                 a = a.astype(dtype.numpy, copy=False)
             like = a
@@ -58,9 +60,10 @@ def _some(make: Any) -> list[Any]:
 
 cumsum: Any = linear(
     "cumsum(input, dim: int, *, dtype=None)",
-    _cumulated(_kernels.cumsum, np.add),
+    _cumulated("cumsum", _kernels.cumsum, np.add),
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
     in_place=True,
+    out="dtype",
     samples=_some,
     doc="The sum of all entries so far, along a dimension.",
 )
@@ -88,12 +91,16 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 cumprod: Any = general(
     "cumprod(input, dim: int, *, dtype=None)",
-    _cumulated(_kernels.cumprod, np.multiply),
+    _cumulated("cumprod", _kernels.cumprod, np.multiply),
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
     in_place=True,
+    out="dtype",
     samples=_some,
     doc="The product of all entries so far, along a dimension.",
 )
+
+
+_SCALAR_TYPE = "expected scalar_type {want.scalar_name} but found {got.scalar_name}"
 
 
 def _extreme_so_far(name: str, largest: bool) -> Any:
@@ -118,6 +125,7 @@ def _extreme_so_far(name: str, largest: bool) -> Any:
         forward,
         keepdim=True,
         add=True,
+        out=_SCALAR_TYPE,
         samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
         doc=f"The {'largest' if largest else 'smallest'} entry so far along a dimension, and its "
         "index.",
@@ -169,6 +177,7 @@ logcumsumexp: Any = general(
     "logcumsumexp(input, dim: int)",
     _logcumsumexp,
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
+    out=_SCALAR_TYPE,
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
     doc="log(cumsum(exp(input))) along a dimension, without overflow.",
 )

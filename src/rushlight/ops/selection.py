@@ -38,6 +38,7 @@ where = pointwise(
     halves_round=True,
     method=False,
     in_place=False,
+    out="Expected out type to be {want.scalar_name} but got {got.scalar_name}",
     samples=_masked,
     doc="input where the condition holds, else other; without them, the indices where it holds.",
 )
@@ -87,6 +88,7 @@ _clamp = pointwise(
     node="ClampBackward0",
     method=False,
     in_place=False,
+    out="found",
     samples=lambda make: [(make(2, 3), make(2, 3, high=0), make(2, 3, low=0))],
     doc="`clamp` between two bounds.",
 )
@@ -100,6 +102,7 @@ _clamp_numbers = pointwise(
     node="ClampBackward1",
     method=False,
     in_place=False,
+    out="found",
     samples=lambda make: [(make(2, 3), -0.5, 0.5)],
     doc="`clamp` between two numbers.",
 )
@@ -111,8 +114,9 @@ _at_most = {"input": lambda input, max: input <= max}
 def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc: str) -> Any:
     """A clamp with one bound, and its overload for a number."""
     lower = bound == "min"
-    more: dict[str, Any] = {"kernel": kernel, "portable": np.maximum if lower else np.minimum}
     hidden = name.startswith("_")
+    more: dict[str, Any] = {"kernel": kernel, "portable": np.maximum if lower else np.minimum}
+    more["out"] = "found" if hidden else "cast"
     inside: dict[str, Any] = dict(_at_least if lower else _at_most)
     own = (lambda input, min: input < min) if lower else (lambda input, max: input > max)
     op = pointwise(

@@ -552,6 +552,7 @@ cholesky_solve: Any = general(
         "input": lambda g, L, upper: cholesky_solve(g, L, upper),
         "L": _cholesky_solve_factor,
     },
+    out="cast",
     samples=lambda make: [(make(3, 2), _regular(make).tril())],
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
 )

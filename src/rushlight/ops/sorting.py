@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ..return_types import named
-from ._arrays import Array, anywhere, check_tensor, dim_in, listed, scalar_name, widened
+from ._arrays import Array, anywhere, check_tensor, dim_in, listed, scalar_name, warn_once, widened
 from ._kinds import composite, constant, general
 from ._op import OPS
 from .extremes import _at, _checked_dim, _chosen, _take_along, selecting
@@ -129,6 +129,7 @@ def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
 kthvalue: Any = selecting(
     "kthvalue(input, k: int, dim=-1, keepdim=False)",
     _kthvalue,
+    out="output values must be of same type as input",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
     doc="The k-th smallest entry of a dimension, and where it was.",
 )
@@ -290,13 +291,14 @@ def _search(
             "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{listed(bounds.shape)} and input value tensor {listed(values.shape)}"
         )
+    if sorter is not None and sorter.shape != bounds.shape:
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got "
+            "boundary "
+            f"tensor {listed(bounds.shape)} and got sorter tensor {listed(sorter.shape)}"
+        )
+    _warn_of_copies(input=values, boundary=bounds, sorter=sorter)
     if sorter is not None:
-        if sorter.shape != bounds.shape:
-            raise RuntimeError(
-                "torch.searchsorted(): boundary and sorter must have the same size, but got "
-                "boundary "
-                f"tensor {listed(bounds.shape)} and got sorter tensor {listed(sorter.shape)}"
-            )
         bounds = np.take_along_axis(bounds, sorter, -1)
     kind: Any = "right" if right else "left"
     dtype = np.int32 if int32 else np.int64
@@ -307,6 +309,18 @@ def _search(
     for at in np.ndindex(bounds.shape[:-1]):
         result[at] = np.searchsorted(wide[at], wanted[at], kind)
     return result
+
+
+def _warn_of_copies(**arrays: Any) -> None:
+    for name, a in arrays.items():
+        if a is not None and not a.flags.c_contiguous:
+            what = "input value" if name == "input" else name
+            warn_once(
+                f"torch.searchsorted(): {what} tensor is non-contiguous, this will lower the "
+                "performance due to extra data copy when converting non-contiguous tensor to "
+                f"contiguous, please use contiguous {what} tensor if possible. This message will "
+                "only appear once per program."
+            )
 
 
 _searchsorted: Any = constant(

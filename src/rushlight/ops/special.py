@@ -130,6 +130,8 @@ def _polygamma(a: Any, n: int, dtype: Any) -> Any:
     if n == 1:
         return _trigamma(a)
     sign = 1.0 if n % 2 else -1.0
+    if n >= 2**31:  # n! outgrows whatever zeta is, which no float tells from 0
+        return np.where(np.isnan(a), math.nan, sign * math.inf).astype(dtype)
     with np.errstate(all="ignore"):
         factor = dtype.type(math.factorial(n) if n <= 170 else math.inf)
         return sign * factor * _zeta(np.float64(n + 1), a).astype(dtype)
@@ -224,6 +226,7 @@ mvlgamma = general(
     "mvlgamma(input, p: int)",
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
+    out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
 )

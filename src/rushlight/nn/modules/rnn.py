@@ -310,6 +310,11 @@ class RNNBase(Module):
             steps = steps.transpose(0, 1)
         given = None if hx is None else self._unbatched_state(hx, batched)
         self.check_input(steps, packed=False)
+        if not steps.shape[0]:
+            raise RuntimeError(
+                "Expected sequence length to be larger than 0 in RNN\n"
+                f"The input has shape {tuple(input.shape)}."
+            )
         batch = steps.shape[1]
         state = self._zeros(steps, batch) if given is None else given
         self._check_state(state, batch)
