@@ -227,7 +227,7 @@ def _of_op(op: Any) -> _Signature:
         none = optional and row[2] in (None, ())
         if row[1] != _op._PLAIN:
             kind = _KINDS[row[1]]
-        elif marks[row[0]] and marks[row[0]] != "plain":
+        elif marks[row[0]]:
             kind = _MARKS.get(marks[row[0]], "")
         else:
             kind = _plain_type(name, row[0])

@@ -88,7 +88,7 @@ def _along(make: Make) -> Samples:
 
 
 softmax = general(
-    "softmax(input, dim: plain, dtype=None)",
+    "softmax(input, dim: int, dtype=None)",
     _softmax,
     vjp={"input": _softmax_rule},
     backward=(_softmax_back, "g out dim"),
@@ -96,7 +96,7 @@ softmax = general(
     doc="exp(input), divided by its sum along dim.",
 )
 log_softmax = general(
-    "log_softmax(input, dim: plain, dtype=None)",
+    "log_softmax(input, dim: int, dtype=None)",
     _log_softmax,
     vjp={"input": _log_softmax_rule},
     backward=(_log_softmax_back, "g out dim"),
