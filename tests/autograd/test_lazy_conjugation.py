@@ -656,6 +656,67 @@ def test_inference_mode():
     assert b.is_inference() and b.is_conj()
 
 
+def written_through_views(x, strided, detached):
+    """x written into conjugates, whose views were made before."""
+    c = torch.zeros(6, dtype=x.dtype)[:: 2 if strided else 1][:3].conj()
+    c = c.detach() if detached else c
+    first, back, imag = c[:2], c.conj(), c.imag
+    c.copy_(x)
+    first.mul_(2)
+    back[2:] = x[2:] * 3j
+    imag.mul_(5)
+    return c, first, back, imag
+
+
+@pytest.mark.parametrize("detached", [False, True])
+@pytest.mark.parametrize("strided", [False, True])
+def test_views_of_a_conjugate_that_is_written_in_a_transform(strided, detached):
+    def expected(x):
+        c = np.array([2 * x[0], 2 * x[1], np.conj(3j * x[2])])
+        c = c.real + 5j * c.imag
+        return c, c[:2], c.conj(), c.imag
+
+    x, t = np.array([1 + 2j, 3 - 1j, 0.5 + 0.25j]), np.array([0.25 - 1j, 1j, 2])
+    value, tangent = torch.func.jvp(
+        lambda x: written_through_views(x, strided, detached),
+        (torch.tensor(x.tolist()).to(torch.complex128),),
+        (torch.tensor(t.tolist()).to(torch.complex128),),
+    )
+    for found, want in zip([*value, *tangent], [*expected(x), *expected(t)], strict=True):
+        same(found, want)
+
+
+def squares(x, strided, detached):
+    """8 x0^2 + 8 x1^2 + 450 x2^2."""
+    c, first, back, imag = written_through_views(x + 0j, strided, detached)
+    return (c.abs() ** 2).sum() + (first * back[:2]).real.sum() + (imag**2).sum()
+
+
+@pytest.mark.parametrize("detached", [False, True])
+@pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize("outer", ["jacfwd", "jacrev"])
+@pytest.mark.parametrize("inner", ["jacfwd", "jacrev"])
+def test_second_derivatives_through_views_of_a_conjugate(inner, outer, strided, detached):
+    def of_squares(x):
+        return squares(x, strided, detached)
+
+    x = torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64)
+    hessian = getattr(torch.func, outer)(getattr(torch.func, inner)(of_squares))(x)
+    same(hessian, np.diag([16.0, 16.0, 900.0]))
+
+
+@pytest.mark.parametrize("detached", [False, True])
+@pytest.mark.parametrize("strided", [False, True])
+def test_gradients_of_each_element_through_views_of_a_conjugate(strided, detached):
+    x = torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64)
+
+    def gradient(y):
+        return torch.func.grad(lambda x: squares(x, strided, detached))(x) * y
+
+    rows = torch.func.vmap(gradient)(torch.tensor([1.0, 2.0], dtype=torch.float64))
+    same(rows, [[16.0, 48.0, 450.0], [32.0, 96.0, 900.0]])
+
+
 # ---- memory
 
 
