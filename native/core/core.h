@@ -43,11 +43,18 @@ enum TensorFlag : uint32_t {
   kFunctionView = 32,   // a view made by a custom Function
   kInferenceView = 64,  // a view of a normal tensor made in inference mode
   kSpecialView = kNoGradView | kMultiView | kFunctionView | kInferenceView,
+  kConjBit = 128,       // shows the conjugate of what its memory holds; see lazy.h
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
   kCut = 1024,          // has no history because it was cut at Tensor::cut, or something it was computed from was
+  kNegBit = 2048,       // shows the negative of it
   kCutReason = 7 << 12, // why: a Cut
-  kWatched = kTangent | kTransformed,
+  kLazy = kConjBit | kNegBit,
+  kStandsFor = kTangent | kTransformed,
+  kWatched = kStandsFor | kLazy,
+  kConjLast = 1 << 15,  // of a view: the conjugate was put off by the op that made it
+  kNegLast = 1 << 19,   // or the negative
+  kLazyLast = 8,        // from kConjBit and kNegBit to these
 };
 
 // What ended the history of a tensor, kept for the error that says so.
@@ -67,7 +74,7 @@ struct Tensor {
   Tensor* base;              // of a differentiable view: the root whose storage it shows
   Field<> hooks;             // of a leaf: its hooks object; of a non-leaf they live on grad_fn
   Field<> grad_dtype;        // nullptr, or what Tensor.grad_dtype was set to
-  Field<> watched;           // the tangent, transform level, ... of a tensor with a kWatched bit
+  Field<> watched;           // the tangent, transform level, ... of a tensor with a kStandsFor bit
   Site cut;                  // of a tensor with kCut
   uint32_t made_in;          // the number of the youngest transform that ran when it was made; 0 for none
   PyObject* dict;
@@ -84,8 +91,8 @@ inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
 }
 
-// Whether it stands for others in a transform; asked of the root too, as a view made before its root did so shares that.
-inline uint32_t watched_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kWatched; }
+// The bits of what tensors stand for in a transform; those of the root too, as a view made before its root did so shares that.
+inline uint32_t watched_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kStandsFor; }
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
@@ -202,12 +209,14 @@ struct Saved {
                             // Inner: the node that a CopySlices runs
   VersionCounter* version;  // Output: the counter shared with the result tensor
   uint32_t expected;        // version at the time of saving
-  uint32_t output_nr : 28;
+  uint32_t output_nr : 26;
+  uint32_t conj : 1;      // Output: it had kConjBit
+  uint32_t neg : 1;       // and kNegBit
   uint32_t kind : 3;      // a Kind
   uint32_t had_node : 1;  // Input: was no leaf then, so it must not be one now
 };
 // How many edges, saved values or outputs a node can have.
-constexpr Py_ssize_t kMaxCount = (1 << 28) - 1;
+constexpr Py_ssize_t kMaxCount = (1 << 26) - 1;
 
 // Shape and dtype of one output of a node: what its incoming gradient is fitted to.
 struct OutputMeta {
@@ -370,6 +379,7 @@ struct Op {
   PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
   PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
   PyObject* unfold;       // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
+  PyObject* put_off;      // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
   PyObject* dict;
   Kind kind;
   bool view;              // the result shows its first argument's storage
@@ -379,6 +389,7 @@ struct Op {
   int8_t typed_out;       // the param `dtype`, where a result for out= is computed in the type of out; or -1
   bool float_out;         // ... of floating point only
   uint8_t overlap;        // enum Overlap
+  uint32_t toggles;       // the bits of kLazy that the view has and its argument has not, or the other way round
   bool differentiable;
   bool multi_view;
   bool first_only;        // of several outputs only the first is differentiable
@@ -512,7 +523,7 @@ void add_operator_slots(std::vector<PyType_Slot>* slots);
 // ---- watched.cpp ----
 // Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
 int settle(Tensor* t);
-inline int is_watched(Tensor* t) { return t->flags & kWatched ? 1 : watched_bits(t) ? settle(t) : 0; }
+inline int is_watched(Tensor* t) { return t->flags & kStandsFor ? 1 : watched_bits(t) ? settle(t) : 0; }
 // -1 with torch's exception for a tensor that a transformed function has not been given. `name`: of what writes it; `value`:
 // what it writes, or nullptr.
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value);

@@ -21,6 +21,7 @@
 #include <pthread.h>
 #endif
 
+#include "core/lazy.h"
 #include "core/override.h"
 
 namespace rushlight {
@@ -520,7 +521,7 @@ class Backward {
     Ref more(g);
     for (;;) {
       const Owned<Tensor> have = v->grad.own();
-      if (have && !create_graph_ && !(have->flags & kWatched)) {
+      if (have && !create_graph_ && !(have->flags & kStandsFor)) {
         AddingInPlace turn(have.get());
         if (v->grad.peek() != have.get()) continue;
         return add_in_place(have.get(), more.get());
@@ -542,6 +543,12 @@ class Backward {
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
     const Ref target = Ref::borrow(as_object(have->array));
+    if ((have->flags | as_tensor(g)->flags) & kLazy) {
+      PlainSlots plain;
+      PyObject** values = plain.of(add, slots);
+      const Ref sum(values ? as_object(pointwise_forward(add, values, nullptr)) : nullptr);
+      return sum && put_values(have, as_array(sum.get())) == 0 ? bump_version(have) : -1;
+    }
     const Ref done(as_object(pointwise_forward(add, slots, as_array(target.get()))));
     return done ? bump_version(have) : -1;
   }
@@ -549,14 +556,19 @@ class Backward {
   // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
   // Takes over `g`.
   PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
-    Tensor* t = as_tensor(g);
-    if (create_graph_ || (t->flags & kWatched)) {
+    if (create_graph_ || (as_tensor(g)->flags & kStandsFor)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       const OverridesOf quiet(Overrides::None);
       PyObject* copy = callback("copy_gradient");
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
+    if (as_tensor(g)->flags & kLazy) {
+      g = plain_tensor(g);
+      ours = 1;
+      if (!g) return nullptr;
+    }
+    Tensor* t = as_tensor(g);
     const bool alone = Py_REFCNT(g) == ours && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
                        Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
     if (alone && same_strides(t->array, v->array)) return g;
@@ -659,7 +671,7 @@ bool any_transformed(PyObject* tuple) {
   if (!PyTuple_Check(tuple)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple, i);
-    if (is_tensor(o) && (as_tensor(o)->flags & (kTangent | kTransformed))) return true;
+    if (is_tensor(o) && (as_tensor(o)->flags & kStandsFor)) return true;
   }
   return false;
 }

@@ -3,9 +3,10 @@
 // Note [Writing through a view]: a view keeps its root (`base`). After `view.op_(...)` the root's history is rewritten with one
 // node (see Note [CopySlices]), and each view's own grad_fn is remade on demand as "a strided view of the root" when its
 // `history_version` is not the counter's any more.
-#include "core/core.h"
+#include "core/lazy.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace rushlight {
@@ -14,17 +15,25 @@ namespace {
 
 // The view's place inside its root: sizes, strides and offset in elements; and the root's own strides, None where it is
 // contiguous (gradients of the root may lie in memory otherwise). Where one of the two is complex and the other real, all of
-// these count real numbers and `mixed` says which one is complex.
+// these count real numbers and `mixed` says which one is complex. Where they put different things off, `before` is changed over
+// before the view is taken and `after` after that.
 struct Geometry {
   Ref size, stride, offset, layout;
   const char* mixed;
+  uint32_t before, after;
+  bool whole;  // a view of everything, in the same order
 };
 
-int geometry_of(Tensor* view, Geometry* g) {
+// `origin`: where the root's first element lies. `last`: the bits that are to be changed over last, where that can be chosen.
+int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0) {
   const Ref held[] = {Ref::borrow(as_object(view->array)), Ref::borrow(as_object(view->base->array))};
   PyArrayObject *a = as_array(held[0].get()), *root = as_array(held[1].get());
   const bool complex_view = is_complex(view->dtype), complex_root = is_complex(view->base->dtype);
   g->mixed = complex_view == complex_root ? nullptr : complex_view ? "view" : "root";
+  g->after = g->mixed ? (last & kNegBit) | (view->flags & kConjBit) : last;  // real numbers have no conjugates
+  g->before = ((view->flags ^ view->base->flags) & kLazy) ^ g->after;
+  g->whole = !g->mixed && PyArray_BYTES(a) == origin && PyArray_SAMESHAPE(a, root) &&
+             PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(root), PyArray_NDIM(a));
   npy_intp item = PyArray_ITEMSIZE(a);
   if (g->mixed && complex_view) item /= 2;
   const int ndim = PyArray_NDIM(a);
@@ -32,7 +41,7 @@ int geometry_of(Tensor* view, Geometry* g) {
   for (int i = 0; i < ndim; ++i) strides[i] = PyArray_STRIDE(a, i) / item;
   g->size = Ref(shape_tuple(ndim, PyArray_DIMS(a)));
   g->stride = Ref(shape_tuple(ndim, strides));
-  g->offset = Ref(PyLong_FromSsize_t((PyArray_BYTES(a) - PyArray_BYTES(root)) / item));
+  g->offset = Ref(PyLong_FromSsize_t(PyArray_SIZE(a) ? (PyArray_BYTES(a) - origin) / item : 0));
   if (PyArray_IS_C_CONTIGUOUS(root)) {
     g->layout = Ref::borrow(Py_None);
   } else {
@@ -61,6 +70,18 @@ PyObject* place_op(const char* name, const char* mixed, PyObject* a, PyObject* b
   return PyObject_Vectorcall(f, slots, n, nullptr);
 }
 
+// What the view shows of its root, of a tensor that lies in memory as the root does. As in torch's graph, what makes a complex root
+// real comes before a negative of that.
+PyObject* show(const Geometry& g, PyObject* whole) {
+  PyObject* place[] = {g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
+  const bool of_parts = g.mixed && !strcmp(g.mixed, "root") && g.before & kNegBit;
+  Ref seen(changed_over(Py_NewRef(whole), of_parts ? g.before & ~kNegBit : g.before));
+  if (seen && !g.whole) {
+    seen = Ref(place_op("strided_view", of_parts ? "negative root" : g.mixed, seen.get(), nullptr, place));
+  }
+  return seen ? changed_over(seen.release(), g.after) : nullptr;
+}
+
 // A tensor that retains its gradient goes on doing so under its new node.
 int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
   if (!(self->flags & kRetainsGrad)) return 0;
@@ -73,18 +94,19 @@ int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
 // Makes `view`'s grad_fn a view of its root as that is now.
 int remake_grad_fn(Tensor* view) {
   Geometry g;
-  if (geometry_of(view, &g) < 0) return -1;
-  PyObject* place[] = {g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
+  const uint32_t last = (view->flags >> kLazyLast) & kLazy;
+  if (geometry_of(view, &g, PyArray_BYTES(view->base->array), last) < 0) return -1;
+  g.whole &= last != 0;  // else something came after the conjugate, a slice of everything
   Node* node;
-  if (g.mixed) {
+  if (g.mixed || g.before || g.after) {
     GradMode on(true);
-    Ref seen(place_op("strided_view", g.mixed, as_object(view->base), nullptr, place));
+    Ref seen(show(g, as_object(view->base)));
     if (!seen) return -1;
     node = as_tensor(seen.get())->grad_fn.own().release();
   } else {
     Op* op = op_callback("strided_view");
     if (!op) return -1;
-    PyObject* slots[] = {as_object(view->base), place[0], place[1], place[2], place[3]};
+    PyObject* slots[] = {as_object(view->base), g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
     node = make_op_node(op, slots, nullptr, 1);
     if (!node) return -1;
     if (set_output_meta(node, 0, view) < 0) {
@@ -102,7 +124,7 @@ int remake_grad_fn(Tensor* view) {
 Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   static PyTypeObject* type = node_type("CopySlices");
   Geometry g;
-  if (!type || geometry_of(view, &g) < 0) return nullptr;
+  if (!type || geometry_of(view, &g, PyArray_BYTES(view->base->array)) < 0) return nullptr;
   const int more = edge < 0;  // the write's own node leads nowhere near: the rest of the root still does
   Node* n = new_node(type, Node::Rewrite, inner->n_edges + more, 2, 1);
   if (!n) return nullptr;
@@ -113,7 +135,8 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   n->saved[0].expected = static_cast<uint32_t>(more ? 0 : edge);
   n->saved[1].kind = Saved::Object;
   n->saved[1].value.init(
-      Py_BuildValue("(OOOOzi)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more));
+      Py_BuildValue("(OOOOziII)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more, g.before,
+                    g.after));
   if (!n->saved[1].value || set_output_meta(n, 0, view->base) < 0) return nullptr;
   for (int i = 0; i < inner->n_edges; ++i) {
     if (i == edge) continue;
@@ -232,11 +255,12 @@ Sharing sharing(Tensor* t, Tensor* out) {
 bool same_data(PyObject* o, Tensor* self) {
   if (!is_tensor(o)) return false;
   PyArrayObject *a = as_tensor(o)->array, *b = self->array;
-  return PyArray_BYTES(a) == PyArray_BYTES(b) && as_tensor(o)->dtype == self->dtype && PyArray_SAMESHAPE(a, b) &&
+  return PyArray_BYTES(a) == PyArray_BYTES(b) && as_tensor(o)->dtype == self->dtype &&
+         !((as_tensor(o)->flags ^ self->flags) & kLazy) && PyArray_SAMESHAPE(a, b) &&
          PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), PyArray_NDIM(a));
 }
 
-// `written`: the parameter that is `out` itself in an in-place form, or -1.
+// `written`: the parameter that is `out` itself in an in-place form, or -1. What is put off is read first, but by copy_.
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   if (op->overlap & kArgumentsMay) return false;
   const bool never = op->overlap & kArgumentsNever;
@@ -250,6 +274,7 @@ bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
     }
     for (Py_ssize_t k = 0; k < n; ++k) {
       if (!is_tensor(items[k])) continue;
+      if ((as_tensor(items[k])->flags | out->flags) & kLazy && !(op->overlap & kCopiesSame)) continue;
       const Sharing found = sharing(as_tensor(items[k]), out);
       if (found == Sharing::Some || (found == Sharing::All && never)) return true;
     }
@@ -338,9 +363,24 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   return copy_seen(to, from);
 }
 
+int write(Op* op, PyObject* const* slots, Tensor* self) {
+  return op->kind == Op::Pointwise ? write_pointwise(op, slots, self) : write_general(op, slots, self);
+}
+
+// The same where something was put off: all of it happens to values, which then go to the memory.
+int write_lazy(Op* op, PyObject* const* slots, Tensor* self) {
+  PlainSlots plain;
+  PyObject** values = plain.of(op, slots);
+  if (!values) return -1;
+  Tensor* written = as_tensor(values[0]);
+  if (write(op, values, written) < 0) return -1;
+  return written == self ? 0 : put_values(self, written->array);
+}
+
 // `self` as it was: a copy of the values with the history they had, for rules that need the overwritten argument.
 Tensor* keep_original(Tensor* self) {
-  Ref held = Ref::borrow(as_object(self->array));
+  const Ref held(as_object(values_of(self)));
+  if (!held) return nullptr;
   Tensor* t = wrap_array(as_array(PyArray_NewCopy(as_array(held.get()), NPY_KEEPORDER)));
   if (!t) return nullptr;
   Node* fn;
@@ -372,6 +412,20 @@ int check_history(Tensor* self) {
 }
 
 }  // namespace
+
+PyObject* shown(PyObject*, PyObject* args) {
+  PyObject *view, *whole;
+  Py_ssize_t origin;
+  if (!PyArg_ParseTuple(args, "OOn", &view, &whole, &origin)) return nullptr;
+  if (!is_tensor(view) || !is_tensor(whole) || !as_tensor(view)->base) {
+    PyErr_SetString(PyExc_TypeError, "shown(view, whole, origin)");
+    return nullptr;
+  }
+  Geometry g;
+  if (geometry_of(as_tensor(view), &g, reinterpret_cast<const char*>(origin)) < 0) return nullptr;
+  g.whole = false;
+  return show(g, whole);
+}
 
 int set_history(Tensor* t, Node* node, uint32_t nr) {
   Owned<Node> old = t->grad_fn.own();
@@ -473,10 +527,15 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
   PyObject* place[4];
   const char* mixed;
   int more;
+  unsigned before, after;
   Ref where = n->saved[1].value.own();
-  if (!PyArg_ParseTuple(where.get(), "OOOOzi", &place[0], &place[1], &place[2], &place[3], &mixed, &more)) return -1;
+  if (!PyArg_ParseTuple(where.get(), "OOOOziII", &place[0], &place[1], &place[2], &place[3], &mixed, &more, &before, &after)) {
+    return -1;
+  }
   const int edge = more ? -1 : static_cast<int>(n->saved[0].expected);
-  Ref part(place_op("strided_gather", mixed, grads[0], nullptr, place));
+  const Ref whole(changed_over(Py_NewRef(grads[0]), before));
+  Ref part(whole ? place_op("strided_gather", mixed, whole.get(), nullptr, place) : nullptr);
+  if (part) part = Ref(changed_over(part.release(), after));
   if (!part) return -1;
   PyObject* incoming[] = {part.get()};
   const int done = run_node(inner, incoming, create_graph, grads_in + more);
@@ -500,7 +559,10 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
     given = Ref(fit_gradient(given.release(), m.dtype, m.ndim, m.dims(), create_graph));
     if (!given) return -1;
   }
-  grads_in[more ? 0 : edge] = place_op("strided_scatter", mixed, grads[0], given.get(), place);
+  given = Ref(changed_over(given.release(), after));
+  if (given) given = Ref(place_op("strided_scatter", mixed, whole.get(), given.get(), place));
+  if (!given) return -1;
+  grads_in[more ? 0 : edge] = changed_over(given.release(), before);
   return grads_in[more ? 0 : edge] ? 0 : -1;
 }
 
@@ -532,7 +594,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   uint32_t flags;
   bool wants_grad, symbolic;
   if (look_at_arguments(real, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
-  if (flags & kWatched) {
+  if (flags & kStandsFor) {
     PyObject* f = callback("watched_in_place");
     Ref tuple(f ? PyTuple_New(op->n_params) : nullptr);
     if (!tuple) return nullptr;
@@ -567,8 +629,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   }
   const bool same = real->overlap & kCopiesSame && same_data(slots[1], self);
   if (!same && !(real->overlap & kSaidLate) && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
-  if (check_memory(self, same || real->overlap & (kSelfMay | kSaidLate)) < 0) return nullptr;
-  const int written = real->kind == Op::Pointwise ? write_pointwise(real, slots, self) : write_general(real, slots, self);
+  if (check_memory(self, same || (real->overlap & (kSelfMay | kSaidLate) && !(self->flags & kLazy))) < 0) return nullptr;
+  const int written = flags & kLazy ? write_lazy(real, slots, self) : write(real, slots, self);
   if (written < 0 || bump_version(self) < 0) return nullptr;
   if ((wants_grad || (flags & kCut)) && !node && !requires_grad(self)) note_cut(real, slots, self, wants_grad);
   if (node) {

@@ -9,7 +9,7 @@ namespace rushlight {
 namespace {
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
-  if (t->flags & (kTangent | kTransformed)) {
+  if (t->flags & kStandsFor) {
     PyObject* f = callback("watched_requires_grad");
     PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
     Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
@@ -52,7 +52,7 @@ int visible_grad_fn(Tensor* t, Node** node) {
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kWatched) {
+  if (as_tensor(self)->flags & kStandsFor) {
     PyObject* f = callback("watched_grad_fn");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -62,7 +62,7 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kWatched) {
+  if (as_tensor(self)->flags & kStandsFor) {
     Ref node(get_grad_fn(self, nullptr));
     return node ? PyBool_FromLong(node.get() == Py_None) : nullptr;
   }

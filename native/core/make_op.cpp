@@ -39,6 +39,7 @@ void op_dealloc(PyObject* self) {
   Py_XDECREF(op->compiler);
   Py_XDECREF(op->backward);
   Py_XDECREF(op->unfold);
+  Py_XDECREF(op->put_off);
   Py_XDECREF(op->refusals);
   Py_XDECREF(op->zero_dim_text);
   Py_XDECREF(op->one_type_text);
@@ -71,6 +72,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(op->compiler);
   Py_VISIT(op->backward);
   Py_VISIT(op->unfold);
+  Py_VISIT(op->put_off);
   Py_VISIT(op->dict);
   Py_VISIT(op->base);
   for (Rule& r : op->rules) Py_VISIT(r.function);
@@ -239,8 +241,10 @@ int fill_op(Op* op, PyObject* spec) {
   op->writer = callable_of(spec, "write");
   op->compiler = callable_of(spec, "compiler");
   op->unfold = callable_of(spec, "unfold");
+  op->put_off = callable_of(spec, "put_off");
   op->result_type = callable_of(spec, "result_type");
   op->view = flag_of(spec, "view");
+  op->toggles = static_cast<uint32_t>(number_of(spec, "toggles", 0)) & kLazy;
   op->lends = flag_of(spec, "lends");
   op->multi_view = flag_of(spec, "multi_view");
   op->first_only = flag_of(spec, "first_only");

@@ -13,6 +13,9 @@ PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* arguments_of(PyObject*, PyObject* args);
 PyObject* bump_versions(PyObject*, PyObject* list);
+PyObject* to_write(PyObject*, PyObject* o);
+PyObject* write_values(PyObject*, PyObject* args);
+PyObject* shown(PyObject*, PyObject* args);
 PyObject* find_members(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
 
@@ -250,6 +253,8 @@ PyMethodDef kMethods[] = {
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
     {"arguments_of", arguments_of, METH_O, "What a custom Function asks of its arguments."},
     {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
+    {"to_write", to_write, METH_O, "An array for the new values of a tensor."},
+    {"write_values", write_values, METH_VARARGS, "Puts values where a tensor shows them."},
     {"find_members", find_members, METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
@@ -263,6 +268,7 @@ PyMethodDef kMethods[] = {
     {"check_place", check_place_function, METH_VARARGS, "Raises where a tensor may not be written, whatever its memory."},
     {"check_dirty", check_dirty_function, METH_O, "Raises where a custom Function may not have written a tensor."},
     {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
+    {"shown", shown, METH_VARARGS, "What a view shows of its root, of another tensor that lies in memory as that does."},
     {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
     {"cut_of", cut_of_function, METH_O, "Why and where a tensor lost its history, or None."},
     {"gradient_edge", gradient_edge_function, METH_O, "(node, output number) of a tensor, or None."},

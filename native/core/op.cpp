@@ -4,6 +4,7 @@
 //
 // A call costs: one pass over the arguments, one test for anything unusual, the forward, one allocation for the Tensor
 // and one for the Node. That road stays in this file, where the compiler can inline along it.
+#include "core/lazy.h"
 #include "core/op.h"
 
 #include "core/override.h"
@@ -53,7 +54,7 @@ void look_at(Tensor* t, Seen* seen) {
   seen->wants_grad |= requires_grad(t);
   if (t->base) {
     seen->stale |= t->history_version != version_of(t);
-    seen->flags |= t->base->flags & kWatched;
+    seen->flags |= t->base->flags & kStandsFor;
   }
 }
 
@@ -203,7 +204,7 @@ PyArrayObject* to_array(PyObject* o) {
   return as_array(PyArray_FROM_O(o));
 }
 
-// Takes over `o`.
+// Takes over `o`. `slots`: what the forward was given.
 Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   PyArrayObject* array = to_array(o);
   if (!array) return nullptr;
@@ -216,6 +217,10 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     }
     Tensor* t = wrap_view(array, as_tensor(source));
     if (t && op->multi_view && grad_enabled() && !(t->flags & kInferenceView)) t->flags = (t->flags & ~kSpecialView) | kMultiView;
+    if (t && op->toggles) {
+      const uint32_t turned = is_complex(t->dtype) ? op->toggles : op->toggles & ~kConjBit;
+      t->flags = (t->flags ^ turned) | turned << kLazyLast;
+    }
     return t;
   }
   bool shared = PyArray_BASE(array) != nullptr;
@@ -231,7 +236,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   return wrap_array(array);
 }
 
-PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* results, const Seen& seen, bool recording) {
+PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, PyObject* results, const Seen& seen, bool recording) {
   Ref owned(results);
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(results);
   Ref tuple(PyTuple_New(n));
@@ -243,7 +248,7 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* results, const Se
       PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(Py_None));
       continue;
     }
-    Tensor* t = wrap_result(op, slots, Py_NewRef(item));
+    Tensor* t = wrap_result(op, values, Py_NewRef(item));
     if (!t) return nullptr;
     any |= is_differentiable(t->dtype);
     PyTuple_SET_ITEM(tuple.get(), i, as_object(t));
@@ -319,6 +324,49 @@ bool only_inference(Op* op, PyObject* const* slots) {
   return PyUnicode_CompareWithASCIIString(op->name, "clone") && PyUnicode_CompareWithASCIIString(op->name, "_to_copy");
 }
 
+// The forward on `values`, which are `slots` but where something was put off, and the record of the call.
+#if defined(__GNUC__)
+[[gnu::always_inline]]
+#endif
+inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const* values, const Seen& seen, PyObject* known) {
+  const bool recording = seen.wants_grad && grad_enabled() && op->differentiable &&
+                         !(seen.flags & kInference && only_inference(op, slots));
+  if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
+  Tensor* out;
+  if (op->kind == Op::Pointwise && !known) {
+    out = wrap_array(pointwise_forward(op, values, nullptr));
+  } else {
+    PyObject* result = known ? Py_NewRef(known) : run_forward(op, values);
+    if (!result) return nullptr;
+    if (PyTuple_Check(result) || PyList_Check(result)) return wrap_tuple(op, slots, values, result, seen, recording);
+    out = wrap_result(op, values, result);
+  }
+  if (!out) return nullptr;
+  if (recording && is_differentiable(out->dtype)) {
+    if (record(op, slots, &out, 1) < 0) {
+      Py_DECREF(out);
+      return nullptr;
+    }
+  } else if (seen.wants_grad || (seen.flags & kCut)) {
+    note_cut(op, slots, out, seen.wants_grad);
+  }
+  return as_object(out);
+}
+
+// A call with something put off: a view takes it over; any other op runs on values. What is recorded is the call as it is.
+PyObject* call_lazy(Op* op, PyObject* const* slots, const Seen& seen, PyObject* known) {
+  PlainSlots plain;
+  if (!op->view) {
+    PyObject* const* values = plain.of(op, slots);
+    return values ? run_and_record(op, slots, values, seen, known) : nullptr;
+  }
+  if (op->put_off) {
+    Ref allowed(PyObject_Vectorcall(op->put_off, slots, op->n_params, nullptr));
+    if (!allowed) return nullptr;
+  }
+  return run_and_record(op, slots, slots, seen, known);
+}
+
 // `known`: nullptr, or the ndarrays that the forward would give (see report_start).
 PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = nullptr) {
   if (!op->variants.empty()) {
@@ -334,32 +382,14 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   if (seen.symbolic) return call_with_slots("trace_call", op, slots);
   if (seen.flags & kWatched) {
-    PyObject* r = call_with_slots("watched_call", op, slots);
-    if (r != Py_NotImplemented) return r;
-    Py_DECREF(r);
-  }
-  const bool recording = seen.wants_grad && grad_enabled() && op->differentiable &&
-                         !(seen.flags & kInference && only_inference(op, slots));
-  if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
-  Tensor* out;
-  if (op->kind == Op::Pointwise && !known) {
-    out = wrap_array(pointwise_forward(op, slots, nullptr));
-  } else {
-    PyObject* result = known ? Py_NewRef(known) : run_forward(op, slots);
-    if (!result) return nullptr;
-    if (PyTuple_Check(result) || PyList_Check(result)) return wrap_tuple(op, slots, result, seen, recording);
-    out = wrap_result(op, slots, result);
-  }
-  if (!out) return nullptr;
-  if (recording && is_differentiable(out->dtype)) {
-    if (record(op, slots, &out, 1) < 0) {
-      Py_DECREF(out);
-      return nullptr;
+    if (seen.flags & kStandsFor) {
+      PyObject* r = call_with_slots("watched_call", op, slots);
+      if (r != Py_NotImplemented) return r;
+      Py_DECREF(r);
     }
-  } else if (seen.wants_grad || (seen.flags & kCut)) {
-    note_cut(op, slots, out, seen.wants_grad);
+    if (seen.flags & kLazy) return call_lazy(op, slots, seen, known);
   }
-  return as_object(out);
+  return run_and_record(op, slots, slots, seen, known);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //   2. a traced program: a pointwise partial times the incoming gradient, in one pass of the block machine;
 //   3. the rule itself, a Python function of tensors.
 // When a graph of the backward is wanted, or a tensor is watched, only the third is taken: it is made of ops, so it records.
+#include "core/lazy.h"
 #include "core/override.h"
 
 #include <string>
@@ -58,14 +59,13 @@ PyObject* call_rule(PyObject* function, PyObject* const* args, size_t n) {
   return PyObject_Vectorcall(function, args, n, nullptr);
 }
 
-bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kWatched); }
+bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kStandsFor); }
 
 // The kernels' result for a saved value: the ndarray of a tensor, anything else as it is. Takes over `o`.
 PyObject* array_of(PyObject* o) {
   if (!o || !is_tensor(o)) return o;
-  PyObject* array = Py_NewRef(as_object(as_tensor(o)->array));
-  Py_DECREF(o);
-  return array;
+  const Ref tensor(o);
+  return as_object(values_of(as_tensor(o)));
 }
 
 // 1 done, 0 not for these arguments, -1 exception.
@@ -83,7 +83,7 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
       return 0;
     }
     owned[i] = Ref(array_of(value));
-    args[i] = owned[i].get();
+    if (!(args[i] = owned[i].get())) return -1;
   }
   Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
   if (!result) {
@@ -121,12 +121,12 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, PyObject** 
   Ref owned[kMaxParams];
   PyObject* operands[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
-    owned[i] = Ref(source_value(node, rule.program_sources[i], grads, false));
+    owned[i] = Ref(plain_tensor(source_value(node, rule.program_sources[i], grads, false)));
     operands[i] = owned[i].get();
     if (!operands[i]) return -1;
     if (is_tensor(operands[i])) {
       Tensor* t = as_tensor(operands[i]);
-      if ((t->flags & kWatched) || is_complex(t->dtype) || t->dtype == DType::U64 || !PyArray_ISALIGNED(t->array)) return 0;
+      if ((t->flags & kStandsFor) || is_complex(t->dtype) || t->dtype == DType::U64 || !PyArray_ISALIGNED(t->array)) return 0;
     } else if (!PyFloat_Check(operands[i]) && !PyLong_Check(operands[i])) {
       return 0;
     }
@@ -269,9 +269,9 @@ bool owned_alone(PyObject* o) {
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   Ref left(a), right(b);
   Op* add = registry.add;
-  if (create_graph || !is_plain_value(a) || !is_plain_value(b)) return call_op(add, a, b);
   Tensor* x = as_tensor(a);
   Tensor* y = as_tensor(b);
+  if (create_graph || (x->flags | y->flags) & kWatched) return call_op(add, a, b);
   PyArrayObject* target = nullptr;
   if (x->dtype == y->dtype && PyArray_SAMESHAPE(x->array, y->array)) {
     if (owned_alone(a)) target = x->array;

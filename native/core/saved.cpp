@@ -27,6 +27,7 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output, b
     Py_INCREF(t->array);
     shown = Owned<Tensor>(wrap_array(t->array, t->dtype));
     if (!shown) return -1;
+    shown->flags |= t->flags & kLazy;
     hold(v);
     shown->version = v;
   }
@@ -89,6 +90,7 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
   }
   hold(v);
   t->version = v;
+  t->flags |= source->flags & kLazy;
   t->grad_fn.set(Owned<Node>::borrow(origin).release());
   t->output_nr = nr;
   return as_object(t);
@@ -148,6 +150,8 @@ int save_output(Node* node, Saved* slot, Tensor* out, int nr) {
   slot->expected = v->value;
   slot->value.init(Py_NewRef(as_object(out->array)));
   slot->kind = Saved::Output;
+  slot->conj = (out->flags & kConjBit) != 0;
+  slot->neg = (out->flags & kNegBit) != 0;
   return 0;
 }
 
@@ -159,7 +163,9 @@ const char* kFreed =
     "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.";
 
 std::string type_text(PyArrayObject* a, DType dtype) {
-  return std::string("[torch.") + scalar_name(dtype) + "Tensor " + sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)) + "]";
+  const bool by_device = is_complex(dtype) || dtype == DType::BF16;
+  const std::string name = by_device ? std::string("CPU") + scalar_name(dtype) + "Type" : std::string("torch.") + scalar_name(dtype) + "Tensor";
+  return "[" + name + " " + sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)) + "]";
 }
 
 std::string class_name(const Node* n) {
@@ -274,6 +280,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       }
       VersionCounter* version = slot->version;
       const uint32_t nr = slot->output_nr;
+      const uint32_t lazy = (slot->conj ? kConjBit : 0u) | (slot->neg ? kNegBit : 0u);
       hold(version);
       Tensor* t = wrap_array(as_array(Py_NewRef(as_object(array))));  // may collect garbage, and that may free the slot
       if (!t) {
@@ -281,6 +288,7 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
         return nullptr;
       }
       t->version = version;
+      t->flags |= lazy;
       if (for_graph) {
         t->grad_fn.set(Owned<Node>::borrow(node).release());
         t->output_nr = nr;

@@ -8,6 +8,7 @@
 
 #include <cfloat>
 #include <cmath>
+#include <complex>
 #include <cstring>
 
 namespace rushlight {
@@ -283,6 +284,8 @@ union Cell {
   float f32;
   double f64;
   int64_t i64;
+  float c64[2];
+  double c128[2];
 };
 
 // A Python number as an element of the everyday types; false where it does not fit, or the type is another one.
@@ -294,6 +297,11 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
   switch (dtype) {
     case DType::F64: cell->f64 = value; return true;
     case DType::F32: cell->f32 = static_cast<float>(value); return !std::isfinite(value) || std::fabs(value) <= FLT_MAX;
+    case DType::C64:
+      cell->c64[0] = static_cast<float>(value);
+      cell->c64[1] = 0;
+      return !std::isfinite(value) || std::fabs(value) <= FLT_MAX;
+    case DType::C128: cell->c128[0] = value; cell->c128[1] = 0; return true;
     case DType::Bool: cell->truth = value != 0; return true;
     case DType::I64: cell->i64 = whole; return integer;
     default: return false;
@@ -301,7 +309,7 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
 }
 
 Outcome Walk::fill(PyObject* number, DType dtype) {
-  if (source_->flags & (kInference | kInferenceView)) return Outcome::Rare;
+  if (source_->flags & (kInference | kInferenceView | kLazy)) return Outcome::Rare;
   if (!PyArray_ISBEHAVED(as_array(held_.get()))) return Outcome::Rare;
   for (int i = 0; i < ndim_; ++i) {
     if (dims_[i] > 1 && strides_[i] == 0) return Outcome::Rare;
@@ -311,6 +319,7 @@ Outcome Walk::fill(PyObject* number, DType dtype) {
   switch (item_size(dtype)) {
     case 1: fill_strided(data_, ndim_, dims_, strides_, cell.truth); break;
     case 4: fill_strided(data_, ndim_, dims_, strides_, cell.f32); break;
+    case 16: fill_strided(data_, ndim_, dims_, strides_, std::complex<double>(cell.c128[0], cell.c128[1])); break;
     default: fill_strided(data_, ndim_, dims_, strides_, cell.i64); break;
   }
   return bump_version(source_) < 0 ? Outcome::Error : Outcome::Done;
@@ -348,7 +357,7 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (watched_bits(t)) return false;
+  if (watched_bits(t) || t->flags & kLazy) return false;
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && PyArray_NDIM(t->array) > 0);
 }
 
@@ -546,7 +555,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) &&
-        !watched_bits(index)) {
+        !watched_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       return call_op(ops.index, slots);
     }

@@ -3,6 +3,7 @@
 // attached from Python; the slots of operators.cpp only find the Op and call it.
 #include <cstring>
 
+#include "core/lazy.h"
 #include "core/override.h"
 #include "core/tensor.h"
 
@@ -171,7 +172,7 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
     // Nothing is known of inference tensors that could be kept right.
     Tensor* t = wrap_array(array);
     if (!t) return nullptr;
-    t->flags |= kInference;
+    t->flags |= kInference | (source->flags & kLazy);
     hold(source->version);
     t->version = source->version;
     t->made_in = source->made_in;
@@ -192,7 +193,7 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
   Py_INCREF(root);
   t->base = root;
   // How a view was made is said by one bit at most; an ordinary view of a special one is special in the same way.
-  t->flags &= ~kInference;
+  t->flags = (t->flags & ~kInference) | (source->flags & kLazy);
   if (tls.inference || source->flags & kInferenceView) t->flags |= kInferenceView;
   else if (!grad_enabled()) t->flags |= kNoGradView;
   else t->flags |= source->flags & kSpecialView;
@@ -203,7 +204,8 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
 
 namespace {
 
-// What a transform has taken over is asked for its memory: an element of a batch has none of its own.
+// What a transform has taken over is asked for its memory: an element of a batch has none of its own. Where something was put off,
+// these are values of their own, which nobody may write: that would be lost.
 PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   const int watched = is_watched(t);
@@ -212,7 +214,9 @@ PyObject* get_array(PyObject* self, void*) {
     PyObject* f = callback("watched_array");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
-  return Py_NewRef(as_object(t->array));
+  PyArrayObject* values = values_of(t);
+  if (values && t->flags & kLazy) PyArray_CLEARFLAGS(values, NPY_ARRAY_WRITEABLE);
+  return as_object(values);
 }
 
 // The array as it is, for the transforms themselves: of a batch, its first element stands for the shape and the type.
@@ -261,7 +265,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   hold(v);
   r->version = v;
   r->made_in = t->made_in;
-  r->flags = t->flags & kInference;
+  r->flags = t->flags & (kInference | kLazy);
   if (inference && !tls.inference && !shared_version(r)) {
     Py_DECREF(r);
     return nullptr;
@@ -309,6 +313,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   if (t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
   t->array = v->array;
   t->dtype = v->dtype;
+  t->flags = (t->flags & ~kLazy) | (v->flags & kLazy);
   Py_XDECREF(old);
   return 0;
 }
@@ -318,7 +323,7 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kWatched) {
+  if (t->flags & kStandsFor) {
     PyObject* f = callback("watched_version");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
@@ -365,7 +370,7 @@ int set_watched(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   if (!PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
-  t->flags = (t->flags & ~(kTangent | kTransformed)) | (flag & (kTangent | kTransformed));
+  t->flags = (t->flags & ~kStandsFor) | (flag & kStandsFor);
   t->watched.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
 }
@@ -686,7 +691,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   hold(v);
   t->version = v;
   // A subclass's instance of a watched tensor is watched as well.
-  t->flags = (from->flags & (kInference | kTangent | kTransformed)) | (wants ? kRequiresGrad : 0u);
+  t->flags = (from->flags & (kInference | kWatched)) | (wants ? kRequiresGrad : 0u);
   t->watched.init(from->watched.own().release());
   t->made_in = from->made_in;
   return as_object(t);
@@ -725,6 +730,27 @@ PyObject* wrap_view_function(PyObject*, PyObject* args) {
   }
   Py_INCREF(array);
   return as_object(wrap_view(as_array(array), as_tensor(source)));
+}
+
+// to_write(tensor): an array to write new values into, which write_values(tensor, array) puts where the tensor shows them: its own
+// array, or a copy where something was put off.
+PyObject* to_write(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "to_write(tensor)");
+    return nullptr;
+  }
+  return as_tensor(o)->flags & kStandsFor ? get_array(o, nullptr) : as_object(values_of(as_tensor(o)));
+}
+
+PyObject* write_values(PyObject*, PyObject* args) {
+  PyObject *o, *array;
+  if (!PyArg_ParseTuple(args, "OO!", &o, &PyArray_Type, &array)) return nullptr;
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "write_values(tensor, array)");
+    return nullptr;
+  }
+  if (as_object(as_tensor(o)->array) != array && put_values(as_tensor(o), as_array(array)) < 0) return nullptr;
+  Py_RETURN_NONE;
 }
 
 // arguments_of(tuple): what a custom Function asks of its arguments, and no class of theirs is told of: which are tensors, which

@@ -1,6 +1,7 @@
 // A tensor as what Python code wants in its place: a number, a truth value, an index, an ndarray.
 #include <cstring>
 
+#include "core/lazy.h"
 #include "core/override.h"
 #include "core/tensor.h"
 
@@ -9,8 +10,9 @@ namespace rushlight {
 namespace {
 
 PyObject* scalar_of(Tensor* t) {
-  const Ref held = Ref::borrow(as_object(t->array));
-  PyArrayObject* a = t->array;
+  const Ref held(as_object(values_of(t)));
+  if (!held) return nullptr;
+  PyArrayObject* a = as_array(held.get());
   const npy_intp n = PyArray_SIZE(a);
   if (n != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", n);
@@ -111,11 +113,19 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     return nullptr;
   }
+  if (!force && t->flags & kLazy) {
+    const bool conj = t->flags & kConjBit;
+    PyErr_Format(PyExc_RuntimeError,
+                 "Can't call numpy() on Tensor that has %s bit set. Use tensor.resolve_%s().numpy() instead.",
+                 conj ? "conjugate" : "negative", conj ? "conj" : "neg");
+    return nullptr;
+  }
   if (t->dtype == DType::BF16 && !force) {
     PyErr_SetString(PyExc_TypeError, "Got unsupported ScalarType BFloat16");
     return nullptr;
   }
-  return exported(t->array);
+  const Ref values(as_object(values_of(t)));
+  return values ? exported(as_array(values.get())) : nullptr;
 }
 
 PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs) {

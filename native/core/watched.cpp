@@ -11,7 +11,7 @@ int settle(Tensor* t) {
   PyObject* f = callback("settle");
   Ref done(f ? PyObject_CallOneArg(f, as_object(t)) : nullptr);
   if (!done) return -1;
-  return (t->flags & kWatched) != 0;
+  return (t->flags & kStandsFor) != 0;
 }
 
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
@@ -36,7 +36,7 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyObject* array = n == 4 ? args[3] : as_object(value->array);
   Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
   if (!t) return nullptr;
-  t->flags |= static_cast<uint32_t>(flag) & (kTangent | kTransformed);
+  t->flags |= (static_cast<uint32_t>(flag) & kStandsFor) | (value->flags & kLazy);
   if (requires_grad(value)) t->flags |= kRequiresGrad;
   t->watched.set(Py_NewRef(args[2]));
   return as_object(t);
@@ -60,7 +60,7 @@ PyObject* split(PyObject*, PyObject* o) {
   Tensor* inside = wrap_array(as_array(Py_NewRef(as_object(t->array))), t->dtype);
   if (!inside) return nullptr;
   inside->flags = t->flags & (kInference | kWatched);
-  if (t->flags & kWatched) inside->flags |= t->flags & kRequiresGrad;
+  if (t->flags & kStandsFor) inside->flags |= t->flags & kRequiresGrad;
   if (counted) {
     hold(t->version);
     inside->version = t->version;

@@ -19,6 +19,7 @@ from ._version import __version__ as __version__
 
 globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
 _nn = _base._nn
+_conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
 
 from . import _C as _C  # noqa: E402
 from . import (  # noqa: E402

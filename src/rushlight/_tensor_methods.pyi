@@ -439,7 +439,7 @@ class TensorMethods:
         """Every choice of r elements of a vector, in order, as rows."""
 
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor itself."""
+        """The complex conjugate, as a view; a real tensor itself."""
 
     def conj_physical(self, *, out: Tensor | None = None) -> Tensor:
         """The complex conjugate."""
@@ -846,7 +846,7 @@ class TensorMethods:
         """Whether the dtype is complex."""
 
     def is_conj(self) -> _bool:
-        """Whether a conjugate was put off: never."""
+        """Whether the tensor shows the conjugate of what its memory holds."""
 
     def is_contiguous(self, memory_format: _memory_format = ...) -> _bool:
         """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
@@ -865,7 +865,7 @@ class TensorMethods:
     @property
     def is_mps(self) -> _bool: ...
     def is_neg(self) -> _bool:
-        """Whether a negative was put off: never."""
+        """Whether the tensor shows the negative of what its memory holds."""
 
     @property
     def is_nested(self) -> _bool: ...
@@ -1439,12 +1439,8 @@ class TensorMethods:
     ) -> Tensor:
         """`resize_` to the size of another tensor."""
 
-    def resolve_conj(self) -> Tensor:
-        """input: conjugates are never put off here."""
-
-    def resolve_neg(self) -> Tensor:
-        """input: negatives are never put off here."""
-
+    def resolve_conj(self) -> Tensor: ...
+    def resolve_neg(self) -> Tensor: ...
     def retain_grad(self) -> None:
         """Fill `.grad` of a non-leaf too; no effect on leaves."""
 

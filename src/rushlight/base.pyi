@@ -643,7 +643,7 @@ def concatenate(
     """`cat` under another name."""
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate, as a view; a real tensor itself."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate."""
@@ -1186,7 +1186,7 @@ def is_complex(input: Tensor) -> _bool:
     """Whether a tensor's dtype is complex."""
 
 def is_conj(input: Tensor) -> _bool:
-    """Whether a conjugate was put off: never."""
+    """Whether the tensor shows the conjugate of what its memory holds."""
 
 def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's dtype is a real floating type."""
@@ -1195,7 +1195,7 @@ def is_inference(input: Tensor) -> _bool:
     """Whether the tensor was made in inference mode."""
 
 def is_neg(input: Tensor) -> _bool:
-    """Whether a negative was put off: never."""
+    """Whether the tensor shows the negative of what its memory holds."""
 
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the one element is not zero."""
@@ -1933,10 +1933,10 @@ def reshape(input: Tensor, *size: _Ints, shape: _Ints | None = None) -> Tensor:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """input: conjugates are never put off here."""
+    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """input: negatives are never put off here."""
+    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
 
 def result_type(tensor1: Tensor, tensor2: Tensor) -> _dtype:
     """The dtype of arithmetic between two tensors or numbers."""

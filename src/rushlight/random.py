@@ -146,7 +146,9 @@ def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     _core.check_in_place(self, recording)
     if recording:
         _HISTORY[kernel](self)
-    draw(kernel, generator, self._array, *args)
+    array = _core.to_write(self)
+    draw(kernel, generator, array, *args)
+    _core.write_values(self, array)
     self._bump_version()
     return self
 

@@ -12,9 +12,9 @@ from . import _core, dtypes, printing
 from ._missing import missing_attribute
 from .device import cpu, resolve, strided
 from .handles import warn_if_has_hooks
-from .ops._op import namespace
+from .ops._op import LAZY, namespace
 
-__all__ = ["tensor_types"]
+__all__ = ["memory_of", "tensor_types", "with_bits"]
 
 Tensor = _core.Tensor
 _wrap = _core.wrap
@@ -87,6 +87,18 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 # ---- copies
 
 
+def memory_of(self: Any) -> Any:
+    """The array behind a tensor, with which a copy of the tensor also needs its two bits."""
+    return self._array if self._watched is not None else self._seen
+
+
+def with_bits(t: Any, conj: bool, neg: bool) -> Any:
+    """A new tensor, with the bits of a conjugate or a negative that was put off."""
+    t._set_flag(LAZY["conj"], conj and t.dtype.is_complex)
+    t._set_flag(LAZY["neg"], neg)
+    return t
+
+
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     if not self.is_leaf:
         raise RuntimeError(
@@ -108,9 +120,12 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     return result
 
 
-def _rebuild(cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any) -> Any:
+def _rebuild(
+    cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any, lazy: Any = (False, False)
+) -> Any:
     cls = cls or Tensor
     result = _wrap(array.view(dtype.numpy) if dtype.name == "bfloat16" else array)
+    result = with_bits(result, *lazy)
     if cls is not Tensor or requires_grad:
         result = _core.make_subclass(cls, result, requires_grad)
     if state:
@@ -121,12 +136,14 @@ def _rebuild(cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any) 
 def _reduce_ex(self: Any, protocol: int) -> Any:
     if self._hooks is not None:
         warn_if_has_hooks(self)
-    array = self._array
+    array = memory_of(self)
     if self.dtype.name == "bfloat16":
         array = array.view(np.uint16)
     # Tensor itself is not named: programs know it as torch.Tensor and as rushlight.Tensor.
     cls = None if type(self) is Tensor else type(self)
-    return _rebuild, (cls, array, self.dtype, self.requires_grad, self.__dict__)
+    parts = (cls, array, self.dtype, self.requires_grad, self.__dict__)
+    lazy = (self.is_conj(), self.is_neg())
+    return _rebuild, (*parts, lazy) if any(lazy) else parts
 
 
 # ---- device and type
@@ -324,7 +341,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
         for value in made:
             if not isinstance(value, (int, float, complex, np.generic)):
                 raise TypeError(f"must be real number, not {type(value).__name__}")
-        self._array[...] = np.array(made, self._array.dtype).reshape(self._array.shape)
+        _core.write_values(self, np.array(made, self.dtype.numpy).reshape(self.shape))
         self._bump_version()
         return self
 
@@ -336,7 +353,7 @@ class _Storage:
     """The little of torch's storages that programs ask for."""
 
     def __init__(self, tensor: Any) -> None:
-        array = tensor._array
+        array = tensor._seen
         while isinstance(array.base, np.ndarray):
             array = array.base
         self._root = array
@@ -418,10 +435,6 @@ _METHODS: dict[str, Any] = {
     "is_signed": _method(
         "Whether the dtype has negative numbers.", lambda self: self.dtype.is_signed
     ),
-    "is_conj": _method("Whether a conjugate was put off: never.", lambda self: False),
-    "is_neg": _method("Whether a negative was put off: never.", lambda self: False),
-    "resolve_conj": _method("The tensor: conjugates are never put off here.", lambda self: self),
-    "resolve_neg": _method("The tensor: negatives are never put off here.", lambda self: self),
     "has_names": _method("Whether dimensions have names: never.", lambda self: False),
     "_make_subclass": staticmethod(_make_subclass),
     "device": property(lambda self: cpu, doc="Where the tensor lives."),

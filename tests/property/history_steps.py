@@ -129,6 +129,53 @@ CHANGES = {
     "forget_grad": lambda t, x, y, k: setattr(x, "grad", None),
 }
 
+# Of complex tensors: conjugates and negatives that are put off, and the real numbers inside.
+LAZY_VIEWS = {
+    "conj": lambda t, x, y, k: x.conj(),
+    "conj_slice": lambda t, x, y, k: x.conj()[_slice(k)],
+    "mH": lambda t, x, y, k: x.mH,
+    "real": lambda t, x, y, k: x.real,
+    "imag": lambda t, x, y, k: x.imag,
+    "conj_imag": lambda t, x, y, k: x.conj().imag,
+    "neg_view": lambda t, x, y, k: t._neg_view(x),
+    "as_real": lambda t, x, y, k: t.view_as_real(x),
+    "as_complex": lambda t, x, y, k: t.view_as_complex(x),
+    "resolve_conj": lambda t, x, y, k: x.resolve_conj(),
+    "resolve_neg": lambda t, x, y, k: x.resolve_neg(),
+    "contiguous": lambda t, x, y, k: x.contiguous(),
+}
+_COMPLEX_VIEWS = """view t T slice slice1 select narrow unsqueeze squeeze flatten expand as_strided
+    unfold diagonal split chunk unbind detach view_as data function_view
+    function_identity""".split()
+_COMPLEX_PURE = """mul exp square add product sum total clone reshape cat stack index function
+    zeros""".split()
+_COMPLEX_WRITES = """mul_ add_ add1_ sub_ product_ copy_ zero_ fill_ fill_y pow_ setitem setitem_y
+    setslice setindex setindex_y iadd imul_slice index_add_ addcmul_ cumsum_ out out_self
+    through_data through_detach function_ preserved increment""".split()
+_COMPLEX_CHANGES = """detach_ requires_grad_ no_requires_grad_ requires_grad retain_grad t_
+    transpose_ unsqueeze_ squeeze_ set_data set_grad forget_grad""".split()
+COMPLEX = {
+    "view": {**{name: VIEWS[name] for name in _COMPLEX_VIEWS}, **LAZY_VIEWS},
+    "pure": {
+        **{name: PURE[name] for name in _COMPLEX_PURE},
+        "mul_i": lambda t, x, y, k: x * 1.5j,
+        "abs": lambda t, x, y, k: x.abs(),
+        "conj_product": lambda t, x, y, k: x * x.conj(),
+    },
+    "write": {
+        **{name: WRITES[name] for name in _COMPLEX_WRITES},
+        "mul_i": lambda t, x, y, k: x.mul_(1 + 0.5j),
+        "exp_": lambda t, x, y, k: x.mul_(0.1).exp_(),
+        "conj_physical_": lambda t, x, y, k: x.conj_physical_(),
+        "set_real": lambda t, x, y, k: setattr(x, "real", y.real),
+        "set_imag": lambda t, x, y, k: setattr(x, "imag", y.imag),
+        "add_conj": lambda t, x, y, k: x.add_(y.conj()),
+        "copy_conj": lambda t, x, y, k: x.copy_(y.conj()),
+    },
+    "change": {name: CHANGES[name] for name in _COMPLEX_CHANGES},
+    "hook": {"hook": None},
+}
+
 
 def _full(x):
     """x, unless it is empty: torch's checks of indices and places then say something else."""

@@ -92,6 +92,12 @@ def _values(tensors: Sequence[Any]) -> list[_Matrix]:
     return [np.array(t.detach()._array, copy=True).reshape(-1) for t in tensors]
 
 
+def _set(x: Any, array: Any, index: Any, value: Any) -> None:
+    """Write into what `to_write` gave for x, and so into x."""
+    array[index] = value
+    _core.write_values(x, array)
+
+
 def _slopes(above: Sequence[Any], below: Sequence[Any], eps: float, where: str) -> list[_Matrix]:
     """Differences of results on both sides, which must be of one shape and type."""
     for a, b in zip(above, below, strict=True):
@@ -134,17 +140,17 @@ def _numerical(
     """[output][input] Jacobians by central differences; inputs are changed and put back."""
     columns: list[list[list[_Matrix]]] = []
     for x in wanted:
-        array, rows = x._array, []
+        array, rows = _core.to_write(x), []
         for index in np.ndindex(*array.shape):
             original = array[index].item()
             parts = []
             for step in _steps(x):
-                array[index] = original - eps * step
+                _set(x, array, index, original - eps * step)
                 below = [r.clone() for r in function(*inputs)]
-                array[index] = original + eps * step
+                _set(x, array, index, original + eps * step)
                 above = function(*inputs)
                 parts.append(_slopes(above, below, eps, f"on index {index} "))
-                array[index] = original
+                _set(x, array, index, original)
             rows.append(_combined(parts))
         columns.append(rows)
     return _as_jacobians(columns, function(*inputs))
@@ -215,13 +221,13 @@ def _forward_mode(
     with forward_ad.dual_level():
         duals = _Duals(inputs, wanted)
         for x, tangent in zip(wanted, duals.tangents, strict=True):
-            rows = []
-            for index in np.ndindex(*x._array.shape):
+            array, rows = _core.to_write(tangent), []
+            for index in np.ndindex(*array.shape):
                 parts = []
                 for step in _steps(x):
-                    tangent._array[index] = step
+                    _set(tangent, array, index, step)
                     parts.append(_values(_tangents(function(*duals.arguments()))))
-                tangent._array[index] = 0
+                _set(tangent, array, index, 0)
                 rows.append(_combined(parts))
             columns.append(rows)
     return _as_jacobians(columns, function(*inputs))
@@ -476,15 +482,15 @@ class _Check:
 
     def slopes(self, function: Any, x: Any, u: _Matrix) -> list[_Matrix]:
         """The differences of all results along a direction of one input."""
-        array, original = x._array, x._array.copy()
+        array, original = _core.to_write(x), x._array.copy()
         parts = []
         for step in _steps(x):
-            array[...] = original - self.eps * step * u
+            _set(x, array, ..., original - self.eps * step * u)
             below = [r.clone() for r in function(*self.inputs)]
-            array[...] = original + self.eps * step * u
+            _set(x, array, ..., original + self.eps * step * u)
             above = function(*self.inputs)
             parts.append(_slopes(above, below, self.eps, ""))
-            array[...] = original
+            _set(x, array, ..., original)
         return _combined(parts)
 
     def explain_fast(
@@ -548,11 +554,11 @@ class _Check:
         with forward_ad.dual_level():
             duals = _Duals(self.inputs, self.wanted)
             for x, u, tangent in zip(self.wanted, directions, duals.tangents, strict=True):
-                parts = []
+                array, parts = _core.to_write(tangent), []
                 for step in _steps(x):
-                    tangent._array[...] = step * u
+                    _set(tangent, array, ..., step * u)
                     parts.append(_values(_tangents(function(*duals.arguments()))))
-                tangent._array[...] = 0
+                _set(tangent, array, ..., 0)
                 analytical.append([_combined(parts)])
         results = function(*self.inputs)
         return _as_jacobians(numerical, results), _as_jacobians(analytical, results)
@@ -564,7 +570,7 @@ class _Check:
         with forward_ad.dual_level():
             duals = _Duals(self.inputs, self.wanted)
             for x, tangent in zip(self.wanted, duals.tangents, strict=True):
-                tangent._array[...] = _direction(random, x)
+                _set(tangent, _core.to_write(tangent), ..., _direction(random, x))
             for i, x in enumerate(self.wanted):
                 zeros = forward_ad.make_dual(x.detach(), _torch("zeros_like")(x.detach()))
                 with_zeros = _tangents(function(*duals.arguments({i: zeros})))

@@ -32,8 +32,7 @@ import numpy as np
 
 from .. import _core
 from ..ops._arrays import anywhere
-from ..ops._op import OPS, namespace
-from ..ops.strided import _mixed_view
+from ..ops._op import LAZY, OPS, namespace
 from .hidden import MEMORY, Hidden
 from .running import running, state
 
@@ -42,6 +41,7 @@ __all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_watched"]
 _Tensor = _core.Tensor
 _watch = _core.watch
 _TANGENT, _TRANSFORMED = 256, 512
+_LAZY = sum(LAZY.values())  # the bits of a conjugate or a negative that was put off
 _numbers = itertools.count(1)
 
 
@@ -148,10 +148,27 @@ def dual(level: Level, value: Any, tangent: Any) -> Any:
     """The watched tensor of a value and a tangent; the value itself where there is no tangent."""
     if tangent is None:
         return value
+    tangent = put_off_alike(tangent, value)
     t = _watch(value, _TANGENT, Dual(level, value, tangent))
     if tangent.requires_grad:
         t._set_flag(1, True)
     return t
+
+
+def put_off_alike(tangent: Any, value: Any) -> Any:
+    """The tangent with the bits of its value, so that what is a view of one is one of the other."""
+    if not (value._flags() ^ tangent._flags()) & _LAZY:
+        return tangent
+    turned = _turned(tangent, value)
+    turned = turned.clone() if tangent._seen.flags.c_contiguous else laid_out(turned, tangent)
+    return _turned(turned, value)
+
+
+def _turned(t: Any, value: Any) -> Any:
+    """A view of a tensor with those bits changed over that a value has."""
+    bits = value._flags()
+    t = t.conj() if bits & LAZY["conj"] else t
+    return namespace("torch")["_neg_view"](t) if bits & LAZY["neg"] else t
 
 
 def batch(level: Level, value: Any, alike: bool = False) -> Any:
@@ -159,6 +176,13 @@ def batch(level: Level, value: Any, alike: bool = False) -> Any:
     array = value._seen
     seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
     return _watch(value, _TRANSFORMED, Batch(level, value, alike), seen)
+
+
+def show(t: Any, value: Any) -> None:
+    """Let a watched tensor have the memory of another value than before."""
+    t._array = value._seen
+    t._set_flag(_LAZY, False)
+    t._set_flag(value._flags() & _LAZY, True)
 
 
 def is_watched(t: Any) -> bool:
@@ -242,7 +266,7 @@ def _adopt(t: Any, watched: Any) -> None:
     if watched._watched is None:  # the level has ended
         _forward(t, watched, settled(t._base).level)
         return
-    t._array = watched._seen
+    show(t, watched)
     t._watched = (watched._flags() & (_TANGENT | _TRANSFORMED), watched._watched)
     show_history(t, watched.requires_grad)
     t._watched.level.taken.append(weakref.ref(t))
@@ -258,8 +282,10 @@ def zeros_laid_out(value: Any, level: Level) -> Any:
     """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
     the batch of every running vmap that is older, as what is written to it later may have any."""
     if value._seen.flags.c_contiguous:
-        return _with_batches(namespace("torch")["zeros_like"](value), level)
-    return _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
+        zeros = _with_batches(namespace("torch")["zeros_like"](value), level)
+    else:
+        zeros = _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
+    return _turned(zeros, value)
 
 
 def fitted(tangent: Any, value: Any) -> Any:
@@ -296,15 +322,17 @@ def laid_out(tangent: Any, value: Any) -> Any:
 
 
 def copies(value: Any, n: int) -> Any:
-    """A tensor n times, each in the same places of memory as it is itself."""
+    """A tensor n times, each in the same places of memory and with the same bits as itself."""
     recording = _core.set_grad_enabled(True)
     try:
-        rows = value.expand(n, *value.shape)
+        rows = _turned(value, value).expand(n, *value.shape)
         if value._seen.flags.c_contiguous:
-            return namespace("torch")["zeros_like"](rows).copy_(rows)
-        room = value.new_zeros(n, _extent(value))
-        place = (rows._seen.shape, (_extent(value), *value.stride()), 0)
-        return OPS["strided_view"].function(room, *place).copy_(rows)
+            made = namespace("torch")["zeros_like"](rows)
+        else:
+            room = value.new_zeros(n, _extent(value))
+            place = (rows._seen.shape, (_extent(value), *value.stride()), 0)
+            made = OPS["strided_view"].function(room, *place)
+        return _turned(made.copy_(rows), value)
     finally:
         _core.set_grad_enabled(recording)
 
@@ -349,7 +377,7 @@ def address(t: Any) -> int:
     return int(t._seen.__array_interface__["data"][0])
 
 
-_COMPLEX_AND_REAL = (["complex64", "float32"], ["complex128", "float64"])
+_COMPLEX_AND_REAL = ({"complex64", "float32"}, {"complex128", "float64"})
 _UNRECORDED = 8 | 64
 _SPECIAL_VIEW = 8 | 16 | 32 | 64  # the core's flags of views whose history may not be rewritten
 
@@ -368,23 +396,10 @@ def _as_made(view: Any, make: Any, args: Any) -> Any:
 
 def _plain_view(base: Any, view: Any) -> Any:
     """A plain view of what is watched now, taken again; None where it is one of other numbers."""
-    seen, whole = view._seen, base._seen
-    layout = None if whole.flags.c_contiguous else [s // whole.itemsize for s in whole.strides]
-    item, which = seen.itemsize, None
-    if view.dtype is not base.dtype:
-        names = sorted((view.dtype.name, base.dtype.name))
-        if names not in _COMPLEX_AND_REAL:
-            return None
-        which = "view" if view.dtype.is_complex else "root"
-        item = min(item, whole.itemsize)
-        layout = layout and [s * whole.itemsize // item for s in layout]
-    offset = (address(view) - base._watched.origin) // item if seen.size else 0
-    place = (seen.shape, tuple(s // item for s in seen.strides), offset, layout)
+    if view.dtype is not base.dtype and {view.dtype.name, base.dtype.name} not in _COMPLEX_AND_REAL:
+        return None
+    again = _as_made(view, _core.shown, [view, base, base._watched.origin])
     special = view._flags() & _SPECIAL_VIEW
-    if which is None:
-        again = _as_made(view, OPS["strided_view"].function, [base, *place])
-    else:
-        again = _as_made(view, _mixed_view, [base, *place, which])
     inside = again
     while inside._watched is not None:
         inside = inside._watched.value
@@ -592,7 +607,7 @@ def has_batch(t: Any) -> bool:
 
 def _watched_array(t: Any) -> Any:
     """`_array` of a watched tensor."""
-    return Hidden(t._seen) if has_batch(t) else t._seen
+    return Hidden(t._seen) if has_batch(t) else t._watched.value._array
 
 
 def _watched_memory(t: Any) -> Any:
@@ -628,7 +643,7 @@ def _watched_set_data(t: Any, new: Any) -> None:
     w = t._watched
     if w is not None:  # a dual of forward_ad keeps its tangent
         w.value.data = new
-        t._array = w.value._seen
+        show(t, w.value)
     else:
         t.data = new.data
 

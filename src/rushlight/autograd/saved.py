@@ -180,8 +180,9 @@ _allowing: _Mutation | None = None
 def _pack(tensor: Any) -> _Handle:
     context = _allowing
     assert context is not None
-    array = tensor._array
-    layout = tensor.data_ptr(), array.shape, array.strides, tensor.dtype, tensor._version
+    array = tensor._seen
+    shown = array.shape, array.strides, tensor.dtype, tensor.is_conj(), tensor.is_neg()
+    layout = tensor.data_ptr(), *shown, tensor._version
     handle = context.tid_to_weakhandle.get(layout)
     if handle is None:
         handle = context.tid_to_weakhandle[layout] = _Handle(context)
@@ -208,9 +209,9 @@ def _before_write(tensor: Any) -> None:
     context = _allowing
     if context is None:
         return
-    written = tensor._array
+    written = tensor._seen
     for handle, saved in list(context.original.items()):
-        if np.may_share_memory(saved._array, written):
+        if np.may_share_memory(saved._seen, written):
             context.cloned[handle] = saved.clone()
             del context.original[handle]
 

@@ -28,7 +28,7 @@ def first_rows(index: Any, n: int, level: Level, what: str = "self") -> Any:
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
     for part in levels.plain_parts(index):
-        a = part._seen
+        a = part._array
         if a.size and not (-n <= a.min() and a.max() < n):
             raise IndexError(
                 f"index out of range in {what}: indices run from {a.min()} to {a.max()}, of {n}"

@@ -56,7 +56,7 @@ def _outside(t: Any, w: Any) -> str:
         return text(w.value)
     if w.level.kind == "forward_ad" and w.value._watched is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
-        return printing.tensor_text(t._seen, t.dtype, suffixes=suffixes)
+        return printing.tensor_text(w.value._array, t.dtype, suffixes=suffixes)
     return text(w.value)
 
 

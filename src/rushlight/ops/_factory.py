@@ -157,7 +157,7 @@ def finished(
     _core.check_in_place(out, False)
     if out._array.shape != array.shape and not (keeps_size and out._array.size == array.size):
         out.resize_(array.shape)
-    np.copyto(out._array, array.reshape(out._array.shape))
+    _core.write_values(out, array.reshape(out.shape))
     out._bump_version()
     return out
 

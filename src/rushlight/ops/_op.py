@@ -43,6 +43,10 @@ _NO_DEFAULT = object()
 OVERLAPS = {"self": 1, "arguments": 2, "never": 4, "same": 8, "late": 16}
 
 
+# The bit of a lazy view, numbered as TensorFlag in native/core/core.h.
+LAZY = {"": 0, "conj": 128, "neg": 2048}
+
+
 class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
@@ -267,6 +271,8 @@ def define(
     nodes: list[tuple[int, int, str]] | None = None,
     edges: str | None = None,
     unfold: Any = None,
+    toggles: str = "",
+    put_off: Any = None,
     doc: str = "",
     samples: Any = None,
     view: bool = False,
@@ -290,6 +296,7 @@ def define(
     overlap: str = "",
     out: bool | str | tuple[str, type, str] = True,
     in_place: bool = False,
+    in_place_node: str | None = None,
     method: bool | None = None,
     where: str = "torch",
     operator: str | None = None,
@@ -319,6 +326,8 @@ def define(
         "nodes": nodes,
         "edges": [names.index(p) for p in edges.split()] if edges else None,
         "unfold": unfold,
+        "toggles": LAZY[toggles],
+        "put_off": put_off,
         "view": view,
         "lends": lends,
         "multi_view": multi_view,
@@ -353,7 +362,15 @@ def define(
     entry.targets = [row[2] for row in rows]
     op.entry = entry
     op.__doc__ = f"{signature}\n\n{doc}"
-    enter(entry, op, method=method, in_place=in_place, operator=operator, reflected=reflected)
+    enter(
+        entry,
+        op,
+        method=method,
+        in_place=in_place,
+        in_place_node=in_place_node,
+        operator=operator,
+        reflected=reflected,
+    )
     return op
 
 
@@ -455,6 +472,7 @@ def enter(
     *,
     method: bool | None,
     in_place: bool,
+    in_place_node: str | None = None,
     operator: str | None,
     reflected: str | None = None,
     asks: str = "all",
@@ -478,7 +496,8 @@ def enter(
         if reflected:
             _core.set_operator(reflected, function)
     if in_place:
-        form = _core.make_in_place(function, name + "_")
+        node = (in_place_node,) if in_place_node else ()
+        form = _core.make_in_place(function, name + "_", *node)
         form.entry = entry
         form.__doc__ = f"In-place version of `{name}`."
         setattr(_core.Tensor, name + "_", form)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from ._op import OPS
 
@@ -84,7 +82,7 @@ def _write(out: Any, result: Any) -> Any:
                 stacklevel=4,
             )
         out.resize_(array.shape)
-    np.copyto(out._array, array, casting="unsafe")
+    _core.write_values(out, array)
     out._bump_version()
     return out
 

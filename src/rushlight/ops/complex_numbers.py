@@ -10,8 +10,9 @@ import numpy as np
 from .. import _core
 from ._arrays import scalar_name
 from ._kinds import composite, general, linear, pointwise
-from ._op import OPS
+from ._op import LAZY, OPS, namespace
 from ._portable import add_method
+from .copies import clone
 from .elementary import abs, sgn
 from .selection import where
 
@@ -21,11 +22,7 @@ _PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex12
 def _as_pairs(a: Any) -> Any:
     if a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    part = a.real
-    strides = (*a.strides, part.itemsize)
-    return np.lib.stride_tricks.as_strided(
-        part, (*a.shape, 2), strides, writeable=a.flags.writeable
-    )
+    return a[..., None].view(a.real.dtype)
 
 
 def _from_pairs(a: Any) -> Any:
@@ -47,6 +44,10 @@ def _from_pairs(a: Any) -> Any:
     return a.view(_PAIRS[a.dtype])[..., 0]
 
 
+def _pairs(g: Any) -> Any:
+    return view_as_real(resolve_conj(g))
+
+
 def _joined(g: Any) -> Any:
     return complex(g.select(-1, 0), g.select(-1, 1))
 
@@ -55,11 +56,21 @@ def _complex_one(make: Any) -> Any:
     return [(make(2, 3, kind="complex"),)]
 
 
+def _refuse_conjugate(input: Any) -> None:
+    if input.is_conj():
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+            "the resulting tensor will NOT alias the original."
+        )
+
+
 view_as_real = linear(
     "view_as_real(input)",
     _as_pairs,
     transpose={"input": lambda g: _joined(g)},
     view=True,
+    put_off=_refuse_conjugate,
     method=False,
     samples=_complex_one,
     doc="A complex tensor as a real one with a last dimension of size 2: real and imaginary parts.",
@@ -67,7 +78,7 @@ view_as_real = linear(
 view_as_complex = linear(
     "view_as_complex(input)",
     _from_pairs,
-    transpose={"input": lambda g: view_as_real(g)},
+    transpose={"input": lambda g: _pairs(g)},
     view=True,
     method=False,
     samples=lambda make: [(make(3, 2),)],
@@ -78,7 +89,9 @@ view_as_complex = linear(
 @composite(method=False, samples=_complex_one)
 def real(input: Any) -> Any:
     """The real part, as a view; a real tensor itself."""
-    return view_as_real(input).select(-1, 0) if input.dtype.is_complex else input
+    if not input.dtype.is_complex:
+        return input
+    return view_as_real(_conj(input) if input.is_conj() else input).select(-1, 0)
 
 
 @composite(method=False, samples=_complex_one)
@@ -86,6 +99,8 @@ def imag(input: Any) -> Any:
     """The imaginary part, as a view."""
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if input.is_conj():
+        return _neg_view(view_as_real(_conj(input))).select(-1, 1)
     return view_as_real(input).select(-1, 1)
 
 
@@ -107,51 +122,68 @@ add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 @composite(samples=_complex_one)
 def conj(input: Any) -> Any:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate, as a view; a real tensor itself."""
     return _conj(input) if input.dtype.is_complex else input
 
 
-_conj = linear(
+# Both change a bit of the view and nothing else (native/core/lazy.h).
+_conj: Any = linear(
     "_conj(input)",
-    np.conj,
+    lambda a: a,
     transpose={"input": lambda g: conj(g)},
+    view=True,
+    toggles="conj",
     node="ConjBackward0",
+    out=False,
     samples=_complex_one,
     doc="`conj` of complex numbers.",
 )
+_neg_view: Any = linear(
+    "_neg_view(input)",
+    lambda a: a,
+    transpose={"input": lambda g: -g},
+    view=True,
+    toggles="neg",
+    out=False,
+    samples=lambda make: [(make(2, 3),), *_complex_one(make)],
+    doc="-input, as a view.",
+)
+_core.register(callbacks={"conj_view": _conj, "neg_view": _neg_view})
+namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
 conj_physical: Any = pointwise(
     "conj_physical(input)",
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     portable_for="bool int float complex",
+    in_place_node="ConjPhysicalBackward1",
     out="found",
     samples=_complex_one,
     doc="The complex conjugate.",
 )
 
 
-@composite
+@composite(samples=_complex_one)
 def resolve_conj(input: Any) -> Any:
-    """input: conjugates are never put off here."""
-    return input
+    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
+    return clone(input) if input.is_conj() else input
 
 
-@composite
+@composite(samples=_complex_one)
 def resolve_neg(input: Any) -> Any:
-    """input: negatives are never put off here."""
-    return input
+    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
+    return clone(input) if input.is_neg() else input
 
 
 @composite
 def is_conj(input: Any) -> bool:
-    """Whether a conjugate was put off: never."""
-    return False
+    """Whether the tensor shows the conjugate of what its memory holds."""
+    return bool(input._flags() & LAZY["conj"])
 
 
 @composite
 def is_neg(input: Any) -> bool:
-    """Whether a negative was put off: never."""
-    return False
+    """Whether the tensor shows the negative of what its memory holds."""
+    return bool(input._flags() & LAZY["neg"])
 
 
 def _angle(a: Any) -> Any:

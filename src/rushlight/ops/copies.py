@@ -86,7 +86,7 @@ def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
 def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
-        return input if input._array.flags.c_contiguous else _contiguous_copy(input)
+        return input if input._seen.flags.c_contiguous else _contiguous_copy(input)
     format_order(memory_format, input.ndim)
     return (
         input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)

@@ -64,7 +64,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
         pin_memory: bool | None = False,
     ) -> Any:
         check_tensor(name + "_like", input)
-        source = input._array
+        source = input._seen
         numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
         if source.flags.c_contiguous or 0 in source.strides:
             array = allocate(source.shape, numpy_dtype, value)

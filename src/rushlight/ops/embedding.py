@@ -101,13 +101,14 @@ def _embedding_again(g: Any, indices: Any, padding_idx: int) -> Any:
 def _renormalize(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the rows that are named and longer than max_norm."""
     _core.check_in_place(weight, False)
-    array = weight._array
+    array = _core.to_write(weight)
     rows = np.unique(indices._array)
     _check_range(rows, array.shape[0])
     sizes = np.linalg.norm(widened(array[rows]), norm_type, axis=1)
     long = sizes > max_norm
     factor = max_norm / (sizes[long] + 1e-7)
     array[rows[long]] = (widened(array[rows[long]]) * factor[:, None]).astype(array.dtype)
+    _core.write_values(weight, array)
     _core.bump_versions([weight])
 
 

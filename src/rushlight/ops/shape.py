@@ -62,6 +62,16 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
     return a.view(to)
 
 
+def _refuse_dtype(input: Any, size: tuple[Any, ...]) -> None:
+    """`view(dtype)` of bytes whose conjugate or negative is meant."""
+    if len(size) == 1 and isinstance(size[0], dtype_class):
+        what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {what} when converting to a different dtype. "
+            "Use resolve_conj() or resolve_neg() first."
+        )
+
+
 def _divisible(what: str, value: int, by: int, names: str) -> None:
     if value % by:
         raise RuntimeError(
@@ -96,6 +106,7 @@ view = _reshaping(
     _view_dtype,
     native=_kernels.view,
     view=True,
+    put_off=_refuse_dtype,
     samples=lambda make: [
         (make(2, 6), 3, 4),
         (make(2, 6), (-1,)),

@@ -27,7 +27,7 @@ from .. import _core
 from ._arrays import Array, is_half
 from ._kinds import Sizes, composite, general, linear
 from ._op import internal
-from .complex_numbers import view_as_complex, view_as_real
+from .complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -236,13 +236,18 @@ _strided_scatter: Any = linear(
 
 
 def _as_real(a: Any, layout: Any) -> tuple[Any, Any]:
-    return view_as_real(a), None if layout is None else (*layout, 1)
+    return view_as_real(resolve_conj(a)), None if layout is None else (*layout, 1)
 
 
 def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str) -> Any:
     if which == "view":
+        strides = tuple(layout or _contiguous_strides(a.shape))
+        if offset == 0 and (*size, 2) == a.shape and (*stride, 1) == strides:
+            return view_as_complex(a)
         return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(a, layout)
+    if which == "negative root":
+        real = _neg_view(real)
     whole = layout is None and offset == 0 and (*size,) == real.shape
     if whole and (*stride,) == _contiguous_strides(size):
         return real
@@ -261,7 +266,7 @@ def _mixed_scatter(
 ) -> Any:
     if which == "view":
         place = ((*size, 2), (*stride, 1), offset, layout)
-        return _strided_scatter(g, view_as_real(src), *place)
+        return _strided_scatter(g, view_as_real(resolve_conj(src)), *place)
     real, layout = _as_real(g, layout)
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
 
@@ -339,7 +344,7 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     _may_be_written(self)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
-    self._array = made._array
+    self._array = made._seen
     self._bump_version()
     if node is not None:
         _core.set_history(self, node, 0)  # a view's only: its memory is as it was
@@ -441,7 +446,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {n}: {list(wanted)}"
             )
-    array = self._array
+    array = self._seen
     if array.shape == wanted:
         return self
     _core.check_place(self, False)
@@ -521,7 +526,7 @@ def set_(
     if part:
         seen = as_strided(seen, size, stride or _contiguous_strides(size), storage_offset or 0)
     node = _set_away(self, source, tuple(seen.shape)).grad_fn if recording else None
-    self._array = seen._array
+    self._array = seen._seen
     self._bump_version()
     self._forget_accumulator()
     if node is not None:

@@ -109,7 +109,7 @@ def moveaxis(input: Any, source: Any, destination: Any) -> Any:
 
 
 def _check_matrices(name: str, x: Any) -> None:
-    if x.ndim < 2:
+    if x.ndim == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. "
             f"Got {x.ndim}-D tensor."
@@ -124,7 +124,7 @@ def _conj(input: Any) -> Any:
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of the last two dimensions."""
     _check_matrices("adjoint()", input)
-    return _conj(transpose(input, -2, -1))
+    return _conj(transpose(input, -2, -1)) if input.ndim else _conj(input)
 
 
 def _reversed_dims(self: Any) -> Any:
@@ -153,13 +153,13 @@ def _reversed_dims(self: Any) -> Any:
 def _matrix_transpose(self: Any) -> Any:
     """The last two dimensions changed over."""
     _check_matrices("mT", self)
-    return transpose(self, -2, -1)
+    return transpose(self, -2, -1) if self.ndim else self
 
 
 def _matrix_adjoint(self: Any) -> Any:
     """The conjugate transpose of the last two dimensions."""
     _check_matrices("mH", self)
-    return _conj(transpose(self, -2, -1))
+    return _conj(transpose(self, -2, -1)) if self.ndim else _conj(self)
 
 
 def _hermitian(self: Any) -> Any:

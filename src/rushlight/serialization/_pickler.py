@@ -116,9 +116,11 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         viewed = (storage, parts.offset, parts.shape, parts.strides)
         hooks: OrderedDict[int, object] = OrderedDict()
         described = (*viewed, parts.requires_grad, hooks)
+        bits = {name: True for name in ("neg", "conj") if getattr(parts, name)}
+        metadata = (bits,) if bits else ()
         if typed:
-            return _TENSOR, described
-        return _TENSOR_WITH_DTYPE, (*described, parts.dtype)
+            return _TENSOR, (*described, *metadata)
+        return _TENSOR_WITH_DTYPE, (*described, parts.dtype, *metadata)
 
     def _tensor(self, tensor: Any) -> tuple[Any, tuple[Any, ...]]:
         parts = _tensors.tensor_parts(tensor)

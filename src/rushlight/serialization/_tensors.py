@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rushlight import base, dtypes, nn
+from rushlight.tensor import memory_of, with_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,8 @@ class Parts(NamedTuple):
     strides: tuple[int, ...]
     requires_grad: bool
     is_parameter: bool = False
+    conj: bool = False
+    neg: bool = False
 
 
 def tensor_type() -> Any:
@@ -39,13 +42,18 @@ def is_tensor(obj: object) -> bool:
 
 
 def tensor_parts(tensor: Any) -> Parts:
-    return array_parts(
-        tensor._array, tensor.dtype, tensor.requires_grad, isinstance(tensor, parameter_type())
+    parts = array_parts(
+        memory_of(tensor),
+        tensor.dtype,
+        tensor.requires_grad,
+        isinstance(tensor, parameter_type()),
     )
+    return parts._replace(conj=tensor.is_conj(), neg=tensor.is_neg())
 
 
 def make_tensor(parts: Parts) -> Any:
-    return base._core.wrap(parts_array(parts), parts.requires_grad)
+    tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
+    return with_bits(tensor, parts.conj, parts.neg)
 
 
 def make_parameter(data: Any, requires_grad: bool) -> Any:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from rushlight import dtypes
 from rushlight.device import LAYOUTS, layout
 from rushlight.serialization import _tensors
@@ -128,24 +126,15 @@ def _tensor(
             f"are out of bounds for storage of size {storage.data.size}"
         )
     parts = Parts(storage.data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
-    return _tensors.make_tensor(_resolved(storage, parts, metadata) if metadata else parts)
+    conj, neg = _bits(metadata) if metadata else (False, False)
+    return _tensors.make_tensor(parts._replace(conj=conj, neg=neg))
 
 
-def _resolved(storage: Storage, parts: Parts, metadata: Any) -> Parts:
-    """Parts of the conjugate or negative, which PyTorch writes as a note on the values."""
+def _bits(metadata: Any) -> tuple[bool, bool]:
+    """Whether the conjugate or the negative of the values is meant."""
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"unknown facts about a tensor: {shown(metadata)}")
-    if not storage.filled:
-        raise RuntimeError(
-            "load(): a conjugate view in a file this old is not supported; "
-            "save it again without _use_new_zipfile_serialization=False"
-        )
-    array = _tensors.parts_array(parts)
-    if metadata.get("conj"):
-        array = np.conjugate(array)
-    if metadata.get("neg"):
-        array = np.negative(array)
-    return _tensors.array_parts(array, parts.dtype, parts.requires_grad)
+    return bool(metadata.get("conj")), bool(metadata.get("neg"))
 
 
 def _rebuild_tensor(

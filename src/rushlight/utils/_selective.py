@@ -17,6 +17,7 @@ from typing import Any
 from .. import _core
 from ..autograd.running import carried
 from ..ops._aten import OpOverload, name_of
+from ..tensor import memory_of
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
 
@@ -87,7 +88,7 @@ class _Kept:
                     f"at version {t._version}, and was kept at {version}. Do not keep what is "
                     "written in place, or pass allow_cache_entry_mutation=True."
                 )
-            found.append(t._array if isinstance(t, _Tensor) else None)
+            found.append(memory_of(t) if isinstance(t, _Tensor) else None)
         return found[0] if self.single else tuple(found)
 
 

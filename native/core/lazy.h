@@ -1,0 +1,29 @@
+// Conjugates and negatives that were put off. `conj()` of a complex tensor is a view with the bit kConjBit: it shows the conjugate of
+// what its memory holds; kNegBit is the same for the negative, which `conj().imag` needs. Views take such bits over. Everything else
+// works on values: the places where a tensor's array is read or written ask here, off the plain path (kWatched has these bits).
+// docs/design/0012 has the whole of it.
+#pragma once
+#include "core/core.h"
+
+namespace rushlight {
+
+// The array of what a tensor shows: its own, or a new one where something was put off. A new reference; nullptr with an exception.
+PyArrayObject* values_of(Tensor* t);
+// Writes values into the memory of a tensor, so that it shows them.
+int put_values(Tensor* t, PyArrayObject* values);
+// The tensor itself, or one of its values alone where something was put off. Takes over `o`; anything but a tensor stays as it is.
+PyObject* plain_tensor(PyObject* o);
+// A view of `t` with those bits changed over (real numbers have no conjugates). Takes over `t`; recorded as any view.
+PyObject* changed_over(PyObject* t, uint32_t bits);
+
+// The arguments of a call as what reads arrays is to see them: plain tensors in the place of lazy ones.
+class PlainSlots {
+ public:
+  PyObject** of(Op* op, PyObject* const* slots);  // nullptr with an exception
+
+ private:
+  PyObject* slots_[kMaxParams];
+  Held<kMaxParams> held_;
+};
+
+}  // namespace rushlight
