@@ -130,7 +130,7 @@ with torch.autograd.graph.allow_mutation_on_saved_tensors(): x{c} = x{a}.exp(); 
 with torch.autograd.detect_anomaly(): x{c} = x{a}.log(); x{c}.sum().backward(retain_graph=True)
 x{c} = torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x{b}, x{a}, use_reentrant=False)
 x{c} = torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, x{a}, use_reentrant=True)
-x{c} = torch.func.vmap(lambda x: x * x{b})(x{a})
+x{c} = torch.func.vmap(lambda x: x * x{b}[..., :3])(x{a})
 x{c} = torch.func.vmap(lambda x: x.mul_(2))(x{a})
 x{c} = torch.func.grad(lambda x: (x * x{b}).sum())(x{a})
 x{c} = torch.func.vmap(torch.func.grad(lambda x: x.sin().sum()))(x{a})
