@@ -242,6 +242,8 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "imag": np.imag,
     "conj": np.conj,
     "conj_physical": np.conj,
+    "resolve_conj": np.array,
+    "resolve_neg": np.array,
     "angle": np.angle,
     "frexp": np.frexp,
     "complex": lambda a, b: a + 1j * b,
