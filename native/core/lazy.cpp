@@ -7,6 +7,7 @@ namespace {
 // A new array of the conjugates or negatives of another's elements, which lie in memory as they do; the array itself without bits.
 PyArrayObject* applied(PyArrayObject* a, uint32_t bits) {
   Ref value = Ref::borrow(as_object(a));
+  if (!bits) return as_array(value.release());
   if (bits & kConjBit && PyArray_ISCOMPLEX(a)) value = Ref(PyArray_Conjugate(a, nullptr));
   if (bits & kNegBit && PyArray_ISBOOL(a)) {
     PyErr_SetString(PyExc_NotImplementedError, "\"neg_cpu\" not implemented for 'Bool'");

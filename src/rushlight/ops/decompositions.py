@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, dtypes
 from ..return_types import named
-from ._arrays import Array, warn_once
+from ._arrays import Array, listed, warn_once
 from ._kinds import composite, constant, general
 from ._op import namespace
 from .linalg import matmul
@@ -372,6 +372,15 @@ def _lu_factor(a: Array) -> Any:
 def _permutation(pivots: Array, m: int) -> Array:
     """The matrices P of A = P @ L @ U."""
     flat = _stack(pivots[..., None])[..., 0]
+    for wrong, bound in (
+        (flat < 1, "greater or equal to 1"),
+        (flat > m, "smaller or equal to LU.size(-2)"),
+    ):
+        if wrong.any():
+            raise RuntimeError(
+                f"Pivots given to lu_solve must all be {bound}. Did you properly pass the result "
+                f"of lu_factor? {flat[wrong][0]} is among them, for matrices of {m} rows."
+            )
     out = np.zeros((flat.shape[0], m, m), bool)
     for i, row in enumerate(flat):
         order = np.arange(m)
@@ -449,11 +458,54 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
 
+def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
+    name = "linalg.lu_solve"
+    if not (LU.dtype.is_floating_point or LU.dtype.is_complex):
+        raise RuntimeError(
+            f"torch.{name}: Expected a floating point or complex tensor as input. Got "
+            f"{LU.dtype.scalar_name}"
+        )
+    if LU.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead"
+        )
+    if pivots.dtype is not dtypes.int32:
+        raise RuntimeError(
+            f"{name}: pivots should be a Tensor of scalar type torch.int32. They are of "
+            f"{pivots.dtype}."
+        )
+    if LU.ndim < 2:
+        raise RuntimeError(f"torch.{name}: The input tensor A must have at least 2 dimensions.")
+    m, n = LU.shape[-2:]
+    if m != n:
+        raise RuntimeError(
+            f"torch.{name}: A must be batches of square matrices, but they are {m} by {n} matrices"
+        )
+    if B.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    if B.shape[-2 if left else -1] != n:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({m}x{n} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    if pivots.shape[-1:] != (n,):
+        raise RuntimeError(
+            f"{name}: Number of pivots per batch should be same as the dimension of the matrix. "
+            f"The pivots are of shape {listed(pivots.shape)}, the matrices {n} by {n}."
+        )
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with "
+            f"shape {listed(pivots.shape)} instead"
+        )
+
+
 @composite(where="linalg")
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The solution of A @ X = B, given the LU factors of A."""
-    n = LU.shape[-1]
-    P = _pivot_matrix(pivots, n).to(LU.dtype)
+    _check_lu_solve(LU, pivots, B, left)
+    P = _pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     if adjoint:
