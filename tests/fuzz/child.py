@@ -61,7 +61,7 @@ def limit() -> None:
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)  # filling more takes seconds)
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))  # to fill more takes seconds
 
 
 def execute(lines: list[str], space: dict[str, object], begin: object = None) -> None:

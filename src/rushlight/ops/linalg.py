@@ -405,7 +405,7 @@ def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
 
 def _rows(x: Any) -> Any:
     """An array or tensor as one matrix, of all its rows."""
-    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _linear(x: Array, w: Array, bias: Array | None) -> Any:
