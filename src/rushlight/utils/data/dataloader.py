@@ -11,7 +11,7 @@ from rushlight.base import Generator
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
-from .fetch import fetcher
+from .fetch import LengthCheck, fetcher
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 T_co = TypeVar("T_co", covariant=True)
@@ -231,34 +231,6 @@ class DataLoader(Generic[T_co]):
             "even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
         )
-
-
-class LengthCheck:
-    """Warns where a stream yields more samples than its `__len__` told."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self.dataset = loader.dataset
-        self.told = loader._reported_length
-        self.workers = loader.num_workers
-        self.yielded = 0
-
-    def count(self) -> None:
-        """Notes one more item."""
-        self.yielded += 1
-        if self.told is None or self.yielded <= self.told:
-            return
-        text = (
-            f"Length of IterableDataset {self.dataset} was reported to be {self.told}"
-            f"(when accessing len(dataloader)), but {self.yielded} samples have been fetched. "
-        )
-        if self.workers > 0:
-            text += (
-                "For multiprocessing data-loading, this could be caused by not properly "
-                "configuring the IterableDataset replica at each worker. Please see "
-                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
-                "for examples."
-            )
-        warnings.warn(text, stacklevel=3)
 
 
 class _LocalIterator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -89,3 +90,31 @@ class _StreamFetcher:
         if not batch or (self.drop_last and len(batch) < len(places)):
             raise StopIteration
         return self.collate_fn(batch)
+
+
+class LengthCheck:
+    """Warns where a stream yields more samples than its `__len__` told."""
+
+    def __init__(self, loader: Any) -> None:
+        self.dataset = loader.dataset
+        self.told = loader._reported_length
+        self.workers = loader.num_workers
+        self.yielded = 0
+
+    def count(self) -> None:
+        """Notes one more item."""
+        self.yielded += 1
+        if self.told is None or self.yielded <= self.told:
+            return
+        text = (
+            f"Length of IterableDataset {self.dataset} was reported to be {self.told}"
+            f"(when accessing len(dataloader)), but {self.yielded} samples have been fetched. "
+        )
+        if self.workers > 0:
+            text += (
+                "For multiprocessing data-loading, this could be caused by not properly "
+                "configuring the IterableDataset replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
+                "for examples."
+            )
+        warnings.warn(text, stacklevel=3)

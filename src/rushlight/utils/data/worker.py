@@ -21,8 +21,7 @@ import numpy as np
 
 from rushlight import base as rl
 
-from .dataloader import LengthCheck
-from .fetch import fetcher
+from .fetch import LengthCheck, fetcher
 from .sampler import draw_seed
 
 _STOP_SECONDS = 2.0  # what workers get to stop by themselves
