@@ -40,6 +40,7 @@ __all__ = [
     "rounded",
     "scalar_name",
     "times",
+    "unshared",
     "warn_once",
     "widened",
 ]
@@ -80,6 +81,12 @@ def distinct(a: Array) -> Array:
         return a
     seen: Array = a[tuple([slice(None, 1) if s == 0 else slice(None) for s in a.strides])]
     return seen
+
+
+def unshared(index: Array) -> Array:
+    """A copy of an index for NumPy's fancy indexing and `ufunc.at`, which check it and read it once
+    more without the GIL, when another thread may have written to what they were given."""
+    return index.copy()
 
 
 def scalar_name(a: Array) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, rounded, scalar_name, widened
+from ._arrays import Array, rounded, scalar_name, unshared, widened
 from ._kinds import composite, constant, linear
 from ._op import namespace
 
@@ -45,7 +45,7 @@ def _embedding(weight: Array, indices: Array, padding_idx: int) -> Array:
     _check_indices(indices, "embedding")
     _check_range(indices, weight.shape[0])
     rows = _kernels.index_get(weight, indices, (0,), 0)
-    return weight[indices] if rows is NotImplemented else rows
+    return weight[unshared(indices)] if rows is NotImplemented else rows
 
 
 def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
@@ -55,7 +55,7 @@ def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array
         if sums is not NotImplemented:
             return sums  # type: ignore[no-any-return]
     wide = widened(g).reshape(indices.size, g.shape[-1])
-    flat = indices.reshape(-1)
+    flat = unshared(indices).reshape(-1)
     out = np.zeros((n, g.shape[-1]), wide.dtype)
     if padding_idx >= 0:
         kept = flat != padding_idx

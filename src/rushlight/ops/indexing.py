@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import anywhere, cell
+from ._arrays import anywhere, cell, unshared
 from ._kinds import linear
 from ._op import namespace
 from .copies import alias
@@ -46,7 +46,7 @@ def _rows(x: Any, dims: Any) -> Any:
 
 
 def _get(x: Any, index: Any, dims: Any, at: Any) -> Any:
-    found = _rows(x, dims)[index]
+    found = _rows(x, dims)[unshared(index)]
     n = index.ndim
     return np.ascontiguousarray(np.moveaxis(found, range(n), range(at, at + n)))
 

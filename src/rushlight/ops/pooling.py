@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, listed, refuse, rounded, widened
+from ._arrays import Array, listed, refuse, rounded, unshared, widened
 from ._kinds import Flag, composite, general, linear
 from ._op import namespace
 
@@ -138,9 +138,8 @@ def _scatter(g: Array, indices: Array, shape: Any, n: int) -> Array:
     wide = widened(g)
     out = np.zeros((rows, size), wide.dtype)
     if g.size:
-        np.add.at(
-            out, (np.arange(rows)[:, None], indices.reshape(rows, -1)), wide.reshape(rows, -1)
-        )
+        places = unshared(indices.reshape(rows, -1))
+        np.add.at(out, (np.arange(rows)[:, None], places), wide.reshape(rows, -1))
     return rounded(out.reshape(shape), g)
 
 
@@ -148,7 +147,8 @@ def _gather(x: Array, indices: Array, n: int) -> Array:
     """The elements of planes of n dimensions at the given places."""
     rows, size = _planes(x.shape, n)
     flat = np.ascontiguousarray(x).reshape(rows, size)
-    return np.take_along_axis(flat, indices.reshape(rows, -1), 1).reshape(indices.shape)
+    places = unshared(indices.reshape(rows, -1))
+    return np.take_along_axis(flat, places, 1).reshape(indices.shape)
 
 
 _pool_scatter = linear(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import anywhere, cell, dim_in, scalar_name
+from ._arrays import anywhere, cell, dim_in, scalar_name, unshared
 from ._kinds import composite, general, linear
 from ._op import namespace
 from .parts import _slice, _slice_backward
@@ -86,7 +86,7 @@ def _check_picks(op: str, x: Any, dim: int, index: Any, src: Any = None) -> int:
 def _picks(index: Any, dim: int) -> tuple[Any, ...]:
     """The index as NumPy's, for x[...]."""
     grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    grid[dim] = index
+    grid[dim] = unshared(index)
     return tuple(grid)
 
 
