@@ -416,12 +416,16 @@ bool surely_fits(PyObject* o, DType type) {
   }
 }
 
-// Puts numbers, and single elements of another floating-point type, into `fitted` as elements of the half type `common`; what
-// is new there lives in the list `owned`. -1 with an exception.
+// Keeps what was made for a call alive with the rest that `owned`, a list, keeps. -1 with an exception, where nothing was made too.
+int keep(const Ref& made, Ref* owned) {
+  if (!*owned) *owned = Ref(PyList_New(0));
+  return made && *owned ? PyList_Append(owned->get(), made.get()) : -1;
+}
+
+// Puts numbers, and single elements of another floating-point type, into `fitted` as elements of the half type `common`; `owned`
+// keeps what is new there. `slots` may be `fitted` itself, with numbers that `owned` keeps. -1 with an exception.
 int round_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** fitted, Ref* owned) {
   for (int i = 0; i < op->n_params; ++i) fitted[i] = slots[i];
-  *owned = Ref(PyList_New(0));
-  if (!*owned) return -1;
   for (int i = 0; i < n; ++i) {
     PyObject* o = slots[i];
     Ref wide;
@@ -442,14 +446,14 @@ int round_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject*
     }
     PyArrayObject* array = wide ? cast_array(as_array(wide.get()), common) : nullptr;
     Ref element(as_object(array ? wrap_array(array) : nullptr));
-    if (!element || PyList_Append(owned->get(), element.get()) < 0) return -1;
+    if (keep(element, owned) < 0) return -1;
     fitted[i] = element.get();
   }
   return 0;
 }
 
-// Puts what must fit the common type into `fitted` (what is new there lives in the list `owned`): numbers, and single elements of another type where
-// the op has its first argument's. -1 with torch's exception where one does not fit.
+// Puts what must fit the common type into `fitted` (`owned`, empty at first, keeps what is new there): numbers, and single elements of
+// another type where the op has its first argument's. -1 with torch's exception where one does not fit.
 int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** fitted, Ref* owned) {
   for (int i = 0; i < n; ++i) {
     PyObject* o = slots[i];
@@ -464,12 +468,8 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     if (!f) return -1;
     PyArray_Descr* descr = descr_of(common);
     Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, as_object(descr), nullptr) : nullptr);
-    if (!number) return -1;
-    if (!*owned) {
-      *owned = Ref(PyList_New(0));
-      for (int k = 0; k < op->n_params; ++k) fitted[k] = slots[k];
-    }
-    if (!*owned || PyList_Append(owned->get(), number.get()) < 0) return -1;
+    if (!*owned) std::copy_n(slots, op->n_params, fitted);
+    if (keep(number, owned) < 0) return -1;
     fitted[i] = number.get();
   }
   return 0;

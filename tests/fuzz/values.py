@@ -206,7 +206,7 @@ def clearing(n: int) -> list[Any]:
 
 
 NUMBERS = """0 1 -1 2 3 -2 7 64 -5 (1<<31) (1<<32) (1<<40) (1<<62) (1<<63)-1 -(1<<63) (1<<64) True False
-0.0 0.5 1.5 -2.5 1e-3 1e300 -1e300 5e-324 float('inf') -float('inf') float('nan') 1j complex('nan')
+0.0 0.5 1.5 -2.5 1e-3 1e300 -1e300 5e-324 float('inf') -float('inf') float('nan') 1j complex('nan') (2+0j)
 np.float64(2) np.int64(3) np.float32('nan') np.bool_(True) Index(1) Index(-1) Index(1<<40) Index('a')
 Number(2) Index(2,gc.collect)""".split()
 WORDS = """'sum' 'mean' 'none' '' 'reflect' 'replicate' 'circular' 'constant' 'bilinear' 'nearest' 'fro' 'nuc'

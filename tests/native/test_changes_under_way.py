@@ -319,3 +319,17 @@ def test_a_tensor_without_dimensions_as_a_number():
     assert torch.add(torch.ones(2), torch.ones(2), alpha=three).tolist() == [4.0, 4.0]
     half = torch.tensor(0.5, dtype=torch.float64)
     assert torch.nn.functional.leaky_relu(-torch.ones(2), half).tolist() == [-0.5, -0.5]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_complex_number_that_becomes_a_real_one_and_then_a_half(dtype):
+    """What is made in two steps for one argument is kept until it is read."""
+    run_alone(
+        f"""
+        x = torch.tensor([0.5, 1.0, -2.0], dtype=torch.{dtype})
+        for _ in range(100):
+            for bound in (0.75 + 0j, complex(0.625)):
+                assert torch.nn.functional.hardshrink(x, bound).tolist() == [0, 1, -2]
+        """,
+        debug=True,
+    )
