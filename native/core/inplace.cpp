@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/op.h"
+
 namespace rushlight {
 
 namespace {
@@ -266,16 +268,10 @@ bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   const bool never = op->overlap & kArgumentsNever;
   for (uint8_t i : op->tensor_params) {
     if (i == written || !slots[i]) continue;
-    PyObject* const* items = &slots[i];
-    Py_ssize_t n = 1;
-    if (i == op->list_param) {
-      items = PySequence_Fast_ITEMS(slots[i]);
-      n = PySequence_Fast_GET_SIZE(slots[i]);
-    }
-    for (Py_ssize_t k = 0; k < n; ++k) {
-      if (!is_tensor(items[k])) continue;
-      if ((as_tensor(items[k])->flags | out->flags) & kLazy && !(op->overlap & kCopiesSame)) continue;
-      const Sharing found = sharing(as_tensor(items[k]), out);
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (!is_tensor(o)) continue;
+      if ((as_tensor(o)->flags | out->flags) & kLazy && !(op->overlap & kCopiesSame)) continue;
+      const Sharing found = sharing(as_tensor(o), out);
       if (found == Sharing::Some || (found == Sharing::All && never)) return true;
     }
   }

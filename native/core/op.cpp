@@ -61,15 +61,9 @@ void look_at(Tensor* t, Seen* seen) {
 // What is wrong with the history of an argument is said before the call computes anything.
 int refresh_arguments(Op* op, PyObject* const* slots) {
   for (uint8_t i : op->tensor_params) {
-    PyObject* const* items = &slots[i];
-    Py_ssize_t n = 1;
-    if (i == op->list_param) {
-      items = PySequence_Fast_ITEMS(slots[i]);
-      n = PySequence_Fast_GET_SIZE(slots[i]);
-    }
-    for (Py_ssize_t k = 0; k < n; ++k) {
+    for (PyObject* o : items_at(op, slots, i)) {
       Node* node;
-      if (is_tensor(items[k]) && as_tensor(items[k])->base && refresh_grad_fn(as_tensor(items[k]), &node) < 0) return -1;
+      if (is_tensor(o) && as_tensor(o)->base && refresh_grad_fn(as_tensor(o), &node) < 0) return -1;
     }
   }
   return 0;
@@ -311,14 +305,8 @@ namespace {
 // tensor, and a copy is the way out of the mode.
 bool only_inference(Op* op, PyObject* const* slots) {
   for (uint8_t i : op->tensor_params) {
-    PyObject* const* items = &slots[i];
-    Py_ssize_t n = 1;
-    if (i == op->list_param) {
-      items = PySequence_Fast_ITEMS(slots[i]);
-      n = PySequence_Fast_GET_SIZE(slots[i]);
-    }
-    for (Py_ssize_t k = 0; k < n; ++k) {
-      if (is_tensor(items[k]) ? !(as_tensor(items[k])->flags & kInference) : items[k] != Py_None) return false;
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (is_tensor(o) ? !(as_tensor(o)->flags & kInference) : o != Py_None) return false;
     }
   }
   return PyUnicode_CompareWithASCIIString(op->name, "clone") && PyUnicode_CompareWithASCIIString(op->name, "_to_copy");

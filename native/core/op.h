@@ -10,6 +10,18 @@ namespace rushlight {
 
 inline const char* op_name(Op* op) { return PyUnicode_AsUTF8(op->name); }
 
+// What a call has in the place of one of `op->tensor_params`: the argument itself, or the elements of a list. A
+// program's list is a tuple by then (`bind`), so that its elements stay.
+struct Items {
+  PyObject* const* first;
+  Py_ssize_t n;
+  PyObject* const* begin() const { return first; }
+  PyObject* const* end() const { return first + n; }
+};
+inline Items items_at(Op* op, PyObject* const* slots, int i) {
+  return i == op->list_param ? Items{PySequence_Fast_ITEMS(slots[i]), PySequence_Fast_GET_SIZE(slots[i])} : Items{&slots[i], 1};
+}
+
 // The name that programs know: of a private overload (`_clamp`) that of its node (`ClampBackward0`), as torch writes it.
 std::string public_name(Op* op);
 
