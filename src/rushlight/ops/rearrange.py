@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core
 from ._arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
-from ._factory import allocate, room_for
+from ._factory import allocate
 from ._kinds import composite, linear
 from ._op import OPS, internal
 from .copies import _contiguous_copy
@@ -447,18 +447,18 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if r == 0:
         return _wrap(np.empty(0, input._array.dtype))
     n = input.numel()
-    if n > 1 and r * math.log2(n) >= 63:  # what torch makes is a grid of that many places
+    if n < 2:  # one row at the most
+        rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)
+        return stack([rows], 1).expand(-1, r).clone()
+    if r * math.log2(n) >= 63:
         raise RuntimeError(
             f"numel: integer multiplication overflow. {n} elements to the power of {r}"
         )
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    room_for(r)
-    places = allocate((math.comb(n + r - 1 if with_replacement else n, r), r), np.int64)
-    if places.size:
-        every = itertools.chain.from_iterable(choose(range(n), r))
-        places.reshape(-1)[:] = np.fromiter(every, np.int64, places.size)
-    select = OPS["index_select"].function
-    return stack([select(input, 0, _wrap(places[:, i].copy())) for i in range(r)], 1)
+    chosen = allocate((n,) * r, np.dtype(bool), True)
+    for low, high in itertools.pairwise(np.ogrid[(slice(n),) * r]):
+        chosen &= low <= high if with_replacement else low < high
+    mask, grids = _wrap(chosen), meshgrid(*[input] * r, indexing="ij")
+    return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
 
 
 # ---- at least so many dimensions
