@@ -1,7 +1,7 @@
-// The module rushlight._core.kernels, and what its bindings share: reading arguments, contiguous copies.
+// The module rushlight._core.kernels, and what its bindings share: reading arguments, contiguous copies, aliases.
 #include "bindings/bindings.h"
 
-#include <cstring>
+#include <forward_list>
 
 namespace rushlight {
 
@@ -14,18 +14,79 @@ bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssiz
   return false;
 }
 
-Ref contiguous_as(PyArrayObject* array, DType dtype) {
-  PyArray_Descr* descr = descr_of(dtype);
-  if (!descr) return Ref();
-  Py_INCREF(descr);
-  return Ref(PyArray_FromArray(array, descr, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_FORCECAST |
-                                                 NPY_ARRAY_ENSUREARRAY));
+namespace {
+
+// Elements that a copy moves without the GIL, whatever type it gives them.
+constexpr Py_ssize_t kLargeSize = kReleaseGilBytes / 16;
+constexpr Py_ssize_t kMostArguments = 16;
+
+bool is_large(PyObject* o) { return !PyLong_Check(o) && is_tensor(o) && as_tensor(o)->numel() > kLargeSize; }
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+// What a kernel is given in the place of an argument: an alias of a tensor, a list or tuple of aliases. A new reference.
+PyObject* alias_of(PyObject* o, std::forward_list<Pinned>& pins) {
+  if (is_tensor(o)) {
+    Tensor* alias = new_alias(as_tensor(o));
+    if (alias) pins.emplace_front().take(alias->storage());
+    return as_object(alias);
+  }
+  if (!is_list(o)) return Py_NewRef(o);
+  Ref items(PySequence_Tuple(o));
+  Ref made(items ? PyList_New(PyTuple_GET_SIZE(items.get())) : nullptr);
+  if (!made) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
+    PyObject* item = alias_of(PyTuple_GET_ITEM(items.get(), i), pins);
+    if (!item) return nullptr;
+    PyList_SET_ITEM(made.get(), i, item);
+  }
+  return PyTuple_Check(o) ? PyList_AsTuple(made.get()) : made.release();
 }
 
-Ref new_zeros(DType dtype, int ndim, const npy_intp* shape) {
-  Ref result = new_ref(dtype, ndim, shape);
-  if (result) std::memset(PyArray_DATA(array_of(result)), 0, static_cast<size_t>(PyArray_NBYTES(array_of(result))));
-  return result;
+}  // namespace
+
+bool has_large(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (is_large(args[i])) return true;
+    if (!is_list(args[i])) continue;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); k++) {
+      if (is_large(PySequence_Fast_GET_ITEM(args[i], k))) return true;
+    }
+  }
+  return false;
+}
+
+PyObject* through_aliases(FastFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n > kMostArguments) return f(self, args, n);  // which says that these are too many
+  std::forward_list<Pinned> pins;
+  Ref held[kMostArguments];
+  PyObject* given[kMostArguments];
+  for (Py_ssize_t i = 0; i < n; i++) {
+    held[i] = Ref(alias_of(args[i], pins));
+    if (!(given[i] = held[i].get())) return nullptr;
+  }
+  Ref result(f(self, given, n));
+  for (Py_ssize_t i = 0; result && i < n; i++) {
+    if (result.get() == given[i]) return Py_NewRef(args[i]);  // the kernel returned its argument
+  }
+  return result.release();
+}
+
+Ref contiguous_as(Tensor* tensor, DType dtype) {
+  if (tensor->dtype == dtype) return contiguous(tensor);
+  Ref copy = new_ref(dtype, tensor->ndim(), tensor->sizes(), tensor->device());
+  return copy && copy_into(as_tensor(copy), tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
+}
+
+bool look_again(Array& a, int dim, Py_ssize_t size) {
+  const int ndim = a.ndim;
+  a = view_of(a.tensor);
+  if (a.ndim == ndim && (ndim == 0 || a.shape[dim] == size)) return true;
+  return fail(PyExc_RuntimeError, "a tensor was given another shape during a call that works with it");
+}
+
+Ref zeros_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
+  if (device == DeviceType::Meta) return new_ref(dtype, ndim, shape, device);
+  return Ref(as_object(new_zeros(dtype, ndim, shape)));
 }
 
 Ref held_items(PyObject* object, const char* otherwise) {
@@ -80,7 +141,7 @@ bool dims_argument(PyObject* object, int ndim, uint64_t& mask) {
   return true;
 }
 
-bool ints_argument(PyObject* object, const char* name, int n, npy_intp* out) {
+bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out) {
   if (PyIndex_Check(object)) {
     const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
     if (value == -1 && PyErr_Occurred()) return false;
@@ -101,7 +162,7 @@ bool ints_argument(PyObject* object, const char* name, int n, npy_intp* out) {
   return true;
 }
 
-bool shape_argument(PyObject* object, npy_intp* shape, int& ndim) {
+bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim) {
   if (PyIndex_Check(object)) {
     ndim = 1;
     if (!ints_argument(object, "size", 1, shape)) return false;
@@ -109,8 +170,8 @@ bool shape_argument(PyObject* object, npy_intp* shape, int& ndim) {
     Ref items = held_items(object, "size must be a sequence of ints");
     if (!items) return false;
     const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-    if (length > NPY_MAXDIMS) {
-      PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", NPY_MAXDIMS, length);
+    if (length > kMaxDims) {
+      PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, length);
       return false;
     }
     ndim = static_cast<int>(length);
@@ -147,7 +208,7 @@ PyObject* make_kernels_module() {
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT,
       "rushlight._core.kernels",
-      "Compiled kernels over NumPy arrays. A function returns NotImplemented where it has no "
+      "Compiled kernels over tensors. A function returns NotImplemented where it has no "
       "kernel for its arguments.",
       -1,
       nullptr,

@@ -1,18 +1,27 @@
-// Kernels as Python functions over NumPy arrays. One file a family; each offers one table of methods, named in
-// `kTables` of bindings.cpp, and all land in the module rushlight._core.kernels.
+// Kernels as Python functions over tensors. One file a family; each offers one table of methods, named in `kTables` of
+// bindings.cpp, and all land in the module rushlight._core.kernels.
 //
 // A binding checks what a kernel cannot survive (element type, contiguity, index range), allocates the result, releases
-// the GIL above kReleaseGilBytes and calls the kernel. It returns NotImplemented where it has no kernel for such
-// arguments: the caller then takes the portable definition. All arguments are positional.
+// the GIL above kReleaseGilBytes and calls the kernel. Its results are plain tensors, without history. It returns
+// NotImplemented where it has no kernel for such arguments: the caller then takes the portable definition. All arguments
+// are positional. Tensors of the device meta have no memory: they get results of the right shape, of that device.
+//
+// Note [Layouts under way]: another thread may give a tensor other memory or another layout (`.data = ...`, `resize_`)
+// wherever the GIL is dropped: by Unlocked, and by a copy of more than kReleaseGilBytes. While a kernel is Unlocked it
+// reads nothing but pinned memory, the sizes and strides that go with it, and its own variables. A kernel that makes
+// copies first and then looks at an argument again is a long_kernel: where one of its tensors is large it is given aliases
+// of them all, which nobody else can change, with pins on their memory.
 #pragma once
+#include <initializer_list>
+#include <new>
 #include <string>
 
-#include "core/python.h"
+#include "core/layout.h"
 #include "kernels/dense.h"
 
 namespace rushlight {
 
-constexpr npy_intp kReleaseGilBytes = 1 << 18;
+constexpr Py_ssize_t kReleaseGilBytes = 1 << 18;
 
 extern PyMethodDef kReductionMethods[];  // reductions.cpp: sum, mean, amax, argmax, var, cumsum, sum_to, ...
 extern PyMethodDef kSoftmaxMethods[];    // softmax.cpp: softmax, log_softmax, logsumexp
@@ -33,48 +42,116 @@ PyObject* make_kernels_module();
 // --- what the bindings share (bindings.cpp) ---
 
 using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
-inline PyMethodDef fast_method(const char* name, FastFunction f, const char* doc) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL, doc};
+
+// Python code may still have ndarrays: they become tensors at the border, and tensors among the results ndarrays
+// (core/numpy.cpp). Lists and tuples of them, too.
+bool has_arrays(PyObject* const* args, Py_ssize_t n);
+PyObject* through_arrays(FastFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n);
+template <FastFunction F>
+PyObject* over_arrays(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return has_arrays(args, n) ? through_arrays(F, self, args, n) : F(self, args, n);
+}
+
+// Whether a copy of one of the tensors, or of those in a list, may let other threads run; the call with aliases of them
+// all (see the note), where the argument itself may be the result.
+bool has_large(PyObject* const* args, Py_ssize_t n);
+PyObject* through_aliases(FastFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n);
+template <FastFunction F>
+PyObject* over_aliases(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return has_large(args, n) ? through_aliases(F, self, args, n) : F(self, args, n);
+}
+
+template <FastFunction F>
+inline PyMethodDef kernel(const char* name, const char* doc) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(over_arrays<F>)), METH_FASTCALL, doc};
+}
+template <FastFunction F>
+inline PyMethodDef long_kernel(const char* name, const char* doc) {
+  return kernel<over_aliases<F>>(name, doc);
 }
 
 // Whether `given` arguments lie in [low, high]; sets TypeError otherwise.
 bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high);
 
-// An ndarray seen from C++. `array` is borrowed.
+// A tensor seen from C++. `tensor` is borrowed.
 struct Array {
-  PyArrayObject* array = nullptr;
+  Tensor* tensor = nullptr;
   DType dtype = DType::Count;
   int ndim = 0;
-  const npy_intp* shape = nullptr;
-  const npy_intp* strides = nullptr;
+  const Py_ssize_t* shape = nullptr;
+  const Py_ssize_t* strides = nullptr;
   char* data = nullptr;
-  npy_intp size() const { return PyArray_SIZE(array); }
+  Py_ssize_t size() const { return tensor->numel(); }
   bool is_float() const { return dtype == DType::F32 || dtype == DType::F64; }
-  bool contiguous() const { return PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array); }
+  bool contiguous() const { return tensor->is_contiguous() && tensor->is_aligned(); }
 };
 
-inline Array view_of(PyArrayObject* a) {
-  return {a, dtype_of(a), PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a), PyArray_BYTES(a)};
-}
-// False where the object is no ndarray of an element type that tensors have. No exception.
+inline Array view_of(Tensor* t) { return {t, t->dtype, t->ndim(), t->sizes(), t->strides(), t->data()}; }
+// False where the object is no tensor. No exception.
 inline bool as_array(PyObject* object, Array& out) {
-  if (!PyArray_Check(object)) return false;
-  out = view_of(reinterpret_cast<PyArrayObject*>(object));
-  return out.dtype != DType::Count;
+  if (!is_tensor(object)) return false;
+  out = view_of(as_tensor(object));
+  return true;
 }
-// The array itself, or a C-contiguous aligned copy, of the given element type; a new reference.
-Ref contiguous_as(PyArrayObject* array, DType dtype);
-inline Ref contiguous(PyArrayObject* array) {
-  if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array))
-    return Ref::borrow(reinterpret_cast<PyObject*>(array));
-  return contiguous_as(array, dtype_of(array));
+inline Tensor* as_tensor(const Ref& r) { return as_tensor(r.get()); }
+template <class T = char>
+T* data_of(const Ref& r) {
+  return reinterpret_cast<T*>(as_tensor(r)->data());
 }
-inline PyArrayObject* array_of(const Ref& r) { return reinterpret_cast<PyArrayObject*>(r.get()); }
-inline Ref new_ref(DType dtype, int ndim, const npy_intp* shape) {
-  return Ref(reinterpret_cast<PyObject*>(new_array(dtype, ndim, shape)));
+
+// Looks at a tensor again, after something that may have run a program's code (an allocation of the collector's, a
+// converter). False with an exception set where its dimension `dim` has another size now.
+bool look_again(Array& a, int dim, Py_ssize_t size);
+
+// Where the result of such arguments is: on meta, where nothing is computed, as soon as one of them is. An Array that was
+// not given counts for nothing.
+template <class... A>
+DeviceType device_of(const A&... arrays) {
+  return ((arrays.tensor && arrays.tensor->device() == DeviceType::Meta) || ...) ? DeviceType::Meta : DeviceType::Cpu;
 }
-// A C-contiguous array of zeros.
-Ref new_zeros(DType dtype, int ndim, const npy_intp* shape);
+template <class... A>
+bool is_meta(const A&... arrays) {
+  return device_of(arrays...) == DeviceType::Meta;
+}
+
+// The tensor itself, or a C-contiguous aligned copy, of the given element type; a new reference.
+Ref contiguous_as(Tensor* tensor, DType dtype);
+inline Ref contiguous(Tensor* tensor) {
+  if (tensor->is_contiguous() && tensor->is_aligned()) return Ref::borrow(as_object(tensor));
+  return Ref(as_object(contiguous_copy(tensor)));
+}
+inline Ref new_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
+  return Ref(as_object(new_tensor(dtype, ndim, shape, device)));
+}
+// A contiguous tensor of zeros.
+Ref zeros_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device);
+
+// Lets other Python threads run while a kernel does, and pins what it reads and writes: the pins go when the GIL is back.
+// The tensors must be held from before; nullptrs are left out.
+class Unlocked {
+ public:
+  Unlocked(bool release, std::initializer_list<const Tensor*> tensors) {
+    if (!release) return;
+    for (const Tensor* t : tensors)
+      if (t) (new (&pins_[count_++]) Pinned)->take(t->storage());
+    state_ = PyEval_SaveThread();
+  }
+  ~Unlocked() {
+    if (!state_) return;
+    PyEval_RestoreThread(state_);
+    while (count_) pins_[--count_].~Pinned();
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  static constexpr int kMost = 10;
+  union {
+    Pinned pins_[kMost];  // made one by one, and only where the GIL is released
+  };
+  int count_ = 0;
+  PyThreadState* state_ = nullptr;
+};
 
 // The items of a list or tuple (or another sequence): a tuple, because reading one of them as an int may run a program's
 // code, which may change a list. TypeError with that text for anything else.
@@ -87,9 +164,9 @@ int dim_argument(PyObject* object, int ndim);
 // A bit for every dimension named by None (all of them), an int or a sequence of ints. False with an exception set.
 bool dims_argument(PyObject* object, int ndim, uint64_t& mask);
 // A sequence of ints (or one int, for each) as exactly n of them; false with an exception set.
-bool ints_argument(PyObject* object, const char* name, int n, npy_intp* out);
-// A sequence of at most NPY_MAXDIMS sizes >= 0; false with an exception set.
-bool shape_argument(PyObject* object, npy_intp* shape, int& ndim);
+bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out);
+// A sequence of at most kMaxDims sizes >= 0; false with an exception set.
+bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
 bool double_argument(PyObject* object, double& out);
 bool bool_argument(PyObject* object, bool& out);
 
@@ -102,7 +179,7 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
       const_cast<F*>(&f));
 }
 
-// The call's first argument as an array, in a call of low to high arguments; where false, return no_array().
+// The call's first argument as a tensor, in a call of low to high arguments; where false, return no_array().
 inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high,
                         Array& out) {
   return check_count(name, n, low, high) && as_array(args[0], out);

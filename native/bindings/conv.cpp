@@ -16,11 +16,11 @@ namespace {
 
 struct Geometry {
   Window window;
-  npy_intp batch, in_channels, out_channels, groups;
-  npy_intp patch() const { return in_channels / groups * window.kernel_h * window.kernel_w; }
-  npy_intp places() const { return window.out_h * window.out_w; }
-  npy_intp in_plane() const { return window.in_h * window.in_w; }
-  npy_intp padded_plane() const { return (window.in_h + 2 * window.pad_h) * (window.in_w + 2 * window.pad_w); }
+  Py_ssize_t batch, in_channels, out_channels, groups;
+  Py_ssize_t patch() const { return in_channels / groups * window.kernel_h * window.kernel_w; }
+  Py_ssize_t places() const { return window.out_h * window.out_w; }
+  Py_ssize_t in_plane() const { return window.in_h * window.in_w; }
+  Py_ssize_t padded_plane() const { return (window.in_h + 2 * window.pad_h) * (window.in_w + 2 * window.pad_w); }
   // Every output element is a product with one input plane: no patches needed.
   bool pointwise() const {
     const Window& w = window;
@@ -29,8 +29,8 @@ struct Geometry {
 };
 
 // args: stride, padding, dilation, groups. Shapes: x (batch, channels, h, w), w (out, channels / groups, kh, kw).
-bool read_geometry(const npy_intp* x, const npy_intp* w, PyObject* const* args, Geometry& g) {
-  npy_intp stride[2], padding[2], dilation[2];
+bool read_geometry(const Py_ssize_t* x, const Py_ssize_t* w, PyObject* const* args, Geometry& g) {
+  Py_ssize_t stride[2], padding[2], dilation[2];
   if (!ints_argument(args[0], "stride", 2, stride) || !ints_argument(args[1], "padding", 2, padding) ||
       !ints_argument(args[2], "dilation", 2, dilation) || !ints_argument(args[3], "groups", 1, &g.groups))
     return false;
@@ -60,13 +60,13 @@ bool read_geometry(const npy_intp* x, const npy_intp* w, PyObject* const* args, 
                  g.groups, w[0], w[1], w[2], w[3], x[0], x[1], x[2], x[3], w[1] * g.groups, x[1]);
     return false;
   }
-  npy_intp out[2];
+  Py_ssize_t out[2];
   for (int i = 0; i < 2; i++) {
-    constexpr npy_intp kLimit = npy_intp{1} << 31;
+    constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
     if (x[2 + i] >= kLimit || padding[i] >= kLimit || dilation[i] >= kLimit || stride[i] >= kLimit ||
         w[2 + i] >= kLimit)
       return fail("convolution sizes are too large");
-    const npy_intp span = dilation[i] * (w[2 + i] - 1) + 1;
+    const Py_ssize_t span = dilation[i] * (w[2 + i] - 1) + 1;
     if (x[2 + i] + 2 * padding[i] < span) {
       PyErr_Format(PyExc_RuntimeError,
                    "Calculated padded input size per channel: (%zd x %zd). Kernel size: (%zd x %zd). "
@@ -83,7 +83,7 @@ bool read_geometry(const npy_intp* x, const npy_intp* w, PyObject* const* args, 
 }
 
 struct Buffer {
-  explicit Buffer(npy_intp bytes) : p(std::malloc(static_cast<size_t>(bytes + kSlackBytes))) {}
+  explicit Buffer(Py_ssize_t bytes) : p(std::malloc(static_cast<size_t>(bytes + kSlackBytes))) {}
   ~Buffer() { std::free(p); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -91,7 +91,7 @@ struct Buffer {
 };
 
 // Patches are laid out for some rows of the output at a time, so that they stay in the cache until they are multiplied.
-constexpr npy_intp kBandBytes = 1 << 21;
+constexpr Py_ssize_t kBandBytes = 1 << 21;
 
 // The patches of a band of one group's channels, and those channels with their padding; nothing for pointwise convolutions.
 struct Patches {
@@ -100,26 +100,26 @@ struct Patches {
         columns(g.pointwise() ? 0 : g.patch() * rows * g.window.out_w * item),
         padded(g.pointwise() ? 0 : g.in_channels / g.groups * g.padded_plane() * item) {}
   explicit operator bool() const { return columns.p && padded.p; }
-  static npy_intp rows_of(const Geometry& g, ptrdiff_t item) {
+  static Py_ssize_t rows_of(const Geometry& g, ptrdiff_t item) {
     if (g.pointwise()) return g.window.out_h;
-    const npy_intp row = g.patch() * g.window.out_w * item;
-    return std::min<npy_intp>(g.window.out_h, std::max<npy_intp>(1, kBandBytes / row));
+    const Py_ssize_t row = g.patch() * g.window.out_w * item;
+    return std::min<Py_ssize_t>(g.window.out_h, std::max<Py_ssize_t>(1, kBandBytes / row));
   }
   // Calls f(band, its first place, how many places it has).
   template <class F>
   void for_bands(const Geometry& g, const F& f) const {
-    for (npy_intp row = 0; row < g.window.out_h; row += rows) {
-      const Band band{row, std::min<npy_intp>(row + rows, g.window.out_h)};
+    for (Py_ssize_t row = 0; row < g.window.out_h; row += rows) {
+      const Band band{row, std::min<Py_ssize_t>(row + rows, g.window.out_h)};
       f(band, row * g.window.out_w, (band.to - row) * g.window.out_w);
     }
   }
-  npy_intp rows;
+  Py_ssize_t rows;
   Buffer columns, padded;
 };
 
 // Runs f(image) for every image, false if memory ran out in one of them.
 template <class F>
-bool for_images(npy_intp batch, bool one_by_one, const F& f) {
+bool for_images(Py_ssize_t batch, bool one_by_one, const F& f) {
   std::atomic<bool> failed{false};
   const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t i = begin; i < end; i++)
@@ -130,16 +130,16 @@ bool for_images(npy_intp batch, bool one_by_one, const F& f) {
   return !failed.load();
 }
 
-constexpr npy_intp kParallelWork = 1 << 18;
+constexpr Py_ssize_t kParallelWork = 1 << 18;
 // A group of few outputs is summed in registers, kernel position by kernel position: a product would read each patch
 // element for few multiplications.
-constexpr npy_intp kDirectOutputs = 8;
+constexpr Py_ssize_t kDirectOutputs = 8;
 
 // Adds bias[c] to every element of plane c.
 template <class T>
-void add_channel_bias(T* out, const T* bias, npy_intp channels, npy_intp places) {
-  for (npy_intp c = 0; c < channels; c++, out += places)
-    for (npy_intp i = 0; i < places; i++) out[i] += bias[c];
+void add_channel_bias(T* out, const T* bias, Py_ssize_t channels, Py_ssize_t places) {
+  for (Py_ssize_t c = 0; c < channels; c++, out += places)
+    for (Py_ssize_t i = 0; i < places; i++) out[i] += bias[c];
 }
 
 PyObject* no_memory_or(bool worked, Ref result) { return worked ? result.release() : PyErr_NoMemory(); }
@@ -162,46 +162,47 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
                  w.shape[0], w.shape[1], w.shape[2], w.shape[3], w.shape[0], bias.size());
     return nullptr;
   }
-  const npy_intp shape[4] = {g.batch, g.out_channels, g.window.out_h, g.window.out_w};
-  Ref xc = contiguous(x.array), wc = xc ? contiguous(w.array) : Ref();
-  Ref bc = wc && has_bias ? contiguous(bias.array) : Ref();
+  const Py_ssize_t shape[4] = {g.batch, g.out_channels, g.window.out_h, g.window.out_w};
+  Ref xc = contiguous(x.tensor), wc = xc ? contiguous(w.tensor) : Ref();
+  Ref bc = wc && has_bias ? contiguous(bias.tensor) : Ref();
   if (!xc || !wc || (has_bias && !bc)) return nullptr;
-  Ref result = new_ref(x.dtype, 4, shape);
+  const DeviceType device = device_of(x, w, bias);
+  Ref result = new_ref(x.dtype, 4, shape, device);
   if (!result) return nullptr;
-  if (PyArray_SIZE(array_of(result)) == 0) return result.release();
+  if (device == DeviceType::Meta || as_tensor(result)->numel() == 0) return result.release();
   const DType type = x.dtype;
   const ptrdiff_t item = item_size(type);
-  const npy_intp patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
-  const char* xp = PyArray_BYTES(array_of(xc));
-  const char* wp = PyArray_BYTES(array_of(wc));
-  const char* bp = has_bias ? PyArray_BYTES(array_of(bc)) : nullptr;
-  char* out = PyArray_BYTES(array_of(result));
-  const npy_intp work = g.out_channels * patch * places;
+  const Py_ssize_t patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
+  const char* xp = data_of(xc);
+  const char* wp = data_of(wc);
+  const char* bp = has_bias ? data_of(bc) : nullptr;
+  char* out = data_of(result);
+  const Py_ssize_t work = g.out_channels * patch * places;
   const bool one_by_one = g.batch == 1 || g.batch * work < kParallelWork;
   const bool direct = !g.pointwise() && g.window.stride_w == 1 && per_group <= kDirectOutputs &&
                       g.window.out_w >= dense_kernels().direct_width(type);
   bool worked;
   {
-    ReleaseGil release(true);
-    worked = for_images(g.batch, one_by_one, [&](npy_intp image) {
+    Unlocked unlocked(true, {as_tensor(xc), as_tensor(wc), as_tensor(bc), as_tensor(result)});
+    worked = for_images(g.batch, one_by_one, [&](Py_ssize_t image) {
       const char* in = xp + image * g.in_channels * g.in_plane() * item;
       char* to = out + image * g.out_channels * places * item;
       Patches buffers(g, item);
       if (!buffers) return false;
-      for (npy_intp group = 0; group < g.groups; group++) {
+      for (Py_ssize_t group = 0; group < g.groups; group++) {
         const char* planes = in + group * (g.in_channels / g.groups) * g.in_plane() * item;
         const char* kernels = wp + group * per_group * patch * item;
         char* made = to + group * per_group * places * item;
-        const npy_intp channels = g.in_channels / g.groups;
+        const Py_ssize_t channels = g.in_channels / g.groups;
         if (!g.pointwise()) dense_kernels().pad(type, planes, channels, g.window, buffers.padded.p);
         if (direct) {
-          const npy_intp grain = one_by_one && work >= kParallelWork ? std::max<npy_intp>(1, g.window.out_h / 16) : g.window.out_h;
+          const Py_ssize_t grain = one_by_one && work >= kParallelWork ? std::max<Py_ssize_t>(1, g.window.out_h / 16) : g.window.out_h;
           parallel(g.window.out_h, grain, [&](ptrdiff_t from, ptrdiff_t to_row) {
             dense_kernels().convolve_rows(type, buffers.padded.p, channels, g.window, {from, to_row}, kernels, per_group, made);
           });
           continue;
         }
-        buffers.for_bands(g, [&](Band band, npy_intp at, npy_intp n) {
+        buffers.for_bands(g, [&](Band band, Py_ssize_t at, Py_ssize_t n) {
           const void* patches = planes;
           if (!g.pointwise()) {
             dense_kernels().im2col(type, buffers.padded.p, channels, g.window, band, buffers.columns.p);
@@ -231,15 +232,15 @@ bool check_gradient(const Array& grad, const Geometry& g) {
   return false;
 }
 
-bool shape4(PyObject* object, npy_intp* shape) {
+bool shape4(PyObject* object, Py_ssize_t* shape) {
   int ndim;
-  npy_intp sizes[NPY_MAXDIMS];
+  Py_ssize_t sizes[kMaxDims];
   if (!shape_argument(object, sizes, ndim)) return false;
   if (ndim != 4) {
     PyErr_Format(PyExc_ValueError, "expected a shape of 4 sizes, got %d", ndim);
     return false;
   }
-  std::memcpy(shape, sizes, 4 * sizeof(npy_intp));
+  std::memcpy(shape, sizes, 4 * sizeof(Py_ssize_t));
   return true;
 }
 
@@ -247,36 +248,37 @@ bool shape4(PyObject* object, npy_intp* shape) {
 PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array grad, w;
   Geometry g;
-  npy_intp shape[4];
+  Py_ssize_t shape[4];
   if (!check_count("conv2d_grad_input", count, 7, 7)) return nullptr;
   if (!as_array(args[0], grad) || !as_array(args[1], w)) return not_implemented();
   if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g))
     return nullptr;
-  Ref gc = contiguous(grad.array), wc = gc ? contiguous(w.array) : Ref();
-  Ref result = wc ? new_zeros(grad.dtype, 4, shape) : Ref();
+  Ref gc = contiguous(grad.tensor), wc = gc ? contiguous(w.tensor) : Ref();
+  const DeviceType device = device_of(grad, w);
+  Ref result = wc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();
   if (!result) return nullptr;
-  if (PyArray_SIZE(array_of(result)) == 0) return result.release();
+  if (device == DeviceType::Meta || as_tensor(result)->numel() == 0) return result.release();
   const DType type = grad.dtype;
   const ptrdiff_t item = item_size(type);
-  const npy_intp patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
-  const char* gp = PyArray_BYTES(array_of(gc));
-  const char* wp = PyArray_BYTES(array_of(wc));
-  char* out = PyArray_BYTES(array_of(result));
+  const Py_ssize_t patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
+  const char* gp = data_of(gc);
+  const char* wp = data_of(wc);
+  char* out = data_of(result);
   const bool one_by_one = g.batch == 1 || g.batch * g.out_channels * patch * places < kParallelWork;
   bool worked;
   {
-    ReleaseGil release(true);
-    worked = for_images(g.batch, one_by_one, [&](npy_intp image) {
+    Unlocked unlocked(true, {as_tensor(gc), as_tensor(wc), as_tensor(result)});
+    worked = for_images(g.batch, one_by_one, [&](Py_ssize_t image) {
       Patches buffers(g, item);
       if (!buffers) return false;
-      for (npy_intp group = 0; group < g.groups; group++) {
+      for (Py_ssize_t group = 0; group < g.groups; group++) {
         const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
         char* to = out + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
         const char* kernels = wp + group * per_group * patch * item;
-        const npy_intp channels = g.in_channels / g.groups;
+        const Py_ssize_t channels = g.in_channels / g.groups;
         if (!g.pointwise()) std::memset(buffers.padded.p, 0, static_cast<size_t>(channels * g.padded_plane() * item));
-        buffers.for_bands(g, [&](Band band, npy_intp at, npy_intp n) {
+        buffers.for_bands(g, [&](Band band, Py_ssize_t at, Py_ssize_t n) {
           gemm(type, patch, n, per_group, 1.0, {kernels, 1, patch}, {from + at * item, places, 1}, nullptr, 0.0,
                g.pointwise() ? to : buffers.columns.p, one_by_one && g.batch == 1);
           if (!g.pointwise()) dense_kernels().col2im(type, buffers.columns.p, channels, g.window, band, buffers.padded.p);
@@ -293,44 +295,45 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
 PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array grad, x;
   Geometry g;
-  npy_intp shape[4];
+  Py_ssize_t shape[4];
   if (!check_count("conv2d_grad_weight", count, 7, 7)) return nullptr;
   if (!as_array(args[0], grad) || !as_array(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g))
     return nullptr;
-  Ref gc = contiguous(grad.array), xc = gc ? contiguous(x.array) : Ref();
-  Ref result = xc ? new_zeros(grad.dtype, 4, shape) : Ref();
-  if (!result) return nullptr;
-  const npy_intp patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
-  const npy_intp size = PyArray_SIZE(array_of(result));
+  Ref gc = contiguous(grad.tensor), xc = gc ? contiguous(x.tensor) : Ref();
+  const DeviceType device = device_of(grad, x);
+  Ref result = xc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();
+  if (!result || device == DeviceType::Meta) return result.release();
+  const Py_ssize_t patch = g.patch(), places = g.places(), per_group = g.out_channels / g.groups;
+  const Py_ssize_t size = as_tensor(result)->numel();
   if (size == 0 || g.batch * places == 0) return result.release();
   const DType type = grad.dtype;
   const ptrdiff_t item = item_size(type);
-  const char* gp = PyArray_BYTES(array_of(gc));
-  const char* xp = PyArray_BYTES(array_of(xc));
-  char* out = PyArray_BYTES(array_of(result));
+  const char* gp = data_of(gc);
+  const char* xp = data_of(xc);
+  char* out = data_of(result);
   // Images are summed in a fixed number of parts, whatever the threads, so that the rounding is always the same.
-  const npy_intp parts = g.batch < 4 || g.batch * size * places < kParallelWork ? 1 : 4;
+  const Py_ssize_t parts = g.batch < 4 || g.batch * size * places < kParallelWork ? 1 : 4;
   bool worked;
   {
-    ReleaseGil release(true);
+    Unlocked unlocked(true, {as_tensor(gc), as_tensor(xc), as_tensor(result)});
     Buffer sums((parts - 1) * size * item);
     if (!sums.p) worked = false;
     else {
       if (parts > 1) std::memset(sums.p, 0, static_cast<size_t>((parts - 1) * size * item));
-      worked = for_images(parts, parts == 1, [&](npy_intp part) {
+      worked = for_images(parts, parts == 1, [&](Py_ssize_t part) {
         Patches buffers(g, item);
         if (!buffers) return false;
         char* sum = part == 0 ? out : static_cast<char*>(sums.p) + (part - 1) * size * item;
-        for (npy_intp image = part * g.batch / parts; image < (part + 1) * g.batch / parts; image++)
-          for (npy_intp group = 0; group < g.groups; group++) {
+        for (Py_ssize_t image = part * g.batch / parts; image < (part + 1) * g.batch / parts; image++)
+          for (Py_ssize_t group = 0; group < g.groups; group++) {
             const char* planes =
                 xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
             const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
-            const npy_intp channels = g.in_channels / g.groups;
+            const Py_ssize_t channels = g.in_channels / g.groups;
             if (!g.pointwise()) dense_kernels().pad(type, planes, channels, g.window, buffers.padded.p);
-            buffers.for_bands(g, [&](Band band, npy_intp at, npy_intp n) {
+            buffers.for_bands(g, [&](Band band, Py_ssize_t at, Py_ssize_t n) {
               const void* patches = planes;
               if (!g.pointwise()) {
                 dense_kernels().im2col(type, buffers.padded.p, channels, g.window, band, buffers.columns.p);
@@ -342,9 +345,9 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
           }
         return true;
       });
-      for (npy_intp part = 1; worked && part < parts; part++) {
+      for (Py_ssize_t part = 1; worked && part < parts; part++) {
         const char* more = static_cast<char*>(sums.p) + (part - 1) * size * item;
-        for (npy_intp i = 0; i < size; i++)
+        for (Py_ssize_t i = 0; i < size; i++)
           if (type == DType::F32) reinterpret_cast<float*>(out)[i] += reinterpret_cast<const float*>(more)[i];
           else reinterpret_cast<double*>(out)[i] += reinterpret_cast<const double*>(more)[i];
       }
@@ -356,11 +359,11 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
 }  // namespace
 
 PyMethodDef kConvMethods[] = {
-    fast_method("conv2d", conv2d, "conv2d(x, w, bias_or_None, stride, padding, dilation, groups)"),
-    fast_method("conv2d_grad_input", conv2d_grad_input,
-                "conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)"),
-    fast_method("conv2d_grad_weight", conv2d_grad_weight,
-                "conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)"),
+    long_kernel<conv2d>("conv2d", "conv2d(x, w, bias_or_None, stride, padding, dilation, groups)"),
+    long_kernel<conv2d_grad_input>("conv2d_grad_input",
+        "conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)"),
+    long_kernel<conv2d_grad_weight>("conv2d_grad_weight",
+        "conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

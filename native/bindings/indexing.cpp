@@ -1,6 +1,6 @@
-// Indexing over ndarrays. `index` is int64 and may be negative; every index is checked before anything is written.
+// Indexing over tensors. `index` is int64 and may be negative; every index is checked before anything is written.
 //
-// An indexed place is (index, dims, at): the dimensions `dims` of the array are replaced by the index's shape, put
+// An indexed place is (index, dims, at): the dimensions `dims` of the tensor are replaced by the index's shape, put
 // before the remaining dimension number `at`. With several dims the index counts through them row by row (see
 // linear_index).
 #include "bindings/bindings.h"
@@ -13,21 +13,18 @@
 
 namespace rushlight {
 
-const char* scalar_name(DType dtype);  // core
-
 namespace {
 
-PyObject* out_of_bounds(long long index, npy_intp dim, npy_intp size) {
+PyObject* out_of_bounds(long long index, Py_ssize_t dim, Py_ssize_t size) {
   PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index,
                static_cast<Py_ssize_t>(dim), static_cast<Py_ssize_t>(size));
   return nullptr;
 }
 
-// An array argument of a type that tensors have, with int64 indices made contiguous.
+// A tensor argument; with int64 indices made contiguous.
 bool array_argument(PyObject* object, const char* function, Array& out) {
   if (as_array(object, out)) return true;
-  PyErr_Format(PyExc_TypeError, "%s() expects a numpy.ndarray of a tensor's element type, not %s", function,
-               Py_TYPE(object)->tp_name);
+  PyErr_Format(PyExc_TypeError, "%s() expects a tensor, not %s", function, Py_TYPE(object)->tp_name);
   return false;
 }
 
@@ -37,20 +34,19 @@ bool index_argument(PyObject* object, const char* function, Ref& owner, Array& o
     PyErr_Format(PyExc_TypeError, "%s(): the index must be int64", function);
     return false;
   }
-  owner = out.dtype == DType::I64 ? contiguous(out.array) : contiguous_as(out.array, DType::I64);
+  owner = out.dtype == DType::I64 ? contiguous(out.tensor) : contiguous_as(out.tensor, DType::I64);
   if (!owner) return false;
-  out = view_of(array_of(owner));
+  out = view_of(as_tensor(owner));
   return true;
 }
 
 // Aligned memory that the kernels can read; strides may be anything.
 Ref aligned(const Array& a) {
-  if (PyArray_ISALIGNED(a.array)) return Ref::borrow(reinterpret_cast<PyObject*>(a.array));
-  return contiguous_as(a.array, a.dtype);
+  return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor);
 }
 
 // Drops dimensions of size 1 and joins those that are one run of memory.
-int joined(int ndim, const npy_intp* shape, const npy_intp* strides, ptrdiff_t* to_shape, ptrdiff_t* to_strides) {
+int joined(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, ptrdiff_t* to_shape, ptrdiff_t* to_strides) {
   int n = 0;
   for (int i = 0; i < ndim; i++) {
     if (shape[i] == 1) continue;
@@ -65,27 +61,27 @@ int joined(int ndim, const npy_intp* shape, const npy_intp* strides, ptrdiff_t* 
   return n;
 }
 
-// An index and the array it goes into.
+// An index and the tensor it goes into.
 struct Indexed {
   Places places;
   std::unique_ptr<ptrdiff_t[]> many;
   ptrdiff_t few[32];
   int ndim = 0;                     // of the values
-  npy_intp shape[2 * NPY_MAXDIMS];  // of the values
-  npy_intp total = 1;
+  Py_ssize_t shape[2 * kMaxDims];  // of the values
+  Py_ssize_t total = 1;
 };
 
-// Reads dims and at, works out the values' shape, checks the index. `shape`, `strides`: of the array.
-bool read_places(int ndim, const npy_intp* shape, const npy_intp* strides, const Array& index, PyObject* dims_object,
+// Reads dims and at, works out the values' shape, checks the index where it has a value. `shape`, `strides`: of the tensor.
+bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, const Array& index, PyObject* dims_object,
                  PyObject* at_object, Indexed& in) {
   if (!PyTuple_Check(dims_object) || PyTuple_GET_SIZE(dims_object) == 0) {
     PyErr_SetString(PyExc_TypeError, "dims must be a tuple of at least one dimension");
     return false;
   }
   const int k = static_cast<int>(PyTuple_GET_SIZE(dims_object));
-  int dims[NPY_MAXDIMS];
-  bool taken[NPY_MAXDIMS] = {};
-  npy_intp size = 1;
+  int dims[kMaxDims];
+  bool taken[kMaxDims] = {};
+  Py_ssize_t size = 1;
   for (int i = 0; i < k; i++) {
     if (i >= ndim || (dims[i] = dim_argument(PyTuple_GET_ITEM(dims_object, i), ndim)) < 0) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "more dims than dimensions");
@@ -104,16 +100,16 @@ bool read_places(int ndim, const npy_intp* shape, const npy_intp* strides, const
     PyErr_SetString(PyExc_IndexError, "at is out of range");
     return false;
   }
-  npy_intp rest_shape[NPY_MAXDIMS], rest_strides[NPY_MAXDIMS];
+  Py_ssize_t rest_shape[kMaxDims], rest_strides[kMaxDims];
   int rest = 0;
   for (int i = 0; i < ndim; i++) {
     if (taken[i]) continue;
     rest_shape[rest] = shape[i];
     rest_strides[rest++] = strides[i];
   }
-  if (rest + index.ndim > NPY_MAXDIMS) {
+  if (rest + index.ndim > kMaxDims) {
     PyErr_Format(PyExc_RuntimeError, "the result of this index would have %d dimensions; a tensor has at most %d",
-                 rest + index.ndim, NPY_MAXDIMS);
+                 rest + index.ndim, kMaxDims);
     return false;
   }
   for (int i = 0; i < at; i++) in.shape[in.ndim++] = rest_shape[i];
@@ -132,6 +128,7 @@ bool read_places(int ndim, const npy_intp* shape, const npy_intp* strides, const
     p.n = 0;
     return true;
   }
+  if (is_meta(index)) return true;
   ptrdiff_t* offsets = in.few;
   if (p.n > 32) {
     in.many.reset(new (std::nothrow) ptrdiff_t[p.n]);
@@ -144,7 +141,7 @@ bool read_places(int ndim, const npy_intp* shape, const npy_intp* strides, const
   // Dimensions that follow each other in memory are as good as one.
   bool single = true;
   for (int i = 0; i + 1 < k; i++) single &= strides[dims[i]] == strides[dims[i + 1]] * shape[dims[i + 1]];
-  const npy_intp step = strides[dims[k - 1]];
+  const Py_ssize_t step = strides[dims[k - 1]];
   for (ptrdiff_t i = 0; i < p.n; i++) {
     int64_t v = values[i];
     if (v < -size || v >= size) {
@@ -177,32 +174,23 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   Ref x_owner = aligned(x);
   if (!x_owner) return nullptr;
-  x = view_of(array_of(x_owner));
+  x = view_of(as_tensor(x_owner));
   Indexed in;
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
-  Ref out = new_ref(x.dtype, in.ndim, in.shape);
-  if (!out) return nullptr;
-  char* to = PyArray_BYTES(array_of(out));
-  ReleaseGil released(in.total * item_size(x.dtype) > kReleaseGilBytes);
+  const DeviceType device = device_of(x, index);
+  Ref out = new_ref(x.dtype, in.ndim, in.shape, device);
+  if (!out || device == DeviceType::Meta) return out.release();
+  char* to = data_of(out);
+  Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
   take_places(x.dtype, x.data, in.places, to);
   return out.release();
-}
-
-// First and one-past-last byte.
-void bounds(const Array& a, const char*& low, const char*& high) {
-  low = high = a.data;
-  for (int i = 0; i < a.ndim; i++) {
-    const npy_intp reach = a.strides[i] * (a.shape[i] - 1);
-    (reach < 0 ? low : high) += reach;
-  }
-  high += item_size(a.dtype);
 }
 
 bool share_memory(const Array& a, const Array& b) {
   if (a.size() == 0 || b.size() == 0) return false;
   const char *a_low, *a_high, *b_low, *b_high;
-  bounds(a, a_low, a_high);
-  bounds(b, b_low, b_high);
+  extent(a.tensor, &a_low, &a_high);
+  extent(b.tensor, &b_low, &b_high);
   return a_low < b_high && b_low < a_high;
 }
 
@@ -211,7 +199,7 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
   one = values.size() == 1;
   bool fits = values.ndim <= in.ndim;
   for (int i = 1; i <= values.ndim && fits; i++) {
-    const npy_intp have = values.shape[values.ndim - i];
+    const Py_ssize_t have = values.shape[values.ndim - i];
     fits = have == 1 || have == in.shape[in.ndim - i];
   }
   if (!fits) {
@@ -220,14 +208,14 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
                  sizes_text(values.shape, values.ndim).c_str(), sizes_text(in.shape, in.ndim).c_str());
     return Ref();
   }
-  Ref owner = contiguous(values.array);
+  Ref owner = contiguous(values.tensor);
   if (!owner || in.total == 0) return owner;
   if (!one && values.size() != in.total) {
-    Ref full = new_ref(values.dtype, in.ndim, in.shape);
-    if (!full || PyArray_CopyInto(array_of(full), array_of(owner)) < 0) return Ref();
+    Ref full = new_ref(values.dtype, in.ndim, in.shape, device_of(values));
+    if (!full || copy_into(as_tensor(full), as_tensor(owner)) < 0) return Ref();
     return full;
   }
-  if (array_of(owner) == values.array && share_memory(x, values)) return Ref(PyArray_NewCopy(values.array, NPY_CORDER));
+  if (as_tensor(owner) == values.tensor && share_memory(x, values)) return Ref(as_object(contiguous_copy(values.tensor)));
   return owner;
 }
 
@@ -241,10 +229,12 @@ PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
       !array_argument(args[4], "index_put", values) || !bool_argument(args[5], accumulate)) {
     return nullptr;
   }
-  if (!PyArray_ISALIGNED(x.array)) return not_implemented();
-  if (PyArray_FailUnlessWriteable(x.array, "the written array") < 0) return nullptr;
+  if (!x.tensor->is_aligned()) return not_implemented();
+  if (!x.tensor->is_writeable()) return fail(PyExc_ValueError, "the written array is read-only");
   Indexed in;
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  Pinned pin;
+  if (in.total * item_size(x.dtype) > kReleaseGilBytes) pin.take(x.tensor->storage());  // values may be repeated without the GIL
   bool one;
   Ref from = values_for(values, x, in, one);
   if (!from) return nullptr;
@@ -255,11 +245,11 @@ PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
                  scalar_name(x.dtype), scalar_name(values.dtype));
     return nullptr;
   }
-  if (in.total == 0) return none();
-  const char* data = PyArray_BYTES(array_of(from));
+  if (in.total == 0 || is_meta(x, index, values)) return none();
+  const char* data = data_of(from);
   bool done;
   {
-    ReleaseGil released(in.total * item_size(x.dtype) > kReleaseGilBytes);
+    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(from)});
     done = land_places(x.dtype, accumulate ? Land::Add : Land::Set, x.data, in.places, data, one);
   }
   return done ? none() : not_implemented();
@@ -271,40 +261,39 @@ PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g, index;
   Ref index_owner;
   int ndim;
-  npy_intp shape[NPY_MAXDIMS];
+  Py_ssize_t shape[kMaxDims];
   if (!array_argument(args[0], "index_backward", g) || !index_argument(args[1], "index_backward", index_owner, index) ||
       !shape_argument(args[4], shape, ndim)) {
     return nullptr;
   }
-  Ref out = new_zeros(g.dtype, ndim, shape);
+  const DeviceType device = device_of(g, index);
+  Ref out = zeros_ref(g.dtype, ndim, shape, device);
   if (!out) return nullptr;
-  Array x = view_of(array_of(out));
+  Array x = view_of(as_tensor(out));
   Indexed in;
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
   bool one;
   Ref from = values_for(g, x, in, one);
   if (!from) return nullptr;
-  if (in.total == 0) return out.release();
-  const char* data = PyArray_BYTES(array_of(from));
+  if (in.total == 0 || device == DeviceType::Meta) return out.release();
+  const char* data = data_of(from);
   bool done;
   {
-    ReleaseGil released(in.total * item_size(x.dtype) > kReleaseGilBytes);
+    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(from)});
     done = land_places(x.dtype, Land::Add, x.data, in.places, data, one);
   }
   return done ? out.release() : not_implemented();
 }
 
-}  // namespace
-
-// linear_index(sizes, arrays, counts, check): the arrays, broadcast together, as one index that counts through the
+// linear_index(sizes, tensors, counts, check): the index tensors, broadcast together, as one index that counts through the
 // sizes row by row. counts: how many dimensions each stands for, which only the messages need. Without check any index
 // is taken: where the result has no elements, torch looks at none.
-PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("linear_index", n, 4, 4)) return nullptr;
   if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || !PyTuple_Check(args[2]) ||
       PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]) || PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[2])) {
     PyErr_SetString(PyExc_TypeError,
-        "linear_index(tuple of sizes, list of as many arrays, tuple of as many counts, check)");
+        "linear_index(tuple of sizes, list of as many tensors, tuple of as many counts, check)");
     return nullptr;
   }
   const Py_ssize_t k = PyTuple_GET_SIZE(args[0]);
@@ -315,6 +304,7 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
   std::vector<int64_t> sizes(k), counts(k);
   std::string shapes;
   int ndim = 0;
+  DeviceType device = DeviceType::Cpu;
   for (Py_ssize_t i = 0; i < k; i++) {
     sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
     counts[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[2], i));
@@ -322,14 +312,15 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
       return nullptr;
     }
     if (arrays[i].ndim > ndim) ndim = arrays[i].ndim;
+    if (is_meta(arrays[i])) device = DeviceType::Meta;
     for (int64_t c = 0; c < counts[i]; c++) {
       shapes += (shapes.empty() ? "" : ", ") + sizes_text(arrays[i].shape, arrays[i].ndim);
     }
   }
-  npy_intp shape[NPY_MAXDIMS];
-  npy_intp total = 1;
+  Py_ssize_t shape[kMaxDims];
+  Py_ssize_t total = 1;
   for (int d = 0; d < ndim; d++) {
-    npy_intp size = 1;
+    Py_ssize_t size = 1;
     for (const Array& a : arrays) {
       const int own = d - (ndim - a.ndim);
       if (own < 0 || a.shape[own] == 1) continue;
@@ -344,7 +335,7 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
     shape[d] = size;
     total *= size;
   }
-  Ref out = new_zeros(DType::I64, ndim, shape);
+  Ref out = zeros_ref(DType::I64, ndim, shape, device);
   if (!out || !total) return out.release();
   for (Py_ssize_t i = 0; i < k; i++) {
     if (sizes[i] == 0) {
@@ -352,17 +343,17 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
       return nullptr;
     }
   }
-  if (!check) return out.release();
-  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(array_of(out)));
+  if (!check || device == DeviceType::Meta) return out.release();
+  int64_t* to = data_of<int64_t>(out);
   int64_t first = 0;
   for (Py_ssize_t j = 0; j < k; first += counts[j++]) {
     const Array& a = arrays[j];
     const int64_t size = sizes[j];
     const int64_t* values = reinterpret_cast<const int64_t*>(a.data);
-    npy_intp at[NPY_MAXDIMS] = {}, steps[NPY_MAXDIMS] = {};
+    Py_ssize_t at[kMaxDims] = {}, steps[kMaxDims] = {};
     for (int d = 0; d < a.ndim; d++) steps[ndim - a.ndim + d] = a.shape[d] == 1 ? 0 : a.strides[d] / 8;
-    npy_intp offset = 0;
-    for (npy_intp i = 0; i < total; i++) {
+    Py_ssize_t offset = 0;
+    for (Py_ssize_t i = 0; i < total; i++) {
       const int64_t v = values[offset];
       if (v < -size || v >= size) return out_of_bounds(v, first, size);
       to[i] = to[i] * size + (v < 0 ? v + size : v);
@@ -377,6 +368,10 @@ PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return out.release();
 }
 
+}  // namespace
+
+PyObject* linear_index(PyObject* self, PyObject* const* args, Py_ssize_t n) { return over_aliases<linear>(self, args, n); }
+
 namespace {
 
 // ---------------------------------------------------------------- gather and scatter
@@ -384,13 +379,13 @@ namespace {
 // These have one answer to everything that is not in order, NotImplemented: the Python side then finds out what to say.
 
 // Whether every index lies in [0, size).
-bool in_range(const Array& index, npy_intp size) {
+bool in_range(const Array& index, Py_ssize_t size) {
   // The sign of v | (size - 1 - v) tells, and loops of these vectorise where comparisons of 64 bits do not.
   const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
-  const npy_intp n = index.size();
+  const Py_ssize_t n = index.size();
   const uint64_t last = static_cast<uint64_t>(size) - 1;
   uint64_t signs = 0;
-  for (npy_intp i = 0; i < n; i++) signs |= values[i] | (last - values[i]);
+  for (Py_ssize_t i = 0; i < n; i++) signs |= values[i] | (last - values[i]);
   return n == 0 || (size > 0 && !(signs >> 63));
 }
 
@@ -404,7 +399,7 @@ struct Scattering {
   int read(PyObject* x_object, PyObject* dim_object, PyObject* index_object, PyObject* src_object) {
     if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
     if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
-    if (x.ndim == 0 || x.ndim != index.ndim || !PyArray_ISALIGNED(x.array)) return 0;
+    if (x.ndim == 0 || x.ndim != index.ndim || !x.tensor->is_aligned()) return 0;
     const long d = PyLong_AsLong(dim_object);
     if (d < -x.ndim || d >= x.ndim) {
       PyErr_Clear();
@@ -415,14 +410,14 @@ struct Scattering {
       if (i != dim && index.shape[i] > x.shape[i]) return 0;
     }
     if (src_object) {
-      if (!as_array(src_object, src) || src.dtype != x.dtype || !PyArray_ISALIGNED(src.array)) return 0;
+      if (!as_array(src_object, src) || src.dtype != x.dtype || !src.tensor->is_aligned()) return 0;
       if (src.ndim && src.ndim != x.ndim) return 0;
       for (int i = 0; i < src.ndim; i++) {
         if (index.shape[i] > src.shape[i]) return 0;
       }
     }
     if (!index_argument(index_object, "scatter", index_owner, index)) return -1;
-    return in_range(index, x.shape[dim]) ? 1 : 0;
+    return is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
   }
 };
 
@@ -432,13 +427,13 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Scattering s;
   const int ready = s.read(args[0], args[1], args[2], nullptr);
   if (ready <= 0) return ready ? nullptr : not_implemented();
-  Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape);
-  if (!out) return nullptr;
-  const Array to = view_of(array_of(out));
+  const DeviceType device = device_of(s.x, s.index);
+  Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape, device);
+  if (!out || device == DeviceType::Meta) return out.release();
+  const Array to = view_of(as_tensor(out));
   const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
-                    s.x.shape[s.dim], s.x.strides,
-      to.strides};
-  ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
+                    s.x.shape[s.dim], s.x.strides, to.strides};
+  Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
   gather(s.x.dtype, s.x.data, picks, to.data);
   return out.release();
 }
@@ -447,20 +442,20 @@ PyObject* land(PyObject* const* args, Land how) {
   Scattering s;
   const int ready = s.read(args[0], args[1], args[2], args[3]);
   if (ready <= 0) return ready ? nullptr : not_implemented();
-  if (!PyArray_ISWRITEABLE(s.x.array)) return not_implemented();
+  if (!s.x.tensor->is_writeable()) return not_implemented();
+  if (is_meta(s.x, s.index, s.src)) return none();
   Ref src_owner = Ref::borrow(args[3]);
   if (share_memory(s.x, s.src)) {
-    src_owner = Ref(PyArray_NewCopy(s.src.array, NPY_CORDER));
+    src_owner = Ref(as_object(contiguous_copy(s.src.tensor)));
     if (!src_owner) return nullptr;
-    s.src = view_of(array_of(src_owner));
+    s.src = view_of(as_tensor(src_owner));
   }
-  const npy_intp still[NPY_MAXDIMS] = {};  // a number without dimensions lands everywhere
+  const Py_ssize_t still[kMaxDims] = {};  // a number without dimensions lands everywhere
   const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
-                    s.x.shape[s.dim], s.x.strides,
-                    s.src.ndim ? s.src.strides : still};
+                    s.x.shape[s.dim], s.x.strides, s.src.ndim ? s.src.strides : still};
   bool done;
   {
-    ReleaseGil released(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes);
+    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, s.src.tensor});
     done = scatter(s.x.dtype, how, s.x.data, picks, s.src.data);
   }
   return done ? none() : not_implemented();
@@ -496,7 +491,7 @@ int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object
   }
   dim = static_cast<int>(d < 0 ? d + x.ndim : d);
   if (!index_argument(index_object, "index", index_owner, index)) return -1;
-  return in_range(index, x.shape[dim]) ? 1 : 0;
+  return is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
 }
 
 // Calls index_get, index_put, ... on (dim,), dim.
@@ -543,17 +538,17 @@ PyObject* index_add(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyMethodDef kIndexingMethods[] = {
-    fast_method("index_get", index_get, "(x, index, dims, at): the elements at the places, a new array."),
-    fast_method("index_put", index_put, "(x, index, dims, at, values, accumulate): writes x at the places."),
-    fast_method("index_backward", index_backward, "(g, index, dims, at, shape): zeros with g added at the places."),
-    fast_method("linear_index", linear_index, "(sizes, arrays, counts, check): several index arrays as one."),
-    fast_method("gather", gather_function, "(x, dim, index, sparse_grad)"),
-    fast_method("scatter_set", scatter_function<Land::Set>, "(x, dim, index, src): writes x; src may be one number."),
-    fast_method("scatter_add", scatter_function<Land::Add>, "(x, dim, index, src): writes x; src may be one number."),
-    fast_method("scatter", scatter_mode,
+    long_kernel<index_get>("index_get", "(x, index, dims, at): the elements at the places, a new tensor."),
+    long_kernel<index_put>("index_put", "(x, index, dims, at, values, accumulate): writes x at the places."),
+    long_kernel<index_backward>("index_backward", "(g, index, dims, at, shape): zeros with g added at the places."),
+    kernel<linear_index>("linear_index", "(sizes, tensors, counts, check): several indices as one."),
+    long_kernel<gather_function>("gather", "(x, dim, index, sparse_grad)"),
+    long_kernel<scatter_function<Land::Set>>("scatter_set", "(x, dim, index, src): writes x; src may be one number."),
+    long_kernel<scatter_function<Land::Add>>("scatter_add", "(x, dim, index, src): writes x; src may be one number."),
+    long_kernel<scatter_mode>("scatter",
         "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
-    fast_method("index_select", index_select, "(x, dim, index)"),
-    fast_method("index_add", index_add, "(x, dim, index, source, alpha): writes x."),
+    long_kernel<index_select>("index_select", "(x, dim, index)"),
+    long_kernel<index_add>("index_add", "(x, dim, index, source, alpha): writes x."),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -12,11 +12,12 @@ enum Reduction { kNone = 0, kMean = 1, kSum = 2 };
 struct Problem {
   Array scores;  // (batch, classes): logits or log-probabilities
   Ref target_owner, weight_owner;
+  DeviceType device = DeviceType::Cpu;
   const int64_t* target = nullptr;
   const void* weight = nullptr;
-  npy_intp batch = 0, classes = 0;
+  Py_ssize_t batch = 0, classes = 0;
   int64_t ignore = -100;
-  npy_intp reduction = kMean;
+  Py_ssize_t reduction = kMean;
 };
 
 // Reads (scores, target, weight or None, ignore_index, reduction). False with an exception, or without: no kernel.
@@ -26,7 +27,7 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
   if (!as_array(args[1], target) || target.dtype != DType::I64 || target.ndim != 1) return false;
   p.batch = p.scores.shape[0];
   p.classes = p.scores.shape[1];
-  npy_intp ignore;
+  Py_ssize_t ignore;
   if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction))
     return false;
   p.ignore = ignore;
@@ -49,16 +50,18 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
           name, p.classes, weight.size());
       return false;
     }
-    p.weight_owner = contiguous(weight.array);
+    p.weight_owner = contiguous(weight.tensor);
     if (!p.weight_owner) return false;
-    p.weight = PyArray_DATA(array_of(p.weight_owner));
+    p.weight = data_of(p.weight_owner);
   }
+  p.device = device_of(p.scores, target, weight);
   // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
   const bool released = p.scores.size() * item_size(p.scores.dtype) > kReleaseGilBytes;
-  p.target_owner = released ? Ref(PyArray_NewCopy(target.array, NPY_CORDER)) : contiguous(target.array);
+  p.target_owner = released ? Ref(as_object(contiguous_copy(target.tensor))) : contiguous(target.tensor);
   if (!p.target_owner) return false;
-  p.target = static_cast<const int64_t*>(PyArray_DATA(array_of(p.target_owner)));
-  for (npy_intp i = 0; i < p.batch; i++)
+  p.target = data_of<int64_t>(p.target_owner);
+  if (p.device == DeviceType::Meta) return true;
+  for (Py_ssize_t i = 0; i < p.batch; i++)
     if (p.target[i] != p.ignore && (p.target[i] < 0 || p.target[i] >= p.classes)) {
       PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(p.target[i]));
       return false;
@@ -73,7 +76,7 @@ template <class T>
 double total_weight(const Problem& p) {
   const T* w = static_cast<const T*>(p.weight);
   double total = 0;
-  for (npy_intp i = 0; i < p.batch; i++)
+  for (Py_ssize_t i = 0; i < p.batch; i++)
     if (p.target[i] != p.ignore) total += w ? w[p.target[i]] : 1;
   return total;
 }
@@ -83,14 +86,14 @@ template <class T>
 void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
   const T* w = static_cast<const T*>(p.weight);
   double sum = 0;
-  for (npy_intp i = 0; i < p.batch; i++, log_p += p.classes) {
+  for (Py_ssize_t i = 0; i < p.batch; i++, log_p += p.classes) {
     const int64_t t = p.target[i];
     double loss = 0;
     if (t != p.ignore) {
       loss = -static_cast<double>(log_p[t]) * (w ? w[t] : 1);
       if (smoothing > 0) {
         double smooth = 0;
-        for (npy_intp c = 0; c < p.classes; c++) smooth -= static_cast<double>(log_p[c]) * (w ? w[c] : 1);
+        for (Py_ssize_t c = 0; c < p.classes; c++) smooth -= static_cast<double>(log_p[c]) * (w ? w[c] : 1);
         loss = (1 - smoothing) * loss + smoothing / static_cast<double>(p.classes) * smooth;
       }
     }
@@ -102,11 +105,11 @@ void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
 }
 
 Ref loss_array(const Problem& p) {
-  return p.reduction == kNone ? new_ref(p.scores.dtype, 1, &p.batch) : new_ref(p.scores.dtype, 0, nullptr);
+  return new_ref(p.scores.dtype, p.reduction == kNone ? 1 : 0, &p.batch, p.device);
 }
 
 void run_forward(const Problem& p, const void* log_p, double smoothing, const Ref& loss) {
-  void* out = PyArray_DATA(array_of(loss));
+  void* out = data_of(loss);
   if (p.scores.dtype == DType::F32) forward(p, static_cast<const float*>(log_p), smoothing, static_cast<float*>(out));
   else forward(p, static_cast<const double*>(log_p), smoothing, static_cast<double*>(out));
 }
@@ -122,14 +125,15 @@ PyObject* cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_Format(PyExc_RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: %R", args[5]);
     return nullptr;
   }
-  Ref in = contiguous(p.scores.array), log_p = in ? new_ref(p.scores.dtype, 2, p.scores.shape) : Ref();
+  Ref in = contiguous(p.scores.tensor), log_p = in ? new_ref(p.scores.dtype, 2, p.scores.shape, p.device) : Ref();
   Ref loss = log_p ? loss_array(p) : Ref();
   if (!loss) return nullptr;
-  const npy_intp size = p.batch * p.classes;
-  {
-    ReleaseGil release(size * item_size(p.scores.dtype) > kReleaseGilBytes);
-    const char* x = PyArray_BYTES(array_of(in));
-    char* y = PyArray_BYTES(array_of(log_p));
+  const Py_ssize_t size = p.batch * p.classes;
+  if (p.device != DeviceType::Meta) {
+    const char* x = data_of(in);
+    char* y = data_of(log_p);
+    Unlocked unlocked(size * item_size(p.scores.dtype) > kReleaseGilBytes,
+                      {as_tensor(in), as_tensor(p.target_owner), as_tensor(p.weight_owner), as_tensor(log_p), as_tensor(loss)});
     const ptrdiff_t row = p.classes * item_size(p.scores.dtype);
     parallel(p.batch, (1 << 15) / (p.classes + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().softmax(true, p.scores.dtype, x + begin * row, end - begin, p.classes, 1, y + begin * row);
@@ -144,9 +148,9 @@ PyObject* nll_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Problem p;
   if (!check_count("nll_loss", count, 5, 5)) return nullptr;
   if (!read("nll_loss", args, p)) return refused();
-  Ref in = contiguous(p.scores.array), loss = in ? loss_array(p) : Ref();
-  if (!loss) return nullptr;
-  run_forward(p, PyArray_DATA(array_of(in)), 0, loss);
+  Ref in = contiguous(p.scores.tensor), loss = in ? loss_array(p) : Ref();
+  if (!loss || p.device == DeviceType::Meta) return loss.release();
+  run_forward(p, data_of(in), 0, loss);
   return loss.release();
 }
 
@@ -158,11 +162,11 @@ void backward(const Problem& p, const T* g, double smoothing, bool through_softm
   double all = static_cast<double>(p.classes);
   if (w) {
     all = 0;
-    for (npy_intp c = 0; c < p.classes; c++) all += w[c];
+    for (Py_ssize_t c = 0; c < p.classes; c++) all += w[c];
   }
   const double divisor = p.reduction == kMean ? total_weight<T>(p) : 1;
   const double spread = smoothing / static_cast<double>(p.classes);
-  for (npy_intp i = 0; i < p.batch; i++, out += p.classes) {
+  for (Py_ssize_t i = 0; i < p.batch; i++, out += p.classes) {
     const int64_t t = p.target[i];
     const double scale = static_cast<double>(p.reduction == kNone ? g[i] : *g) / divisor;
     const bool counts = t != p.ignore;
@@ -170,13 +174,13 @@ void backward(const Problem& p, const T* g, double smoothing, bool through_softm
     const T b = counts ? static_cast<T>(scale * spread) : T(0);
     if (through_softmax) {  // out holds the softmax
       const T factor = counts ? static_cast<T>(a + static_cast<double>(b) * all) : T(0);
-      for (npy_intp c = 0; c < p.classes; c++) out[c] = counts ? out[c] * factor : T(0);
+      for (Py_ssize_t c = 0; c < p.classes; c++) out[c] = counts ? out[c] * factor : T(0);
     } else {
-      for (npy_intp c = 0; c < p.classes; c++) out[c] = 0;
+      for (Py_ssize_t c = 0; c < p.classes; c++) out[c] = 0;
     }
     if (!counts) continue;
     if (b != T(0))
-      for (npy_intp c = 0; c < p.classes; c++) out[c] -= b * (w ? w[c] : T(1));
+      for (Py_ssize_t c = 0; c < p.classes; c++) out[c] -= b * (w ? w[c] : T(1));
     out[t] -= a;
   }
 }
@@ -191,13 +195,16 @@ PyObject* loss_backward(const char* name, PyObject* const* args, bool through_so
     PyErr_Format(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
     return nullptr;
   }
-  Ref gc = contiguous(g.array), in = gc ? contiguous(p.scores.array) : Ref();
-  Ref out = in ? new_ref(g.dtype, 2, p.scores.shape) : Ref();
-  if (!out) return nullptr;
-  const void* gp = PyArray_DATA(array_of(gc));
-  void* to = PyArray_DATA(array_of(out));
-  ReleaseGil release(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes);
-  if (through_softmax) dense_kernels().exp(g.dtype, PyArray_DATA(array_of(in)), p.batch * p.classes, to);
+  Ref gc = contiguous(g.tensor), in = gc ? contiguous(p.scores.tensor) : Ref();
+  const DeviceType device = is_meta(g) ? DeviceType::Meta : p.device;
+  Ref out = in ? new_ref(g.dtype, 2, p.scores.shape, device) : Ref();
+  if (!out || device == DeviceType::Meta) return out.release();
+  const void* gp = data_of(gc);
+  void* to = data_of(out);
+  const void* scores = data_of(in);
+  Unlocked unlocked(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes,
+                    {as_tensor(gc), as_tensor(in), as_tensor(p.target_owner), as_tensor(p.weight_owner), as_tensor(out)});
+  if (through_softmax) dense_kernels().exp(g.dtype, scores, p.batch * p.classes, to);
   if (g.dtype == DType::F32)
     backward(p, static_cast<const float*>(gp), smoothing, through_softmax, static_cast<float*>(to));
   else
@@ -221,7 +228,7 @@ PyObject* nll_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
 
 bool pair(PyObject* const* args, Array& x, Array& y) {
   return as_array(args[0], x) && as_array(args[1], y) && x.is_float() && x.dtype == y.dtype &&
-         PyArray_SAMESHAPE(x.array, y.array);
+         same_shape(x.tensor, y.tensor);
 }
 
 // (x, y) -> the mean of (x - y)^2
@@ -229,19 +236,22 @@ PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array x, y;
   if (!check_count("mse_loss", count, 2, 2)) return nullptr;
   if (!pair(args, x, y)) return not_implemented();
-  Ref xc = contiguous(x.array), yc = xc ? contiguous(y.array) : Ref();
-  Ref loss = yc ? new_ref(x.dtype, 0, nullptr) : Ref();
-  if (!loss) return nullptr;
-  const npy_intp n = x.size();
+  Ref xc = contiguous(x.tensor), yc = xc ? contiguous(y.tensor) : Ref();
+  const DeviceType device = device_of(x, y);
+  Ref loss = yc ? new_ref(x.dtype, 0, nullptr, device) : Ref();
+  if (!loss || device == DeviceType::Meta) return loss.release();
+  const Py_ssize_t n = x.size();
+  const char* a = data_of(xc);
+  const char* b = data_of(yc);
   double sum;
   {
-    ReleaseGil release(n * item_size(x.dtype) > kReleaseGilBytes);
-    sum = dense_kernels().squared_difference(x.dtype, PyArray_DATA(array_of(xc)), PyArray_DATA(array_of(yc)), n);
+    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc)});
+    sum = dense_kernels().squared_difference(x.dtype, a, b, n);
   }
   if (x.dtype == DType::F32)
-    *static_cast<float*>(PyArray_DATA(array_of(loss))) = static_cast<float>(sum) / static_cast<float>(n);
+    *data_of<float>(loss) = static_cast<float>(sum) / static_cast<float>(n);
   else
-    *static_cast<double*>(PyArray_DATA(array_of(loss))) = sum / static_cast<double>(n);
+    *data_of<double>(loss) = sum / static_cast<double>(n);
   return loss.release();
 }
 
@@ -250,18 +260,19 @@ PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
   Array g, x, y;
   if (!check_count("mse_loss_backward", count, 3, 3)) return nullptr;
   if (!pair(args + 1, x, y) || !as_array(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
-  Ref gc = contiguous(g.array), xc = gc ? contiguous(x.array) : Ref(), yc = xc ? contiguous(y.array) : Ref();
-  Ref out = yc ? new_ref(x.dtype, x.ndim, x.shape) : Ref();
-  if (!out) return nullptr;
-  const void* gp = PyArray_DATA(array_of(gc));
+  Ref gc = contiguous(g.tensor), xc = gc ? contiguous(x.tensor) : Ref(), yc = xc ? contiguous(y.tensor) : Ref();
+  const DeviceType device = device_of(g, x, y);
+  Ref out = yc ? new_ref(x.dtype, x.ndim, x.shape, device) : Ref();
+  if (!out || device == DeviceType::Meta) return out.release();
+  const void* gp = data_of(gc);
   const double scale = x.dtype == DType::F32 ? *static_cast<const float*>(gp) : *static_cast<const double*>(gp);
-  const npy_intp n = x.size();
+  const Py_ssize_t n = x.size();
   const ptrdiff_t item = item_size(x.dtype);
-  const char* a = PyArray_BYTES(array_of(xc));
-  const char* b = PyArray_BYTES(array_of(yc));
-  char* to = PyArray_BYTES(array_of(out));
+  const char* a = data_of(xc);
+  const char* b = data_of(yc);
+  char* to = data_of(out);
   if (n == 0) return out.release();
-  ReleaseGil release(n * item > kReleaseGilBytes);
+  Unlocked unlocked(n * item > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc), as_tensor(out)});
   parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * item;
     dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin,
@@ -273,17 +284,17 @@ PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
 }  // namespace
 
 PyMethodDef kLossMethods[] = {
-    fast_method("cross_entropy", cross_entropy,
-                "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
-                "log_probabilities); reduction 0 none, 1 mean, 2 sum"),
-    fast_method("cross_entropy_backward", cross_entropy_backward,
-                "cross_entropy_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction, "
-                "label_smoothing)"),
-    fast_method("nll_loss", nll_loss, "nll_loss(log_probabilities, target, weight_or_None, ignore_index, reduction)"),
-    fast_method("nll_loss_backward", nll_loss_backward,
-                "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
-    fast_method("mse_loss", mse_loss, "mse_loss(x, y): the mean"),
-    fast_method("mse_loss_backward", mse_loss_backward, "mse_loss_backward(g, x, y): the gradient of x"),
+    long_kernel<cross_entropy>("cross_entropy",
+        "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
+        "log_probabilities); reduction 0 none, 1 mean, 2 sum"),
+    long_kernel<cross_entropy_backward>("cross_entropy_backward",
+        "cross_entropy_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction, "
+        "label_smoothing)"),
+    long_kernel<nll_loss>("nll_loss", "nll_loss(log_probabilities, target, weight_or_None, ignore_index, reduction)"),
+    long_kernel<nll_loss_backward>("nll_loss_backward",
+        "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
+    long_kernel<mse_loss>("mse_loss", "mse_loss(x, y): the mean"),
+    long_kernel<mse_loss_backward>("mse_loss_backward", "mse_loss_backward(g, x, y): the gradient of x"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,24 +1,24 @@
-// Products of matrices over ndarrays: matmul with its broadcasting, addmm, linear and its gradients.
+// Products of matrices over tensors: matmul with its broadcasting, addmm, linear and its gradients.
 #include "bindings/bindings.h"
 #include "kernels/blas.h"
 
 namespace rushlight {
 namespace {
 
-constexpr npy_intp kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
-constexpr npy_intp kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
+constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
+constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
 
 bool computed_as_float(DType t) { return t == DType::F16 || t == DType::BF16; }
 
-// A stack of matrices: the last two dimensions of an array as gemm takes them, the leading ones by their strides.
+// A stack of matrices: the last two dimensions of a tensor as gemm takes them, the leading ones by their strides.
 struct Stack {
   Ref owner;  // keeps the data alive
   const char* data = nullptr;
-  npy_intp rows = 1, columns = 1;
+  Py_ssize_t rows = 1, columns = 1;
   ptrdiff_t row = 1, column = 1;  // in elements
   int leading = 0;
-  const npy_intp* shape = nullptr;
-  const npy_intp* strides = nullptr;  // in bytes
+  const Py_ssize_t* shape = nullptr;
+  const Py_ssize_t* strides = nullptr;  // in bytes
 };
 
 bool divisible(const Array& a, ptrdiff_t item) {
@@ -33,7 +33,7 @@ bool make_stack(const Array& given, DType type, bool vector_is_row, Stack& out) 
   Array a = given;
   const ptrdiff_t item = item_size(type);
   for (int attempt = 0; attempt < 2; attempt++) {
-    if (a.dtype == type && PyArray_ISALIGNED(a.array) && divisible(a, item)) {
+    if (a.dtype == type && a.tensor->is_aligned() && divisible(a, item)) {
       const int last = a.ndim - 1;
       if (a.ndim == 1) {
         const ptrdiff_t step = a.strides[0] / item;
@@ -53,20 +53,20 @@ bool make_stack(const Array& given, DType type, bool vector_is_row, Stack& out) 
         out.data = a.data;
         out.shape = a.shape;
         out.strides = a.strides;
-        if (!out.owner) out.owner = Ref::borrow(reinterpret_cast<PyObject*>(a.array));
+        if (!out.owner) out.owner = Ref::borrow(as_object(a.tensor));
         return true;
       }
     }
-    out.owner = contiguous_as(a.array, type);
+    out.owner = contiguous_as(a.tensor, type);
     if (!out.owner) return false;
-    a = view_of(array_of(out.owner));
+    a = view_of(as_tensor(out.owner));
   }
   return true;
 }
 
 PyObject* cast_back(Ref result, DType type) {
-  if (!result || dtype_of(array_of(result)) == type) return result.release();
-  return contiguous_as(array_of(result), type).release();
+  if (!result || as_tensor(result)->dtype == type) return result.release();
+  return contiguous_as(as_tensor(result), type).release();
 }
 
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/linalg.py says what is
@@ -81,17 +81,17 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return nullptr;
-  const npy_intp m = x.rows, k = x.columns, n = y.columns;
+  const Py_ssize_t m = x.rows, k = x.columns, n = y.columns;
   const ptrdiff_t item = item_size(type);
 
   // The broadcast leading shape.
-  npy_intp shape[NPY_MAXDIMS + 2];
+  Py_ssize_t shape[kMaxDims + 2];
   const int leading = x.leading > y.leading ? x.leading : y.leading;
-  npy_intp stacks = 1;
-  npy_intp x_steps[NPY_MAXDIMS], y_steps[NPY_MAXDIMS];
+  Py_ssize_t stacks = 1;
+  Py_ssize_t x_steps[kMaxDims], y_steps[kMaxDims];
   for (int i = 0; i < leading; i++) {
     const int ix = i - (leading - x.leading), iy = i - (leading - y.leading);
-    const npy_intp sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
+    const Py_ssize_t sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
     if (sx != sy && sx != 1 && sy != 1) return not_implemented();
     shape[i] = sx == 1 ? sy : sx;
     x_steps[i] = sx == 1 ? 0 : x.strides[ix];
@@ -101,28 +101,31 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   int ndim = leading;
   if (a.ndim > 1) shape[ndim++] = m;
   if (b.ndim > 1) shape[ndim++] = n;
-  Ref result = new_ref(type, ndim, shape);
+  const DeviceType device = device_of(a, b);
+  Ref result = new_ref(type, ndim, shape, device);
   if (!result) return nullptr;
-  char* c = PyArray_BYTES(array_of(result));
-  const npy_intp work = m * n * k;
+  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), a.dtype);
+  char* c = data_of(result);
+  const Py_ssize_t work = m * n * k;
+  const std::initializer_list<const Tensor*> used = {as_tensor(x.owner), as_tensor(y.owner), as_tensor(result)};
 
   if (stacks == 1) {
-    ReleaseGil release(work > kReleaseWork);
+    Unlocked unlocked(work > kReleaseWork, used);
     gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
          work > kParallelWork);
   } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && x.owner.get() == args[0]) {
     // A contiguous stack times one matrix is one tall product.
-    ReleaseGil release(stacks * work > kReleaseWork);
+    Unlocked unlocked(stacks * work > kReleaseWork, used);
     gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, {y.data, y.row, y.column}, nullptr, 0.0, c,
          stacks * work > kParallelWork);
   } else if (m * n > 0) {
-    ReleaseGil release(stacks * work > kReleaseWork);
+    Unlocked unlocked(stacks * work > kReleaseWork, used);
     const bool parallel_inside = work > kParallelWork && stacks < 2 * get_num_threads();
     const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t s = begin; s < end; s++) {
         const char* xs = x.data;
         const char* ys = y.data;
-        for (npy_intp d = leading - 1, rest = s; d >= 0; d--) {
+        for (Py_ssize_t d = leading - 1, rest = s; d >= 0; d--) {
           xs += rest % shape[d] * x_steps[d];
           ys += rest % shape[d] * y_steps[d];
           rest /= shape[d];
@@ -150,25 +153,32 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, a.dtype, true, x) || !make_stack(b, a.dtype, true, y)) return nullptr;
-  const npy_intp shape[2] = {x.rows, y.columns};
-  Ref result = new_ref(a.dtype, 2, shape);
-  if (!result) return nullptr;
+  const Py_ssize_t shape[2] = {x.rows, y.columns};
+  const DeviceType device = device_of(a, b, bias);
+  Ref result = new_ref(a.dtype, 2, shape, device);
+  if (!result || device == DeviceType::Meta) return result.release();
+  Pinned pins[2];
   const void* row = nullptr;
   if (has_bias && beta != 0.0) {
     const bool is_row = bias.contiguous() && bias.size() == shape[1] && bias.ndim >= 1 && bias.ndim <= 2 &&
                         bias.shape[bias.ndim - 1] == shape[1];
     if (is_row && alpha == 1.0 && beta == 1.0) {
       row = bias.data;
-    } else if (PyArray_CopyInto(array_of(result), bias.array) < 0) {
-      return nullptr;
+    } else {
+      if (as_tensor(result)->nbytes() > kReleaseGilBytes) {  // which is written without the GIL
+        pins[0].take(as_tensor(x.owner)->storage());
+        pins[1].take(as_tensor(y.owner)->storage());
+      }
+      if (copy_into(as_tensor(result), bias.tensor) < 0) return nullptr;
     }
   } else {
     beta = 0.0;
   }
-  const npy_intp work = shape[0] * shape[1] * x.columns;
-  ReleaseGil release(work > kReleaseWork);
+  const Py_ssize_t work = shape[0] * shape[1] * x.columns;
+  char* c = data_of(result);
+  Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), row ? bias.tensor : nullptr, as_tensor(result)});
   gemm(a.dtype, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row,
-       row ? 0.0 : beta, PyArray_DATA(array_of(result)), work > kParallelWork);
+       row ? 0.0 : beta, c, work > kParallelWork);
   return result.release();
 }
 
@@ -181,8 +191,8 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return not_implemented();
   if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
   if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
-  const npy_intp k = x.shape[x.ndim - 1], n = w.shape[0];
-  npy_intp m = 1;
+  const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
+  Py_ssize_t m = 1;
   for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
   if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return not_implemented();
   Stack ws;
@@ -191,26 +201,27 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (x.ndim == 2) {
     if (!make_stack(x, x.dtype, true, xs)) return nullptr;
   } else {
-    xs.owner = contiguous(x.array);
+    xs.owner = contiguous(x.tensor);
     if (!xs.owner) return nullptr;
-    xs.data = PyArray_BYTES(array_of(xs.owner));
+    xs.data = data_of(xs.owner);
     xs.row = k;
   }
   Ref bias_owner;
   if (has_bias) {
-    bias_owner = contiguous(bias.array);
+    bias_owner = contiguous(bias.tensor);
     if (!bias_owner) return nullptr;
   }
-  npy_intp shape[NPY_MAXDIMS];
+  Py_ssize_t shape[kMaxDims];
   for (int i = 0; i + 1 < x.ndim; i++) shape[i] = x.shape[i];
   shape[x.ndim - 1] = n;
-  Ref result = new_ref(x.dtype, x.ndim, shape);
-  if (!result) return nullptr;
-  const npy_intp work = m * n * k;
-  ReleaseGil release(work > kReleaseWork);
-  gemm(x.dtype, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row},
-       has_bias ? PyArray_DATA(array_of(bias_owner)) : nullptr, 0.0, PyArray_DATA(array_of(result)),
-       work > kParallelWork);
+  const DeviceType device = device_of(x, w, bias);
+  Ref result = new_ref(x.dtype, x.ndim, shape, device);
+  if (!result || device == DeviceType::Meta) return result.release();
+  const Py_ssize_t work = m * n * k;
+  const void* row = has_bias ? data_of(bias_owner) : nullptr;
+  char* c = data_of(result);
+  Unlocked unlocked(work > kReleaseWork, {as_tensor(xs.owner), as_tensor(ws.owner), as_tensor(bias_owner), as_tensor(result)});
+  gemm(x.dtype, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row}, row, 0.0, c, work > kParallelWork);
   return result.release();
 }
 
@@ -224,9 +235,9 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   for (int i = 0; i < 3; i++)
     if (!bool_argument(args[3 + i], need[i])) return nullptr;
   if (!g.is_float() || x.dtype != g.dtype || w.dtype != g.dtype || x.ndim == 0 || w.ndim != 2) return not_implemented();
-  const npy_intp n = w.shape[0], k = w.shape[1];
+  const Py_ssize_t n = w.shape[0], k = w.shape[1];
   bool fits = g.ndim == x.ndim && g.shape[g.ndim - 1] == n && x.shape[x.ndim - 1] == k;
-  npy_intp m = 1;
+  Py_ssize_t m = 1;
   for (int i = 0; fits && i + 1 < x.ndim; i++) {
     fits = g.shape[i] == x.shape[i];
     m *= x.shape[i];
@@ -235,35 +246,29 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_SetString(PyExc_ValueError, "linear_backward(): the shapes of gradient, input and weight do not fit");
     return nullptr;
   }
-  Ref gc = contiguous(g.array);
-  if (!gc) return nullptr;
-  const char* gp = PyArray_BYTES(array_of(gc));
   const DType type = g.dtype;
-  const npy_intp work = m * n * k;
-  const bool many = work > kParallelWork;
+  const DeviceType device = device_of(g, x, w);
+  const Py_ssize_t sizes[2] = {n, k};
   Ref gx, gw, gb;
-  if (need[0]) {
+  if (need[0] && !(gx = new_ref(type, x.ndim, x.shape, device))) return nullptr;
+  if (need[1] && !(gw = new_ref(type, 2, sizes, device))) return nullptr;
+  if (need[2] && !(gb = m ? new_ref(type, 1, &n, device) : zeros_ref(type, 1, &n, device))) return nullptr;
+  if (device != DeviceType::Meta) {
     Stack ws;
-    if (!make_stack(w, type, true, ws)) return nullptr;
-    gx = new_ref(type, x.ndim, x.shape);
-    if (!gx) return nullptr;
-    ReleaseGil release(work > kReleaseWork);
-    gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, PyArray_DATA(array_of(gx)), many);
-  }
-  if (need[1]) {
-    Ref xc = contiguous(x.array);
-    if (!xc) return nullptr;
-    gw = new_ref(type, 2, w.shape);
-    if (!gw) return nullptr;
-    ReleaseGil release(work > kReleaseWork);
-    gemm(type, n, k, m, 1.0, {gp, 1, n}, {PyArray_DATA(array_of(xc)), k, 1}, nullptr, 0.0, PyArray_DATA(array_of(gw)),
-         many);
-  }
-  if (need[2]) {
-    gb = m ? new_ref(type, 1, &n) : new_zeros(type, 1, &n);
-    if (!gb) return nullptr;
-    if (m && n)
-      dense_kernels().reducer(Reduce::Sum, type).columns(gp, m, n * item_size(type), n, PyArray_DATA(array_of(gb)));
+    Ref gc = contiguous(g.tensor), xc = gc && need[1] ? contiguous(x.tensor) : Ref();
+    if (!gc || (need[1] && !xc) || (need[0] && !make_stack(w, type, true, ws))) return nullptr;
+    const char* gp = data_of(gc);
+    const char* xp = xc ? data_of(xc) : nullptr;
+    char* to_x = gx ? data_of(gx) : nullptr;
+    char* to_w = gw ? data_of(gw) : nullptr;
+    char* to_b = gb ? data_of(gb) : nullptr;
+    const Py_ssize_t work = m * n * k;
+    const bool many = work > kParallelWork;
+    Unlocked unlocked((need[0] || need[1]) && work > kReleaseWork,
+                      {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
+    if (to_x) gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, to_x, many);
+    if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
+    if (to_b && m && n) dense_kernels().reducer(Reduce::Sum, type).columns(gp, m, n * item_size(type), n, to_b);
   }
   PyObject* out = PyTuple_New(3);
   if (!out) return nullptr;
@@ -291,14 +296,14 @@ PyObject* has_blas(PyObject*, PyObject* const*, Py_ssize_t count) {
 }  // namespace
 
 PyMethodDef kMatmulMethods[] = {
-    fast_method("matmul", matmul, "matmul(a, b): as torch.matmul, broadcasting the leading dimensions"),
-    fast_method("addmm", addmm, "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
-    fast_method("linear", linear, "linear(x, w, bias_or_None): x @ w.T + bias"),
-    fast_method(
-        "linear_backward", linear_backward,
-        "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not needed"),
-    fast_method("set_blas_library", set_blas, "set_blas_library(path): opened at the first product that needs it"),
-    fast_method("blas_available", has_blas, "blas_available(): opens the library if that was not tried"),
+    long_kernel<matmul>("matmul", "matmul(a, b): as torch.matmul, broadcasting the leading dimensions"),
+    long_kernel<addmm>("addmm", "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
+    long_kernel<linear>("linear", "linear(x, w, bias_or_None): x @ w.T + bias"),
+    long_kernel<linear_backward>("linear_backward",
+        "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not "
+        "needed"),
+    kernel<set_blas>("set_blas_library", "set_blas_library(path): opened at the first product that needs it"),
+    kernel<has_blas>("blas_available", "blas_available(): opens the library if that was not tried"),
     {nullptr, nullptr, 0, nullptr},
 };
 

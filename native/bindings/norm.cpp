@@ -6,13 +6,13 @@
 namespace rushlight {
 namespace {
 
-constexpr npy_intp kGrain = 1 << 15;
+constexpr Py_ssize_t kGrain = 1 << 15;
 
 // Rows of the last `normalized` dimensions.
 struct Rows {
-  npy_intp rows = 1, n = 1;
+  Py_ssize_t rows = 1, n = 1;
 };
-bool split(const Array& x, npy_intp normalized, Rows& out) {
+bool split(const Array& x, Py_ssize_t normalized, Rows& out) {
   if (normalized < 1 || normalized > x.ndim) {
     PyErr_Format(PyExc_RuntimeError, "layer_norm(): cannot normalise over the last %zd of %d dimensions", normalized,
                  x.ndim);
@@ -22,8 +22,8 @@ bool split(const Array& x, npy_intp normalized, Rows& out) {
   return true;
 }
 
-// None, or a contiguous array of n elements of the type; false with or without an exception (then: no kernel).
-bool affine(PyObject* object, const char* name, DType type, npy_intp n, Ref& owner, const void*& data) {
+// None, or a contiguous tensor of n elements of the type; false with or without an exception (then: no kernel).
+bool affine(PyObject* object, const char* name, DType type, Py_ssize_t n, Ref& owner, const void*& data, DeviceType& device) {
   data = nullptr;
   if (object == Py_None) return true;
   Array a;
@@ -33,9 +33,10 @@ bool affine(PyObject* object, const char* name, DType type, npy_intp n, Ref& own
                  n);
     return false;
   }
-  owner = contiguous(a.array);
+  owner = contiguous(a.tensor);
   if (!owner) return false;
-  data = PyArray_DATA(array_of(owner));
+  data = data_of(owner);
+  if (is_meta(a)) device = DeviceType::Meta;
   return true;
 }
 
@@ -44,7 +45,7 @@ PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 // (x, normalized, weight or None, bias or None, eps) -> (y, mean, rstd); the two of shape (leading..., 1 ...)
 PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array x;
-  npy_intp normalized;
+  Py_ssize_t normalized;
   double eps;
   Rows r;
   if (!check_count("layer_norm", count, 5, 5)) return nullptr;
@@ -54,21 +55,23 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   Ref weight_owner, bias_owner;
   const void *weight, *bias;
-  if (!affine(args[2], "weight", x.dtype, r.n, weight_owner, weight) ||
-      !affine(args[3], "bias", x.dtype, r.n, bias_owner, bias))
+  DeviceType device = device_of(x);
+  if (!affine(args[2], "weight", x.dtype, r.n, weight_owner, weight, device) ||
+      !affine(args[3], "bias", x.dtype, r.n, bias_owner, bias, device))
     return refused();
-  npy_intp shape[NPY_MAXDIMS];
+  Py_ssize_t shape[kMaxDims];
   for (int i = 0; i < x.ndim; i++) shape[i] = i < x.ndim - normalized ? x.shape[i] : 1;
-  Ref in = contiguous(x.array), y = in ? new_ref(x.dtype, x.ndim, x.shape) : Ref();
-  Ref mean = y ? new_ref(x.dtype, x.ndim, shape) : Ref(), rstd = mean ? new_ref(x.dtype, x.ndim, shape) : Ref();
+  Ref in = contiguous(x.tensor), y = in ? new_ref(x.dtype, x.ndim, x.shape, device) : Ref();
+  Ref mean = y ? new_ref(x.dtype, x.ndim, shape, device) : Ref(), rstd = mean ? new_ref(x.dtype, x.ndim, shape, device) : Ref();
   if (!rstd) return nullptr;
   const ptrdiff_t item = item_size(x.dtype);
-  const char* xp = PyArray_BYTES(array_of(in));
-  char* yp = PyArray_BYTES(array_of(y));
-  char* mp = PyArray_BYTES(array_of(mean));
-  char* sp = PyArray_BYTES(array_of(rstd));
-  {
-    ReleaseGil release(r.rows * r.n * item > kReleaseGilBytes);
+  const char* xp = data_of(in);
+  char* yp = data_of(y);
+  char* mp = data_of(mean);
+  char* sp = data_of(rstd);
+  if (device != DeviceType::Meta) {
+    Unlocked unlocked(r.rows * r.n * item > kReleaseGilBytes, {as_tensor(in), as_tensor(weight_owner), as_tensor(bias_owner),
+                                                               as_tensor(y), as_tensor(mean), as_tensor(rstd)});
     parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().layer_norm(x.dtype, xp + begin * r.n * item, end - begin, r.n, weight, bias, eps,
                                  yp + begin * r.n * item, mp + begin * item, sp + begin * item);
@@ -81,7 +84,7 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // needed
 PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array g, x;
-  npy_intp normalized;
+  Py_ssize_t normalized;
   Rows r;
   bool need[3];
   if (!check_count("layer_norm_backward", count, 9, 9)) return nullptr;
@@ -89,30 +92,35 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   if (!ints_argument(args[2], "normalized", 1, &normalized) || !split(x, normalized, r)) return nullptr;
   for (int i = 0; i < 3; i++)
     if (!bool_argument(args[6 + i], need[i])) return nullptr;
-  if (!PyArray_SAMESHAPE(g.array, x.array)) {
+  if (!same_shape(g.tensor, x.tensor)) {
     PyErr_SetString(PyExc_ValueError, "layer_norm_backward(): the gradient and the input differ in shape");
     return nullptr;
   }
   Ref mean_owner, rstd_owner, weight_owner;
   const void *mean, *rstd, *weight;
-  if (args[3] == Py_None || args[4] == Py_None || !affine(args[3], "mean", x.dtype, r.rows, mean_owner, mean) ||
-      !affine(args[4], "rstd", x.dtype, r.rows, rstd_owner, rstd) ||
-      !affine(args[5], "weight", x.dtype, r.n, weight_owner, weight))
+  DeviceType device = device_of(g, x);
+  if (args[3] == Py_None || args[4] == Py_None || !affine(args[3], "mean", x.dtype, r.rows, mean_owner, mean, device) ||
+      !affine(args[4], "rstd", x.dtype, r.rows, rstd_owner, rstd, device) ||
+      !affine(args[5], "weight", x.dtype, r.n, weight_owner, weight, device))
     return refused();
-  Ref gc = contiguous(g.array), xc = gc ? contiguous(x.array) : Ref();
+  Ref gc = contiguous(g.tensor), xc = gc ? contiguous(x.tensor) : Ref();
   if (!xc) return nullptr;
   Ref gx, gw, gb;
-  const npy_intp* tail = x.shape + x.ndim - normalized;
-  if (need[0] && !(gx = new_ref(x.dtype, x.ndim, x.shape))) return nullptr;
-  if (need[1] && !(gw = new_zeros(x.dtype, static_cast<int>(normalized), tail))) return nullptr;
-  if (need[2] && !(gb = new_zeros(x.dtype, static_cast<int>(normalized), tail))) return nullptr;
+  const Py_ssize_t* tail = x.shape + x.ndim - normalized;
+  if (need[0] && !(gx = new_ref(x.dtype, x.ndim, x.shape, device))) return nullptr;
+  if (need[1] && !(gw = zeros_ref(x.dtype, static_cast<int>(normalized), tail, device))) return nullptr;
+  if (need[2] && !(gb = zeros_ref(x.dtype, static_cast<int>(normalized), tail, device))) return nullptr;
   const ptrdiff_t item = item_size(x.dtype);
-  const char* gp = PyArray_BYTES(array_of(gc));
-  const char* xp = PyArray_BYTES(array_of(xc));
-  {
-    ReleaseGil release(r.rows * r.n * item > kReleaseGilBytes);
-    if (gx) {
-      char* out = PyArray_BYTES(array_of(gx));
+  const char* gp = data_of(gc);
+  const char* xp = data_of(xc);
+  char* out = gx ? data_of(gx) : nullptr;
+  char* weights = gw ? data_of(gw) : nullptr;
+  char* biases = gb ? data_of(gb) : nullptr;
+  if (device != DeviceType::Meta) {
+    Unlocked unlocked(r.rows * r.n * item > kReleaseGilBytes,
+                      {as_tensor(gc), as_tensor(xc), as_tensor(mean_owner), as_tensor(rstd_owner), as_tensor(weight_owner),
+                       as_tensor(gx), as_tensor(gw), as_tensor(gb)});
+    if (out) {
       parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t at = begin * r.n * item;
         dense_kernels().layer_norm_backward(x.dtype, gp + at, xp + at, static_cast<const char*>(mean) + begin * item,
@@ -120,10 +128,8 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
                                             out + at, nullptr, nullptr);
       });
     }
-    if (gw || gb)
-      dense_kernels().layer_norm_backward(x.dtype, gp, xp, mean, rstd, weight, r.rows, r.n, nullptr,
-                                          gw ? PyArray_DATA(array_of(gw)) : nullptr,
-                                          gb ? PyArray_DATA(array_of(gb)) : nullptr);
+    if (weights || biases)
+      dense_kernels().layer_norm_backward(x.dtype, gp, xp, mean, rstd, weight, r.rows, r.n, nullptr, weights, biases);
   }
   Ref tuple(PyTuple_New(3));
   if (!tuple) return nullptr;
@@ -136,10 +142,10 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
 }  // namespace
 
 PyMethodDef kNormMethods[] = {
-    fast_method("layer_norm", layer_norm,
-                "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
-    fast_method("layer_norm_backward", layer_norm_backward,
-                "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, need_x, need_weight, need_bias)"),
+    long_kernel<layer_norm>("layer_norm",
+        "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
+    long_kernel<layer_norm_backward>("layer_norm_backward",
+        "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, need_x, need_weight, need_bias)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

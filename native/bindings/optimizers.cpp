@@ -8,15 +8,15 @@
 namespace rushlight {
 namespace {
 
-constexpr npy_intp kGrain = 1 << 15;
+constexpr Py_ssize_t kGrain = 1 << 15;
 
-// A list (or tuple) of arrays as one of the lists of a step; None entries are allowed where `optional`.
+// A list (or tuple) of tensors as one of the lists of a step; None entries are allowed where `optional`.
 class ArrayList {
  public:
   // False with an exception set if it is no sequence of `expected` entries (any number where negative).
   bool read(PyObject* object, const char* name, Py_ssize_t expected) {
     if (!PyList_Check(object) && !PyTuple_Check(object)) {
-      PyErr_Format(PyExc_TypeError, "%s must be a list of arrays", name);
+      PyErr_Format(PyExc_TypeError, "%s must be a list of tensors", name);
       return false;
     }
     list_ = object;
@@ -29,21 +29,21 @@ class ArrayList {
   Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(list_); }
   PyObject* at(Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(list_, i); }
   PyObject* object() const { return list_; }
-  PyArrayObject* array(Py_ssize_t i) const { return reinterpret_cast<PyArrayObject*>(at(i)); }
+  Tensor* tensor(Py_ssize_t i) const { return as_tensor(at(i)); }
 
  private:
   PyObject* list_ = nullptr;
 };
 
-// Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type and shape of `like`.
+// Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type, shape and device of `like`.
 bool usable(PyObject* object, DType type, const Array& like, bool written) {
   Array a;
-  return as_array(object, a) && a.dtype == type && a.contiguous() && PyArray_SAMESHAPE(a.array, like.array) &&
-         (!written || PyArray_ISWRITEABLE(a.array));
+  return as_array(object, a) && a.dtype == type && a.contiguous() && same_shape(a.tensor, like.tensor) &&
+         is_meta(a) == is_meta(like) && (!written || a.tensor->is_writeable());
 }
 
 bool parameter(PyObject* object, Array& out) {
-  return as_array(object, out) && out.is_float() && out.contiguous() && PyArray_ISWRITEABLE(out.array);
+  return as_array(object, out) && out.is_float() && out.contiguous() && out.tensor->is_writeable();
 }
 
 // (params, grads, buffers or None, lr, momentum, dampening, weight_decay, nesterov, maximize) -> None
@@ -68,23 +68,24 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
       return not_implemented();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
-    const Array p = view_of(params.array(i));
+    const Array p = view_of(params.tensor(i));
     bool first = false;
     void* buffer = nullptr;
     if (has_momentum) {
       if (buffers.at(i) == Py_None) {
-        PyArrayObject* made = new_array(p.dtype, p.ndim, p.shape);
+        Ref made = new_ref(p.dtype, p.ndim, p.shape, device_of(p));
         if (!made) return nullptr;
-        buffer = PyArray_DATA(made);
+        buffer = data_of(made);
         first = true;
-        PyList_SetItem(buffers.object(), i, reinterpret_cast<PyObject*>(made));
+        PyList_SetItem(buffers.object(), i, made.release());
       } else {
-        buffer = PyArray_DATA(buffers.array(i));
+        buffer = buffers.tensor(i)->data();
       }
     }
-    const npy_intp size = p.size();
+    if (is_meta(p)) continue;
+    const Py_ssize_t size = p.size();
     const ptrdiff_t item = item_size(p.dtype);
-    char* grad = PyArray_BYTES(grads.array(i));
+    char* grad = grads.tensor(i)->data();
     if (size <= kGrain) {
       dense_kernels().sgd(p.dtype, p.data, grad, buffer, first, size, o);
       continue;
@@ -98,7 +99,7 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or None, steps, lr, beta1, beta2, eps, weight_decay, amsgrad,
-//  maximize, decoupled) -> None. steps: 0-d float arrays, incremented.
+//  maximize, decoupled) -> None. steps: 0-d float tensors, incremented.
 PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   ArrayList params, grads, means, squares, highest, steps;
   AdamOptions o;
@@ -118,21 +119,22 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
         (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
       return not_implemented();
     if (!as_array(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() ||
-        !PyArray_ISWRITEABLE(step.array))
+        !step.tensor->is_writeable())
       return not_implemented();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
-    const Array p = view_of(params.array(i));
-    const Array step = view_of(steps.array(i));
+    const Array p = view_of(params.tensor(i));
+    const Array step = view_of(steps.tensor(i));
+    if (is_meta(p, step)) continue;
     double t;
     if (step.dtype == DType::F32) t = *reinterpret_cast<float*>(step.data) += 1;
     else t = *reinterpret_cast<double*>(step.data) += 1;
-    const npy_intp size = p.size();
+    const Py_ssize_t size = p.size();
     const ptrdiff_t item = item_size(p.dtype);
-    char* grad = PyArray_BYTES(grads.array(i));
-    char* mean = PyArray_BYTES(means.array(i));
-    char* square = PyArray_BYTES(squares.array(i));
-    char* top = o.amsgrad ? PyArray_BYTES(highest.array(i)) : nullptr;
+    char* grad = grads.tensor(i)->data();
+    char* mean = means.tensor(i)->data();
+    char* square = squares.tensor(i)->data();
+    char* top = o.amsgrad ? highest.tensor(i)->data() : nullptr;
     const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
       const ptrdiff_t at = begin * item;
       dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr,
@@ -144,10 +146,10 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
-// The norm of all elements of all arrays: the root of the summed squares of the norm of each.
+// The norm of all elements of all tensors: the root of the summed squares of the norm of each.
 PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
   ArrayList list;
-  if (!check_count("total_norm2", count, 1, 1) || !list.read(args[0], "arrays", -1)) return nullptr;
+  if (!check_count("total_norm2", count, 1, 1) || !list.read(args[0], "tensors", -1)) return nullptr;
   Array first;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     Array a;
@@ -156,10 +158,15 @@ PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (a.dtype != first.dtype) return not_implemented();
   }
   if (list.size() == 0) return not_implemented();
+  DeviceType device = DeviceType::Cpu;
+  for (Py_ssize_t i = 0; i < list.size(); i++)
+    if (is_meta(view_of(list.tensor(i)))) device = DeviceType::Meta;
+  Ref result = new_ref(first.dtype, 0, nullptr, device);
+  if (!result || device == DeviceType::Meta) return result.release();
   const auto kernel = dense_kernels().reducer(Reduce::SumSquares, first.dtype).rows;
   double total = 0;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
-    const Array a = view_of(list.array(i));
+    const Array a = view_of(list.tensor(i));
     if (first.dtype == DType::F32) {
       float squares;
       kernel(a.data, 1, 0, a.size(), &squares);
@@ -171,26 +178,25 @@ PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
       total += squares;
     }
   }
-  Ref result = new_ref(first.dtype, 0, nullptr);
-  if (!result) return nullptr;
   if (first.dtype == DType::F32)
-    *static_cast<float*>(PyArray_DATA(array_of(result))) = static_cast<float>(std::sqrt(total));
-  else *static_cast<double*>(PyArray_DATA(array_of(result))) = std::sqrt(total);
+    *data_of<float>(result) = static_cast<float>(std::sqrt(total));
+  else *data_of<double>(result) = std::sqrt(total);
   return result.release();
 }
 
-// (arrays, factor): multiplies every array in place.
+// (tensors, factor): multiplies every tensor in place.
 PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   ArrayList list;
   double factor;
-  if (!check_count("scale_", count, 2, 2) || !list.read(args[0], "arrays", -1) || !double_argument(args[1], factor))
+  if (!check_count("scale_", count, 2, 2) || !list.read(args[0], "tensors", -1) || !double_argument(args[1], factor))
     return nullptr;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     Array a;
     if (!parameter(list.at(i), a)) return not_implemented();
   }
   for (Py_ssize_t i = 0; i < list.size(); i++) {
-    const Array a = view_of(list.array(i));
+    const Array a = view_of(list.tensor(i));
+    if (is_meta(a)) continue;
     dense_kernels().scale(a.dtype, a.data, factor, a.size());
   }
   return none();
@@ -199,16 +205,14 @@ PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }  // namespace
 
 PyMethodDef kOptimizerMethods[] = {
-    fast_method(
-        "sgd_step", sgd_step,
-        "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, maximize): in "
-        "place; a None among the buffers is replaced by a new one"),
-    fast_method(
-        "adam_step", adam_step,
-        "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, eps, "
-        "weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
-    fast_method("total_norm2", total_norm2, "total_norm2(arrays): the Euclidean norm of all elements, 0-d"),
-    fast_method("scale_", scale_, "scale_(arrays, factor): in place"),
+    kernel<sgd_step>("sgd_step",
+        "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, "
+        "maximize): in place; a None among the buffers is replaced by a new one"),
+    kernel<adam_step>("adam_step",
+        "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, "
+        "eps, weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
+    kernel<total_norm2>("total_norm2", "total_norm2(tensors): the Euclidean norm of all elements, 0-d"),
+    kernel<scale_>("scale_", "scale_(tensors, factor): in place"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,6 +1,6 @@
-// The generator as a Python object, and its samplers over ndarrays.
+// The generator as a Python object, and its samplers over tensors.
 //
-// A sampler fills the given array in the order in which its elements lie in memory, as torch does, and returns it. The
+// A sampler fills the given tensor in the order in which its elements lie in memory, as torch does, and returns it. The
 // GIL is held throughout: it is what keeps two threads from drawing from one generator at the same time.
 #include "bindings/bindings.h"
 
@@ -96,33 +96,35 @@ PyObject* random_bits(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return g ? PyLong_FromUnsignedLongLong(g->next64()) : nullptr;
 }
 
-// The array `view`, of the shape of a, with the dimensions ordered by falling stride of a: a new view.
-Ref in_memory_order(const Array& a, PyArrayObject* view) {
-  npy_intp order[NPY_MAXDIMS];
+// The tensor `seen`, of the shape of a, with the dimensions ordered by falling stride of a: a new view.
+Ref in_memory_order(const Array& a, const Tensor* seen) {
+  int order[kMaxDims];
   for (int i = 0; i < a.ndim; i++) {
     int at = i;
     for (; at > 0 && std::abs(a.strides[order[at - 1]]) < std::abs(a.strides[i]); at--) order[at] = order[at - 1];
     order[at] = i;
   }
-  PyArray_Dims permutation{order, a.ndim};
-  return Ref(PyArray_Transpose(view, &permutation));
+  Layout l;
+  for (int i = 0; i < a.ndim; i++) l.add(seen->size(order[i]), seen->stride(order[i]));
+  return Ref(as_object(new_view(seen, l)));
 }
 
-// Runs draw(dtype, data, n) over the elements of the array and returns it; draw is false where there is no sampler.
+// Runs draw(dtype, data, n) over the elements of the tensor and returns it; draw is false where there is no sampler.
 template <class Draw>
 PyObject* filled(const char* name, PyObject* object, Draw draw) {
   Array a;
   if (!as_array(object, a)) return not_implemented();
-  if (!PyArray_ISWRITEABLE(a.array)) {
-    PyErr_Format(PyExc_ValueError, "%s(): the array is read-only", name);
+  if (!a.tensor->is_writeable()) {
+    PyErr_Format(PyExc_ValueError, "%s(): the tensor is read-only", name);
     return nullptr;
   }
+  if (is_meta(a)) return Py_NewRef(object);
   if (a.contiguous()) return draw(a.dtype, a.data, a.size()) ? Py_NewRef(object) : not_implemented();
-  Ref ordered = in_memory_order(a, a.array);
-  Ref whole = ordered ? new_ref(a.dtype, a.ndim, PyArray_DIMS(array_of(ordered))) : Ref();
+  Ref ordered = in_memory_order(a, a.tensor);
+  Ref whole = ordered ? new_ref(a.dtype, a.ndim, as_tensor(ordered)->sizes(), DeviceType::Cpu) : Ref();
   if (!whole) return nullptr;
-  if (!draw(a.dtype, PyArray_DATA(array_of(whole)), a.size())) return not_implemented();
-  return PyArray_CopyInto(array_of(ordered), array_of(whole)) < 0 ? nullptr : Py_NewRef(object);
+  if (!draw(a.dtype, data_of(whole), as_tensor(whole)->numel())) return not_implemented();
+  return copy_into(as_tensor(ordered), as_tensor(whole)) < 0 ? nullptr : Py_NewRef(object);
 }
 
 // Samplers of two numbers: (generator, out, a, b).
@@ -132,7 +134,7 @@ PyObject* two_numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("the sampler", count, 4, 4)) return nullptr;
   Generator* g = generator_of(args[0]);
   if (!g || !double_argument(args[2], a) || !double_argument(args[3], b)) return nullptr;
-  return filled("the sampler", args[1], [&](DType t, void* p, npy_intp n) { return fill(*g, t, p, n, a, b); });
+  return filled("the sampler", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, a, b); });
 }
 
 // And of one: (generator, out, a).
@@ -142,10 +144,10 @@ PyObject* one_number(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("the sampler", count, 3, 3)) return nullptr;
   Generator* g = generator_of(args[0]);
   if (!g || !double_argument(args[2], a)) return nullptr;
-  return filled("the sampler", args[1], [&](DType t, void* p, npy_intp n) { return fill(*g, t, p, n, a); });
+  return filled("the sampler", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, a); });
 }
 
-// (generator, out, mean, std). Arrays that are not contiguous are drawn element by element, as small ones are.
+// (generator, out, mean, std). Tensors that are not contiguous are drawn element by element, as small ones are.
 PyObject* normal_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   double mean, std;
   if (!check_count("normal_", count, 4, 4)) return nullptr;
@@ -157,9 +159,9 @@ PyObject* normal_(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   Array a;
-  const bool blocks = as_array(args[1], a) && PyArray_IS_C_CONTIGUOUS(a.array);
+  const bool blocks = as_array(args[1], a) && a.tensor->is_contiguous();
   return filled("normal_", args[1],
-                [&](DType t, void* p, npy_intp n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
+                [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
 }
 
 // (generator, out, low, high): integers in [low, high)
@@ -173,7 +175,7 @@ PyObject* randint_(PyObject*, PyObject* const* args, Py_ssize_t count) {
                  static_cast<long long>(low), static_cast<long long>(high));
     return nullptr;
   }
-  return filled("randint_", args[1], [&](DType t, void* p, npy_intp n) {
+  return filled("randint_", args[1], [&](DType t, void* p, Py_ssize_t n) {
     return fill_integers(*g, t, p, n, high - low, static_cast<int64_t>(low));
   });
 }
@@ -185,21 +187,21 @@ PyObject* random_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Generator* g = generator_of(args[0]);
   if (!g) return nullptr;
   if (count == 2)
-    return filled("random_", args[1], [&](DType t, void* p, npy_intp n) { return fill_natural(*g, t, p, n); });
+    return filled("random_", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill_natural(*g, t, p, n); });
   uint64_t low;
   if (!bits_argument(args[2], low)) return nullptr;
   const uint64_t end = uint64_t{1} << 63;  // 2^64 values if low is -2^63: range 0
-  return filled("random_", args[1], [&](DType t, void* p, npy_intp n) {
+  return filled("random_", args[1], [&](DType t, void* p, Py_ssize_t n) {
     return fill_integers(*g, t, p, n, end - low, static_cast<int64_t>(low));
   });
 }
 
-// (generator, out, p): p a number, or an array of float32 or float64 of the shape of out
+// (generator, out, p): p a number, or a tensor of float32 or float64 of the shape of out
 PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("bernoulli_", count, 3, 3)) return nullptr;
   Generator* g = generator_of(args[0]);
   if (!g) return nullptr;
-  if (!PyArray_Check(args[2])) {
+  if (!is_tensor(args[2])) {
     double p;
     if (!double_argument(args[2], p)) return nullptr;
     if (!(p >= 0 && p <= 1)) {
@@ -207,18 +209,19 @@ PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (value) PyErr_Format(PyExc_RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=%R", value.get());
       return nullptr;
     }
-    return filled("bernoulli_", args[1], [&](DType t, void* o, npy_intp n) { return fill_bernoulli(*g, t, o, n, p); });
+    return filled("bernoulli_", args[1], [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli(*g, t, o, n, p); });
   }
   Array out, p;
   if (!as_array(args[1], out) || !as_array(args[2], p) || !p.is_float()) return not_implemented();
-  if (!PyArray_SAMESHAPE(out.array, p.array)) return not_implemented();
-  Ref ordered = out.contiguous() ? Ref::borrow(args[2]) : in_memory_order(out, p.array);
-  Ref each = ordered ? contiguous(array_of(ordered)) : Ref();
+  if (!same_shape(out.tensor, p.tensor)) return not_implemented();
+  if (is_meta(out, p)) return Py_NewRef(args[1]);
+  Ref ordered = out.contiguous() ? Ref::borrow(args[2]) : in_memory_order(out, p.tensor);
+  Ref each = ordered ? contiguous(as_tensor(ordered)) : Ref();
   if (!each) return nullptr;
   const auto inside = [&](auto zero) {
     using T = decltype(zero);
-    const T* v = static_cast<const T*>(PyArray_DATA(array_of(each)));
-    for (npy_intp i = 0; i < p.size(); i++)
+    const T* v = data_of<T>(each);
+    for (Py_ssize_t i = 0; i < p.size(); i++)
       if (!(v[i] >= 0 && v[i] <= 1)) return false;
     return true;
   };
@@ -228,8 +231,8 @@ PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
                     "message be improved?  If so, please report an enhancement request to PyTorch.)");
     return nullptr;
   }
-  return filled("bernoulli_", args[1], [&](DType t, void* o, npy_intp n) {
-    return fill_bernoulli_each(*g, t, o, n, p.dtype, PyArray_DATA(array_of(each)));
+  return filled("bernoulli_", args[1], [&](DType t, void* o, Py_ssize_t n) {
+    return fill_bernoulli_each(*g, t, o, n, p.dtype, data_of(each));
   });
 }
 
@@ -237,23 +240,23 @@ PyObject* randperm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("randperm", count, 2, 2)) return nullptr;
   Generator* g = generator_of(args[0]);
   if (!g) return nullptr;
-  const npy_intp n = PyNumber_AsSsize_t(args[1], PyExc_OverflowError);
+  const Py_ssize_t n = PyNumber_AsSsize_t(args[1], PyExc_OverflowError);
   if (n == -1 && PyErr_Occurred()) return nullptr;
   if (n < 0) {
     PyErr_Format(PyExc_RuntimeError, "n must be non-negative, got%zd", n);
     return nullptr;
   }
-  Ref out = new_ref(DType::I64, 1, &n);
+  Ref out = new_ref(DType::I64, 1, &n, DeviceType::Cpu);
   if (!out) return nullptr;
-  fill_permutation(*g, static_cast<int64_t*>(PyArray_DATA(array_of(out))), n);
+  fill_permutation(*g, data_of<int64_t>(out), n);
   return out.release();
 }
 
 template <class T>
-const char* weights_problem(const T* w, npy_intp rows, npy_intp n) {
-  for (npy_intp r = 0; r < rows; r++, w += n) {
+const char* weights_problem(const T* w, Py_ssize_t rows, Py_ssize_t n) {
+  for (Py_ssize_t r = 0; r < rows; r++, w += n) {
     T sum = 0;
-    for (npy_intp j = 0; j < n; j++) {
+    for (Py_ssize_t j = 0; j < n; j++) {
       if (!(w[j] >= 0) || std::isinf(w[j])) return "probability tensor contains either `inf`, `nan` or element < 0";
       sum += w[j];
     }
@@ -270,60 +273,60 @@ PyObject* multinomial(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Generator* g = generator_of(args[0]);
   if (!g) return nullptr;
   if (!as_array(args[1], w) || !w.is_float()) return not_implemented();
-  const npy_intp samples = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
+  const Py_ssize_t samples = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
   if ((samples == -1 && PyErr_Occurred()) || !bool_argument(args[3], replacement)) return nullptr;
   const auto fail = [](const char* text) {
     PyErr_SetString(PyExc_RuntimeError, text);
     return nullptr;
   };
   if (w.ndim != 1 && w.ndim != 2) return fail("prob_dist must be 1 or 2 dim");
-  const npy_intp n = w.shape[w.ndim - 1], rows = w.ndim == 2 ? w.shape[0] : 1;
-  if (n > npy_intp{1} << 24) return fail("number of categories cannot exceed 2^24");
+  const Py_ssize_t n = w.shape[w.ndim - 1], rows = w.ndim == 2 ? w.shape[0] : 1;
+  if (n > Py_ssize_t{1} << 24) return fail("number of categories cannot exceed 2^24");
   if (samples <= 0) return fail("cannot sample n_sample <= 0 samples");
   if (!replacement && samples > n)
     return fail("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  npy_intp shape[2] = {rows, samples};
-  Ref in = contiguous(w.array), out = in ? new_ref(DType::I64, w.ndim, w.ndim == 2 ? shape : shape + 1) : Ref();
+  Py_ssize_t shape[2] = {rows, samples};
+  const DeviceType device = device_of(w);
+  Ref in = contiguous(w.tensor), out = in ? new_ref(DType::I64, w.ndim, w.ndim == 2 ? shape : shape + 1, device) : Ref();
   if (!out) return nullptr;
-  if (rows == 0) return out.release();
-  const void* weights = PyArray_DATA(array_of(in));
+  if (device == DeviceType::Meta || rows == 0) return out.release();
+  const void* weights = data_of(in);
   const char* problem = w.dtype == DType::F32 ? weights_problem(static_cast<const float*>(weights), rows, n)
                                               : weights_problem(static_cast<const double*>(weights), rows, n);
   if (problem) return fail(problem);
-  const npy_intp scratch_size = rows * n;
-  Ref scratch = new_ref(w.dtype, 1, &scratch_size), order = scratch ? new_ref(DType::I64, 1, &n) : Ref();
+  const Py_ssize_t scratch_size = rows * n;
+  Ref scratch = new_ref(w.dtype, 1, &scratch_size, device), order = scratch ? new_ref(DType::I64, 1, &n, device) : Ref();
   if (!order) return nullptr;
-  int64_t* to = static_cast<int64_t*>(PyArray_DATA(array_of(out)));
+  int64_t* to = data_of<int64_t>(out);
   // One sample needs no replacement, and is drawn the cheaper way.
   if (!replacement || samples == 1)
-    multinomial_without_replacement(*g, w.dtype, weights, rows, n, samples, PyArray_DATA(array_of(scratch)),
-                                    static_cast<int64_t*>(PyArray_DATA(array_of(order))), to);
+    multinomial_without_replacement(*g, w.dtype, weights, rows, n, samples, data_of(scratch),
+                                    data_of<int64_t>(order), to);
   else
-    multinomial_with_replacement(*g, w.dtype, weights, rows, n, samples, PyArray_DATA(array_of(scratch)), to);
+    multinomial_with_replacement(*g, w.dtype, weights, rows, n, samples, data_of(scratch), to);
   return out.release();
 }
 
 }  // namespace
 
 PyMethodDef kRandomMethods[] = {
-    fast_method("random_new", random_new, "random_new(seed=default): a generator"),
-    fast_method("random_seed", random_seed, "random_seed(generator, seed)"),
-    fast_method("random_initial_seed", random_initial_seed, "random_initial_seed(generator)"),
-    fast_method("random_get_state", random_get_state,
-                "random_get_state(generator): 5056 bytes, as torch lays them out"),
-    fast_method("random_set_state", random_set_state, "random_set_state(generator, bytes)"),
-    fast_method("random_bits64", random_bits, "random_bits64(generator): the next 64 bits as an int"),
-    fast_method("uniform_", two_numbers<fill_uniform>, "uniform_(generator, out, low, high)"),
-    fast_method("normal_", normal_, "normal_(generator, out, mean, std)"),
-    fast_method("cauchy_", two_numbers<fill_cauchy>, "cauchy_(generator, out, median, sigma)"),
-    fast_method("log_normal_", two_numbers<fill_log_normal>, "log_normal_(generator, out, mean, std)"),
-    fast_method("exponential_", one_number<fill_exponential>, "exponential_(generator, out, rate)"),
-    fast_method("geometric_", one_number<fill_geometric>, "geometric_(generator, out, p)"),
-    fast_method("randint_", randint_, "randint_(generator, out, low, high)"),
-    fast_method("random_", random_, "random_(generator, out, low=None)"),
-    fast_method("bernoulli_", bernoulli_, "bernoulli_(generator, out, p): p a number or an array"),
-    fast_method("randperm", randperm, "randperm(generator, n): int64"),
-    fast_method("multinomial", multinomial, "multinomial(generator, weights, samples, replacement): int64"),
+    kernel<random_new>("random_new", "random_new(seed=default): a generator"),
+    kernel<random_seed>("random_seed", "random_seed(generator, seed)"),
+    kernel<random_initial_seed>("random_initial_seed", "random_initial_seed(generator)"),
+    kernel<random_get_state>("random_get_state", "random_get_state(generator): 5056 bytes, as torch lays them out"),
+    kernel<random_set_state>("random_set_state", "random_set_state(generator, bytes)"),
+    kernel<random_bits>("random_bits64", "random_bits64(generator): the next 64 bits as an int"),
+    kernel<two_numbers<fill_uniform>>("uniform_", "uniform_(generator, out, low, high)"),
+    kernel<normal_>("normal_", "normal_(generator, out, mean, std)"),
+    kernel<two_numbers<fill_cauchy>>("cauchy_", "cauchy_(generator, out, median, sigma)"),
+    kernel<two_numbers<fill_log_normal>>("log_normal_", "log_normal_(generator, out, mean, std)"),
+    kernel<one_number<fill_exponential>>("exponential_", "exponential_(generator, out, rate)"),
+    kernel<one_number<fill_geometric>>("geometric_", "geometric_(generator, out, p)"),
+    kernel<randint_>("randint_", "randint_(generator, out, low, high)"),
+    kernel<random_>("random_", "random_(generator, out, low=None)"),
+    long_kernel<bernoulli_>("bernoulli_", "bernoulli_(generator, out, p): p a number or a tensor"),
+    kernel<randperm>("randperm", "randperm(generator, n): int64"),
+    long_kernel<multinomial>("multinomial", "multinomial(generator, weights, samples, replacement): int64"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,4 +1,4 @@
-// Reductions of ndarrays over any dimensions.
+// Reductions of tensors over any dimensions.
 //
 // The dimensions are merged where memory allows, then reduced one merged dimension at a time, innermost first: as rows
 // where the reduced dimension holds adjacent elements, as columns where the last kept dimension does. Other layouts are
@@ -12,16 +12,16 @@ namespace rushlight {
 namespace {
 
 struct Axis {
-  npy_intp size, stride;
+  Py_ssize_t size, stride;
   bool reduced;
 };
 
 struct Axes {
-  Axis at[NPY_MAXDIMS];
+  Axis at[kMaxDims];
   int count = 0;
 };
 
-constexpr npy_intp kChunk = 1 << 16;  // elements of a long row that one partial result covers, whatever the threads
+constexpr Py_ssize_t kChunk = 1 << 16;  // elements of a long row that one partial result covers, whatever the threads
 
 // Merges neighbours of the same kind that walk memory as one; drops dimensions of size 1.
 Axes merge(const Axis* axes, int count) {
@@ -44,16 +44,16 @@ Axes merge(const Axis* axes, int count) {
 // Calls f(data, rows, stride, first) for runs of consecutive positions [begin, end) over `outer`: `rows` of them, each
 // `stride` bytes after the one before, numbered from `first`.
 template <class F>
-void for_runs(const Axes& outer, const char* data, npy_intp begin, npy_intp end, F f) {
+void for_runs(const Axes& outer, const char* data, Py_ssize_t begin, Py_ssize_t end, F f) {
   if (outer.count == 0) {
-    if (begin < end) f(data, npy_intp{1}, npy_intp{0}, npy_intp{0});
+    if (begin < end) f(data, Py_ssize_t{1}, Py_ssize_t{0}, Py_ssize_t{0});
     return;
   }
   const Axis& last = outer.at[outer.count - 1];
-  for (npy_intp i = begin; i < end;) {
-    npy_intp rest = i / last.size;
-    const npy_intp column = i % last.size;
-    const npy_intp rows = last.size - column < end - i ? last.size - column : end - i;
+  for (Py_ssize_t i = begin; i < end;) {
+    Py_ssize_t rest = i / last.size;
+    const Py_ssize_t column = i % last.size;
+    const Py_ssize_t rows = last.size - column < end - i ? last.size - column : end - i;
     const char* p = data + column * last.stride;
     for (int d = outer.count - 2; d >= 0; d--) {
       p += rest % outer.at[d].size * outer.at[d].stride;
@@ -96,10 +96,10 @@ Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, 
   const bool by_rows = row >= 0;
   if (!by_rows && (last_kept < 0 || merged.at[last_kept].stride != item)) return Outcome::NeedsCopy;
   const int taken = by_rows ? row : column;
-  const npy_intp n = merged.at[taken].size, step = merged.at[taken].stride;
-  const npy_intp inner = by_rows ? 1 : merged.at[last_kept].size;
+  const Py_ssize_t n = merged.at[taken].size, step = merged.at[taken].stride;
+  const Py_ssize_t inner = by_rows ? 1 : merged.at[last_kept].size;
   Axes outer;
-  npy_intp positions = 1;
+  Py_ssize_t positions = 1;
   for (int i = 0; i < merged.count; i++)
     if (i != taken && (by_rows || i != last_kept)) {
       outer.at[outer.count++] = merged.at[i];
@@ -115,7 +115,7 @@ Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, 
     target = static_cast<char*>(scratch.p);
   }
   if (by_rows && positions == 1 && n >= 2 * kChunk) {
-    const npy_intp chunks = (n + kChunk - 1) / kChunk;
+    const Py_ssize_t chunks = (n + kChunk - 1) / kChunk;
     Scratch partial;
     partial.p = std::malloc(static_cast<size_t>(chunks * result_item));
     if (!partial.p) return Outcome::NoMemory;
@@ -126,20 +126,20 @@ Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, 
     });
     dense_kernels().reducer(next_stage(op), kernel.result).rows(parts, 1, 0, chunks, target);
   } else if (by_rows) {
-    const npy_intp grain = (kChunk + n - 1) / n;
+    const Py_ssize_t grain = (kChunk + n - 1) / n;
     parallel(positions, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
-      for_runs(outer, data, begin, end, [&](const char* p, npy_intp rows, npy_intp stride, npy_intp first) {
+      for_runs(outer, data, begin, end, [&](const char* p, Py_ssize_t rows, Py_ssize_t stride, Py_ssize_t first) {
         kernel.rows(p, rows, stride, n, target + first * result_item);
       });
     });
   } else {
-    const npy_intp tile = positions > 1 ? inner : (inner < 512 ? inner : 512);
-    const npy_intp tiles = (inner + tile - 1) / tile;
-    const npy_intp grain = kChunk / (n * tile) + 1;
+    const Py_ssize_t tile = positions > 1 ? inner : (inner < 512 ? inner : 512);
+    const Py_ssize_t tiles = (inner + tile - 1) / tile;
+    const Py_ssize_t grain = kChunk / (n * tile) + 1;
     parallel(positions * tiles, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
-        const npy_intp start = i % tiles * tile;
-        for_runs(outer, data, i / tiles, i / tiles + 1, [&](const char* p, npy_intp, npy_intp, npy_intp first) {
+        const Py_ssize_t start = i % tiles * tile;
+        for_runs(outer, data, i / tiles, i / tiles + 1, [&](const char* p, Py_ssize_t, Py_ssize_t, Py_ssize_t first) {
           kernel.columns(p + start * item, n, step, inner - start < tile ? inner - start : tile,
                          target + (first * inner + start) * result_item);
         });
@@ -149,8 +149,8 @@ Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, 
   if (reduced == 1) return Outcome::Done;
 
   // The rest, over the contiguous intermediate result.
-  Axis rest[NPY_MAXDIMS];
-  npy_intp stride = result_item;
+  Axis rest[kMaxDims];
+  Py_ssize_t stride = result_item;
   const int kept_inner = by_rows ? 0 : 1;
   if (kept_inner) {
     rest[outer.count] = {inner, stride, false};
@@ -164,7 +164,7 @@ Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, 
 }
 
 // The shape after reducing the dimensions of mask.
-int reduced_shape(const Array& a, uint64_t mask, bool keepdim, npy_intp* shape) {
+int reduced_shape(const Array& a, uint64_t mask, bool keepdim, Py_ssize_t* shape) {
   int n = 0;
   for (int i = 0; i < a.ndim; i++) {
     if (!(mask >> i & 1)) shape[n++] = a.shape[i];
@@ -173,16 +173,16 @@ int reduced_shape(const Array& a, uint64_t mask, bool keepdim, npy_intp* shape) 
   return n;
 }
 
-npy_intp reduced_count(const Array& a, uint64_t mask) {
-  npy_intp n = 1;
+Py_ssize_t reduced_count(const Array& a, uint64_t mask) {
+  Py_ssize_t n = 1;
   for (int i = 0; i < a.ndim; i++)
     if (mask >> i & 1) n *= a.shape[i];
   return n;
 }
 
-void fill_empty(Reduce op, DType result, char* out, npy_intp n) {
+void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
   const bool one = op == Reduce::Prod || op == Reduce::All;
-  for (npy_intp i = 0; i < n; i++) switch (result) {
+  for (Py_ssize_t i = 0; i < n; i++) switch (result) {
       case DType::F32: reinterpret_cast<float*>(out)[i] = one; break;
       case DType::F64: reinterpret_cast<double*>(out)[i] = one; break;
       case DType::I64: reinterpret_cast<int64_t*>(out)[i] = one; break;
@@ -190,16 +190,16 @@ void fill_empty(Reduce op, DType result, char* out, npy_intp n) {
     }
 }
 
-// The reduction as a new array; an empty Ref with no exception where there is no kernel.
+// The reduction as a new tensor; an empty Ref with no exception where there is no kernel.
 Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
   const Reducer kernel = dense_kernels().reducer(op, a.dtype);
   if (!kernel.rows) return Ref();
-  npy_intp shape[NPY_MAXDIMS];
+  Py_ssize_t shape[kMaxDims];
   const int ndim = reduced_shape(a, mask, keepdim, shape);
   if (a.size() == 0 && (op == Reduce::Max || op == Reduce::Min)) {
     const char* name = op == Reduce::Max ? "amax" : "amin";
-    const npy_intp full = a.ndim >= 64 ? 0 : (npy_intp{1} << a.ndim) - 1;
-    if (static_cast<npy_intp>(mask) == full) {
+    const Py_ssize_t full = a.ndim >= 64 ? 0 : (Py_ssize_t{1} << a.ndim) - 1;
+    if (static_cast<Py_ssize_t>(mask) == full) {
       PyErr_Format(
           PyExc_RuntimeError,
           "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
@@ -213,32 +213,34 @@ Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
         return Ref();
       }
   }
-  Ref result = new_ref(kernel.result, ndim, shape);
-  if (!result) return Ref();
-  char* out = PyArray_BYTES(array_of(result));
+  const DeviceType device = device_of(a);
+  Ref result = new_ref(kernel.result, ndim, shape, device);
+  if (!result || device == DeviceType::Meta) return result;
+  char* out = data_of(result);
   if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
-    ReleaseGil release(a.size() * item_size(a.dtype) > kReleaseGilBytes);
-    kernel.rows(a.data, 1, 0, a.size(), out);
+    const Py_ssize_t n = a.size();
+    Unlocked unlocked(n * item_size(a.dtype) > kReleaseGilBytes, {a.tensor, as_tensor(result)});
+    kernel.rows(a.data, 1, 0, n, out);
     return result;
   }
   if (a.size() == 0) {
-    fill_empty(op, kernel.result, out, PyArray_SIZE(array_of(result)));
+    fill_empty(op, kernel.result, out, as_tensor(result)->numel());
     return result;
   }
-  Axis axes[NPY_MAXDIMS];
-  bool aligned = PyArray_ISALIGNED(a.array);
+  Axis axes[kMaxDims];
+  bool aligned = a.tensor->is_aligned();
   Outcome outcome = Outcome::NeedsCopy;
   if (aligned) {
     for (int i = 0; i < a.ndim; i++) axes[i] = {a.shape[i], a.strides[i], (mask >> i & 1) != 0};
-    ReleaseGil release(a.size() * item_size(a.dtype) > kReleaseGilBytes);
+    Unlocked unlocked(a.size() * item_size(a.dtype) > kReleaseGilBytes, {a.tensor, as_tensor(result)});
     outcome = reduce_axes(op, a.dtype, a.data, axes, a.ndim, out);
   }
   if (outcome == Outcome::NeedsCopy) {
-    Ref copy = contiguous_as(a.array, a.dtype);
+    Ref copy(as_object(contiguous_copy(a.tensor)));
     if (!copy) return Ref();
-    const Array c = view_of(array_of(copy));
+    const Array c = view_of(as_tensor(copy));
     for (int i = 0; i < c.ndim; i++) axes[i] = {c.shape[i], c.strides[i], (mask >> i & 1) != 0};
-    ReleaseGil release(c.size() * item_size(c.dtype) > kReleaseGilBytes);
+    Unlocked unlocked(c.size() * item_size(c.dtype) > kReleaseGilBytes, {c.tensor, as_tensor(result)});
     outcome = reduce_axes(op, c.dtype, c.data, axes, c.ndim, out);
   }
   if (outcome == Outcome::NoMemory) {
@@ -255,7 +257,7 @@ PyObject* finish(Ref result) {
   return result.release();
 }
 
-// (array, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
+// (tensor, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
 bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim,
            bool& known) {
   known = check_count(name, n, 1, 4);
@@ -278,15 +280,15 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 template <class F>
-void each_value(const Ref& array, F f) {
-  PyArrayObject* a = array_of(array);
-  const npy_intp n = PyArray_SIZE(a);
-  if (dtype_of(a) == DType::F32) {
-    float* p = static_cast<float*>(PyArray_DATA(a));
-    for (npy_intp i = 0; i < n; i++) p[i] = f(p[i]);
+void each_value(const Ref& tensor, F f) {
+  if (is_meta(view_of(as_tensor(tensor)))) return;
+  const Py_ssize_t n = as_tensor(tensor)->numel();
+  if (as_tensor(tensor)->dtype == DType::F32) {
+    float* p = data_of<float>(tensor);
+    for (Py_ssize_t i = 0; i < n; i++) p[i] = f(p[i]);
   } else {
-    double* p = static_cast<double*>(PyArray_DATA(a));
-    for (npy_intp i = 0; i < n; i++) p[i] = f(p[i]);
+    double* p = data_of<double>(tensor);
+    for (Py_ssize_t i = 0; i < n; i++) p[i] = f(p[i]);
   }
 }
 
@@ -297,9 +299,9 @@ PyObject* mean(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!parse("mean", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
   if (!mask) mask = all_dims(a.ndim);
   if (!a.is_float()) return not_implemented();
+  const double count = static_cast<double>(reduced_count(a, mask));
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
   if (!result) return nullptr;
-  const double count = static_cast<double>(reduced_count(a, mask));
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   return result.release();
 }
@@ -316,9 +318,9 @@ PyObject* norm2(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return result.release();
 }
 
-// The array with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.
-Ref as_rows(const Array& a, uint64_t mask, npy_intp& rows, npy_intp& n) {
-  npy_intp order[NPY_MAXDIMS];
+// The tensor with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.
+Ref as_rows(const Array& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n) {
+  int order[kMaxDims];
   int at = 0;
   for (int i = 0; i < a.ndim; i++)
     if (!(mask >> i & 1)) order[at++] = i;
@@ -331,13 +333,14 @@ Ref as_rows(const Array& a, uint64_t mask, npy_intp& rows, npy_intp& n) {
     if (!(mask >> i & 1)) rows *= a.shape[i];
     moved |= order[i] != i;
   }
-  if (!moved) return contiguous(a.array);
-  PyArray_Dims permutation{order, a.ndim};
-  Ref transposed(PyArray_Transpose(a.array, &permutation));
-  return transposed ? contiguous(array_of(transposed)) : Ref();
+  if (!moved) return contiguous(a.tensor);
+  Layout l;
+  for (int i = 0; i < a.ndim; i++) l.add(a.shape[order[i]], a.strides[order[i]]);
+  Ref transposed(as_object(new_view(a.tensor, l)));
+  return transposed ? contiguous(as_tensor(transposed)) : Ref();
 }
 
-// (array, dims, correction, keepdim) -> the variance
+// (tensor, dims, correction, keepdim) -> the variance
 PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   uint64_t mask;
@@ -348,16 +351,17 @@ PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !double_argument(args[2], correction)) ||
       (n > 3 && !bool_argument(args[3], keepdim)))
     return nullptr;
-  npy_intp shape[NPY_MAXDIMS], rows, length;
+  Py_ssize_t shape[kMaxDims], rows, length;
   const int ndim = reduced_shape(a, mask, keepdim, shape);
   Ref in = as_rows(a, mask, rows, length);
-  Ref result = in ? new_ref(a.dtype, ndim, shape) : Ref();
-  if (!result) return nullptr;
-  const char* data = PyArray_BYTES(array_of(in));
-  char* out = PyArray_BYTES(array_of(result));
+  const DeviceType device = device_of(a);
+  Ref result = in ? new_ref(a.dtype, ndim, shape, device) : Ref();
+  if (!result || device == DeviceType::Meta) return result.release();
+  const char* data = data_of(in);
+  char* out = data_of(result);
   const ptrdiff_t item = item_size(a.dtype), stride = length * item;
   const double divisor = static_cast<double>(length) - correction;
-  ReleaseGil release(rows * stride > kReleaseGilBytes);
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
   parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length,
                                   divisor > 0 ? divisor : 0, out + begin * item, nullptr);
@@ -381,7 +385,7 @@ PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim)))
     return nullptr;
-  npy_intp shape[NPY_MAXDIMS], rows, length;
+  Py_ssize_t shape[kMaxDims], rows, length;
   const int ndim = reduced_shape(a, mask, keepdim, shape);
   if (reduced_count(a, mask) == 0 && (n < 2 || args[1] == Py_None)) {
     PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.", name);
@@ -393,34 +397,36 @@ PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return nullptr;
   }
   Ref in = as_rows(a, mask, rows, length);
-  Ref result = in ? new_ref(DType::I64, ndim, shape) : Ref();
-  if (!result) return nullptr;
-  const char* data = PyArray_BYTES(array_of(in));
-  int64_t* out = static_cast<int64_t*>(PyArray_DATA(array_of(result)));
+  const DeviceType device = device_of(a);
+  Ref result = in ? new_ref(DType::I64, ndim, shape, device) : Ref();
+  if (!result || device == DeviceType::Meta) return result.release();
+  const char* data = data_of(in);
+  int64_t* out = data_of<int64_t>(result);
   const ptrdiff_t stride = length * item_size(a.dtype);
-  ReleaseGil release(rows * stride > kReleaseGilBytes);
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
   parallel(rows, kChunk / length + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     kernel(data + begin * stride, end - begin, stride, length, out + begin);
   });
   return result.release();
 }
 
-// (array, dims, keepdim) -> log of the sum of exponentials
+// (tensor, dims, keepdim) -> log of the sum of exponentials
 PyObject* logsumexp(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   uint64_t mask;
   bool keepdim, known;
   if (!parse("logsumexp", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
   if (!a.is_float()) return not_implemented();
-  npy_intp shape[NPY_MAXDIMS], rows, length;
+  Py_ssize_t shape[kMaxDims], rows, length;
   const int ndim = reduced_shape(a, mask, keepdim, shape);
   Ref in = as_rows(a, mask, rows, length);
-  Ref result = in ? new_ref(a.dtype, ndim, shape) : Ref();
-  if (!result) return nullptr;
-  const char* data = PyArray_BYTES(array_of(in));
-  char* out = PyArray_BYTES(array_of(result));
+  const DeviceType device = device_of(a);
+  Ref result = in ? new_ref(a.dtype, ndim, shape, device) : Ref();
+  if (!result || device == DeviceType::Meta) return result.release();
+  const char* data = data_of(in);
+  char* out = data_of(result);
   const ptrdiff_t item = item_size(a.dtype), stride = length * item;
-  ReleaseGil release(rows * stride > kReleaseGilBytes);
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
   parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().logsumexp_rows(a.dtype, data + begin * stride, end - begin, stride, length, out + begin * item);
   });
@@ -438,29 +444,30 @@ PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
   const DType type = integer ? DType::I64 : a.dtype;
-  Ref in = contiguous_as(a.array, type);
-  Ref result = in ? new_ref(type, a.ndim, a.shape) : Ref();
-  if (!result) return nullptr;
-  npy_intp outer = 1, inner = 1;
+  Ref in = contiguous_as(a.tensor, type);
+  const DeviceType device = device_of(a);
+  Ref result = in ? new_ref(type, a.ndim, a.shape, device) : Ref();
+  if (!result || device == DeviceType::Meta) return result.release();
+  Py_ssize_t outer = 1, inner = 1;
   for (int i = 0; i < dim; i++) outer *= a.shape[i];
   for (int i = dim + 1; i < a.ndim; i++) inner *= a.shape[i];
-  const npy_intp length = a.ndim ? a.shape[dim] : 1;
-  if (PyArray_SIZE(array_of(result)) == 0) return result.release();
-  const char* data = PyArray_BYTES(array_of(in));
-  char* out = PyArray_BYTES(array_of(result));
+  const Py_ssize_t length = a.ndim ? a.shape[dim] : 1;
+  if (as_tensor(result)->numel() == 0) return result.release();
+  const char* data = data_of(in);
+  char* out = data_of(result);
   const ptrdiff_t step = length * inner * item_size(type);
-  ReleaseGil release(outer * step > kReleaseGilBytes);
+  Unlocked unlocked(outer * step > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
   parallel(outer, kChunk / (length * inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().cumulate(Product, type, data + begin * step, end - begin, length, inner, out + begin * step);
   });
   return result.release();
 }
 
-// (array, shape) -> the array summed over what broadcasting `shape` to its own shape repeated; the array itself if
+// (tensor, shape) -> the tensor summed over what broadcasting `shape` to its own shape repeated; the tensor itself if
 // nothing.
 PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  npy_intp shape[NPY_MAXDIMS];
+  Py_ssize_t shape[kMaxDims];
   int ndim;
   if (!check_count("sum_to", n, 2, 2)) return nullptr;
   if (!as_array(args[0], a)) return not_implemented();
@@ -484,28 +491,29 @@ PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const bool only_lead = lead >= 64 || !(mask >> lead);
   Ref sum = reduce(Reduce::Sum, a, mask, !only_lead);
   if (!sum || lead == 0 || only_lead) return sum.release();
-  PyArray_Dims to{shape, ndim};
-  return PyArray_Newshape(array_of(sum), &to, NPY_CORDER);
+  Layout l(as_tensor(sum));  // less the leading dimensions, of size 1
+  for (int i = 0; i < lead; i++) l.remove(0);
+  return as_object(new_view(as_tensor(sum), l));
 }
 
 }  // namespace
 
 PyMethodDef kReductionMethods[] = {
-    fast_method("sum", reduction<Reduce::Sum>, "sum(a, dims=None, keepdim=False)"),
-    fast_method("prod", reduction<Reduce::Prod>, "prod(a, dims=None, keepdim=False)"),
-    fast_method("amax", reduction<Reduce::Max>, "amax(a, dims=None, keepdim=False): a NaN wins"),
-    fast_method("amin", reduction<Reduce::Min>, "amin(a, dims=None, keepdim=False): a NaN wins"),
-    fast_method("any", reduction<Reduce::Any>, "any(a, dims=None, keepdim=False)"),
-    fast_method("all", reduction<Reduce::All>, "all(a, dims=None, keepdim=False)"),
-    fast_method("mean", mean, "mean(a, dims=None, keepdim=False)"),
-    fast_method("norm2", norm2, "norm2(a, dims=None, keepdim=False): the Euclidean norm"),
-    fast_method("var", var, "var(a, dims=None, correction=1, keepdim=False)"),
-    fast_method("argmax", argument<true>, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins"),
-    fast_method("argmin", argument<false>, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins"),
-    fast_method("logsumexp", logsumexp, "logsumexp(a, dims=None, keepdim=False)"),
-    fast_method("cumsum", cumulative<false>, "cumsum(a, dim)"),
-    fast_method("cumprod", cumulative<true>, "cumprod(a, dim)"),
-    fast_method("sum_to", sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing"),
+    long_kernel<reduction<Reduce::Sum>>("sum", "sum(a, dims=None, keepdim=False)"),
+    long_kernel<reduction<Reduce::Prod>>("prod", "prod(a, dims=None, keepdim=False)"),
+    long_kernel<reduction<Reduce::Max>>("amax", "amax(a, dims=None, keepdim=False): a NaN wins"),
+    long_kernel<reduction<Reduce::Min>>("amin", "amin(a, dims=None, keepdim=False): a NaN wins"),
+    long_kernel<reduction<Reduce::Any>>("any", "any(a, dims=None, keepdim=False)"),
+    long_kernel<reduction<Reduce::All>>("all", "all(a, dims=None, keepdim=False)"),
+    long_kernel<mean>("mean", "mean(a, dims=None, keepdim=False)"),
+    long_kernel<norm2>("norm2", "norm2(a, dims=None, keepdim=False): the Euclidean norm"),
+    long_kernel<var>("var", "var(a, dims=None, correction=1, keepdim=False)"),
+    long_kernel<argument<true>>("argmax", "argmax(a, dim=None, keepdim=False): the first index; a NaN wins"),
+    long_kernel<argument<false>>("argmin", "argmin(a, dim=None, keepdim=False): the first index; a NaN wins"),
+    long_kernel<logsumexp>("logsumexp", "logsumexp(a, dims=None, keepdim=False)"),
+    long_kernel<cumulative<false>>("cumsum", "cumsum(a, dim)"),
+    long_kernel<cumulative<true>>("cumprod", "cumprod(a, dim)"),
+    long_kernel<sum_to>("sum_to", "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -4,10 +4,10 @@
 namespace rushlight {
 namespace {
 
-constexpr npy_intp kGrain = 1 << 15;
+constexpr Py_ssize_t kGrain = 1 << 15;
 
 struct Blocks {
-  npy_intp outer = 1, n = 1, inner = 1;
+  Py_ssize_t outer = 1, n = 1, inner = 1;
 };
 
 Blocks blocks_of(const Array& a, int dim) {
@@ -25,20 +25,21 @@ PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!as_array(args[0], a) || !a.is_float()) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
-  Ref in = contiguous(a.array);
-  Ref result = in ? new_ref(a.dtype, a.ndim, a.shape) : Ref();
+  Ref in = contiguous(a.tensor);
+  const DeviceType device = device_of(a);
+  Ref result = in ? new_ref(a.dtype, a.ndim, a.shape, device) : Ref();
   if (!result) return nullptr;
-  const npy_intp size = PyArray_SIZE(array_of(result));
-  if (size == 0) return result.release();
+  const Py_ssize_t size = as_tensor(result)->numel();
+  if (device == DeviceType::Meta || size == 0) return result.release();
   const Blocks b = blocks_of(a, dim);
   const ptrdiff_t step = b.n * b.inner * item_size(a.dtype);
-  const char* x = PyArray_BYTES(array_of(in));
-  char* y = PyArray_BYTES(array_of(result));
+  const char* x = data_of(in);
+  char* y = data_of(result);
   if (size <= kGrain) {
     dense_kernels().softmax(Log, a.dtype, x, b.outer, b.n, b.inner, y);
     return result.release();
   }
-  ReleaseGil release(size * item_size(a.dtype) > kReleaseGilBytes);
+  Unlocked unlocked(size * item_size(a.dtype) > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
   parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().softmax(Log, a.dtype, x + begin * step, end - begin, b.n, b.inner, y + begin * step);
   });
@@ -51,23 +52,24 @@ PyObject* softmax_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const char* name = Log ? "log_softmax_backward" : "softmax_backward";
   if (!check_count(name, n, 3, 3)) return nullptr;
   if (!as_array(args[0], g) || !as_array(args[1], y) || !y.is_float() || g.dtype != y.dtype) return not_implemented();
-  if (!PyArray_SAMESHAPE(g.array, y.array)) {
+  if (!same_shape(g.tensor, y.tensor)) {
     PyErr_Format(PyExc_ValueError, "%s(): the gradient and the output differ in shape", name);
     return nullptr;
   }
   const int dim = dim_argument(args[2], y.ndim);
   if (dim < 0) return nullptr;
-  Ref gc = contiguous(g.array), yc = gc ? contiguous(y.array) : Ref();
-  Ref result = yc ? new_ref(y.dtype, y.ndim, y.shape) : Ref();
+  Ref gc = contiguous(g.tensor), yc = gc ? contiguous(y.tensor) : Ref();
+  const DeviceType device = device_of(g, y);
+  Ref result = yc ? new_ref(y.dtype, y.ndim, y.shape, device) : Ref();
   if (!result) return nullptr;
-  const npy_intp size = PyArray_SIZE(array_of(result));
-  if (size == 0) return result.release();
+  const Py_ssize_t size = as_tensor(result)->numel();
+  if (device == DeviceType::Meta || size == 0) return result.release();
   const Blocks b = blocks_of(y, dim);
   const ptrdiff_t step = b.n * b.inner * item_size(y.dtype);
-  const char* gp = PyArray_BYTES(array_of(gc));
-  const char* yp = PyArray_BYTES(array_of(yc));
-  char* out = PyArray_BYTES(array_of(result));
-  ReleaseGil release(size * item_size(y.dtype) > kReleaseGilBytes);
+  const char* gp = data_of(gc);
+  const char* yp = data_of(yc);
+  char* out = data_of(result);
+  Unlocked unlocked(size * item_size(y.dtype) > kReleaseGilBytes, {as_tensor(gc), as_tensor(yc), as_tensor(result)});
   parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * step;
     dense_kernels().softmax_backward(Log, y.dtype, gp + at, yp + at, end - begin, b.n, b.inner, out + at);
@@ -78,11 +80,11 @@ PyObject* softmax_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyMethodDef kSoftmaxMethods[] = {
-    fast_method("softmax", softmax<false>, "softmax(a, dim)"),
-    fast_method("log_softmax", softmax<true>, "log_softmax(a, dim)"),
-    fast_method("softmax_backward", softmax_backward<false>, "softmax_backward(g, y, dim): y is the softmax"),
-    fast_method("log_softmax_backward", softmax_backward<true>,
-                "log_softmax_backward(g, y, dim): y is the log_softmax"),
+    long_kernel<softmax<false>>("softmax", "softmax(a, dim)"),
+    long_kernel<softmax<true>>("log_softmax", "log_softmax(a, dim)"),
+    long_kernel<softmax_backward<false>>("softmax_backward", "softmax_backward(g, y, dim): y is the softmax"),
+    long_kernel<softmax_backward<true>>("log_softmax_backward",
+        "log_softmax_backward(g, y, dim): y is the log_softmax"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,7 +1,6 @@
-// Views of ndarrays under torch's rules for sizes and strides, and the gradients that views have. NumPy could make most of
-// these views, but not with torch's strides for sizes of 1 nor with its errors, and a call would cost five times as much.
+// Views of tensors under torch's rules for sizes and strides, and the gradients that views have.
 //
-// A view shares memory: `make_view` is the one place where one is made. A gradient of a view is either a view of the incoming
+// A view shares the storage: `make_view` is the one place where one is made. A gradient of a view is either a view of the incoming
 // one (`spread`) or zeros with it written at the view's place (`*_backward`).
 #include "bindings/bindings.h"
 
@@ -11,62 +10,19 @@
 
 namespace rushlight {
 
-const char* scalar_name(DType dtype);  // core/tensor.cpp: "Float", "Long", ... as torch's messages have it
-
 namespace {
 
-// Sizes and strides (in bytes) of a view under construction, and where it begins inside the array.
-struct Layout {
-  int ndim = 0;
-  npy_intp offset = 0;
-  npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-
-  Layout() = default;
-  explicit Layout(const Array& a) : ndim(a.ndim) {
-    std::copy(a.shape, a.shape + a.ndim, shape);
-    std::copy(a.strides, a.strides + a.ndim, strides);
-  }
-  void add(npy_intp size, npy_intp stride) {
-    shape[ndim] = size;
-    strides[ndim++] = stride;
-  }
-  void remove(int dim) {
-    std::copy(shape + dim + 1, shape + ndim, shape + dim);
-    std::copy(strides + dim + 1, strides + ndim, strides + dim);
-    --ndim;
-  }
-};
-
-// A stride, taken in such steps. Of what is too long for a number one element is left, and no step is ever taken.
-npy_intp times(npy_intp stride, npy_intp step) {
-  npy_intp product;
-  return __builtin_mul_overflow(stride, step, &product) ? 0 : product;
-}
-
-PyObject* make_view(PyArrayObject* a, const Layout& l) {
-  PyArray_Descr* descr = PyArray_DESCR(a);
-  Py_INCREF(descr);
-  PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, l.ndim, l.shape, l.strides, PyArray_BYTES(a) + l.offset,
-                                        PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr);
-  if (!view) return nullptr;
-  Py_INCREF(a);
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), reinterpret_cast<PyObject*>(a)) < 0) {
-    Py_DECREF(view);
-    return nullptr;
-  }
-  return view;
-}
-PyObject* make_view(const Array& a, const Layout& l) { return make_view(a.array, l); }
+PyObject* make_view(const Array& a, const Layout& l) { return as_object(new_view(a.tensor, l)); }
 
 std::string shape_text(const Array& a) { return sizes_text(a.shape, a.ndim); }
 
-bool index_argument(PyObject* o, npy_intp& out) {
+bool index_argument(PyObject* o, Py_ssize_t& out) {
   out = PyNumber_AsSsize_t(o, PyExc_OverflowError);
   return out != -1 || !PyErr_Occurred();
 }
 
 // A sequence of ints, or one int, of any values. 1 read, 0 it holds something else (no exception), -1 exception.
-int ints_of(PyObject* o, npy_intp* out, int& n) {
+int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
   if (PyIndex_Check(o)) {
     n = 1;
     return index_argument(o, out[0]) ? 1 : -1;
@@ -75,8 +31,8 @@ int ints_of(PyObject* o, npy_intp* out, int& n) {
   Ref items = held_items(o, "");
   if (!items) return -1;
   const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-  if (length > NPY_MAXDIMS) {
-    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", NPY_MAXDIMS, length);
+  if (length > kMaxDims) {
+    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, length);
     return -1;
   }
   n = static_cast<int>(length);
@@ -89,7 +45,7 @@ int ints_of(PyObject* o, npy_intp* out, int& n) {
 }
 
 // The same, where anything else is a TypeError.
-bool sizes_argument(const char* function, const char* argument, PyObject* o, npy_intp* out, int& n) {
+bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n) {
   const int read = ints_of(o, out, n);
   if (read == 0) {
     Ref items = PyTuple_Check(o) || PyList_Check(o) ? held_items(o, "") : Ref(PyTuple_New(0));
@@ -105,22 +61,22 @@ bool sizes_argument(const char* function, const char* argument, PyObject* o, npy
   return read > 0;
 }
 
-npy_intp product(const npy_intp* sizes, int n) {
-  npy_intp p = 1;
+Py_ssize_t product(const Py_ssize_t* sizes, int n) {
+  Py_ssize_t p = 1;
   for (int i = 0; i < n; ++i) {
     if (sizes[i] == 0) return 0;
   }
   for (int i = 0; i < n; ++i) {
-    if (p > NPY_MAX_INTP / sizes[i]) return -1;
+    if (p > PY_SSIZE_T_MAX / sizes[i]) return -1;
     p *= sizes[i];
   }
   return p;
 }
 
 // Replaces a -1 among the sizes by what is missing to `count` elements; false with torch's error where that cannot be.
-bool infer_size(npy_intp* sizes, int n, npy_intp count) {
+bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count) {
   int unknown = -1;
-  npy_intp known[NPY_MAXDIMS];
+  Py_ssize_t known[kMaxDims];
   int n_known = 0;
   for (int i = 0; i < n; ++i) {
     if (sizes[i] == -1) {
@@ -133,7 +89,7 @@ bool infer_size(npy_intp* sizes, int n, npy_intp count) {
       known[n_known++] = sizes[i];
     }
   }
-  const npy_intp rest = product(known, n_known);
+  const Py_ssize_t rest = product(known, n_known);
   if (unknown >= 0 && rest == 0 && count == 0) {
     return fail(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape " + sizes_text(sizes, n) +
                                         " because the unspecified dimension size -1 can be any value and is ambiguous");
@@ -147,26 +103,26 @@ bool infer_size(npy_intp* sizes, int n, npy_intp count) {
 
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
 bool view_strides(const Array& a, Layout& l) {
-  const npy_intp item = PyArray_ITEMSIZE(a.array);
+  const Py_ssize_t item = a.tensor->item();
   if (a.size() == 0 || a.ndim == 0) {
     if (a.ndim == l.ndim && std::equal(a.shape, a.shape + a.ndim, l.shape)) {
       std::copy(a.strides, a.strides + a.ndim, l.strides);
       return true;
     }
-    npy_intp step = item;
+    Py_ssize_t step = item;
     for (int i = l.ndim - 1; i >= 0; --i) {
       l.strides[i] = step;
-      step = times(step, std::max<npy_intp>(l.shape[i], 1));
+      step = times(step, std::max<Py_ssize_t>(l.shape[i], 1));
     }
     return true;
   }
   // From the right: a run of old dimensions that walk memory as one takes new dimensions until both hold as many elements.
   int to = l.ndim - 1;
   for (int from = a.ndim - 1; from >= 0;) {
-    const npy_intp step = a.strides[from];
-    npy_intp run = a.shape[from--];
+    const Py_ssize_t step = a.strides[from];
+    Py_ssize_t run = a.shape[from--];
     while (from >= 0 && (a.shape[from] == 1 || a.strides[from] == run * step)) run *= a.shape[from--];
-    npy_intp taken = 1;
+    Py_ssize_t taken = 1;
     for (; to >= 0 && (taken < run || l.shape[to] == 1); --to) {
       l.strides[to] = taken * step;
       taken *= l.shape[to];
@@ -176,7 +132,7 @@ bool view_strides(const Array& a, Layout& l) {
   return true;
 }
 
-// (array, sizes)
+// (tensor, sizes)
 PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
@@ -193,7 +149,7 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (array, sizes) -> whether that shape is there as a view; the sizes must be possible.
+// (tensor, sizes) -> whether that shape is there as a view; the sizes must be possible.
 PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
@@ -202,37 +158,37 @@ PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyBool_FromLong(view_strides(a, l));
 }
 
-// (array, sizes) -> a view where there is one, else a copy
+// (tensor, sizes) -> a view where there is one, else a copy
 PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
   if (!first_array("reshape", args, n, 2, 2, a)) return no_array();
   if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
   if (view_strides(a, l)) return make_view(a, l);
-  Ref copy = new_ref(a.dtype, l.ndim, l.shape);
+  Ref copy = new_ref(a.dtype, l.ndim, l.shape, device_of(a));
   if (!copy) return nullptr;
-  const Array c = view_of(array_of(copy));
+  const Array c = view_of(as_tensor(copy));
   Layout as_before;
   as_before.ndim = a.ndim;
-  npy_intp step = PyArray_ITEMSIZE(a.array);
+  Py_ssize_t step = a.tensor->item();
   for (int i = a.ndim - 1; i >= 0; --i) {
     as_before.shape[i] = a.shape[i];
     as_before.strides[i] = step;
     step = times(step, a.shape[i]);
   }
   Ref target(make_view(c, as_before));
-  if (!target || PyArray_CopyInto(array_of(target), a.array) < 0) return nullptr;
+  if (!target || copy_into(as_tensor(target), a.tensor) < 0) return nullptr;
   return copy.release();
 }
 
-// (array, dim0, dim1)
+// (tensor, dim0, dim1)
 PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("transpose", args, n, 3, 3, a)) return no_array();
   const int d0 = dim_argument(args[1], a.ndim);
   const int d1 = d0 < 0 ? -1 : dim_argument(args[2], a.ndim);
   if (d1 < 0) return nullptr;
-  Layout l(a);
+  Layout l(a.tensor);
   if (a.ndim) {
     std::swap(l.shape[d0], l.shape[d1]);
     std::swap(l.strides[d0], l.strides[d1]);
@@ -240,7 +196,7 @@ PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (array)
+// (tensor)
 PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("t", args, n, 1, 1, a)) return no_array();
@@ -248,7 +204,7 @@ PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
     PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is %dD", a.ndim);
     return nullptr;
   }
-  Layout l(a);
+  Layout l(a.tensor);
   if (a.ndim == 2) {
     std::swap(l.shape[0], l.shape[1]);
     std::swap(l.strides[0], l.strides[1]);
@@ -258,7 +214,7 @@ PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // Reads a permutation of the dimensions of `a`; false with an exception set.
 bool permutation(const Array& a, PyObject* o, int* order) {
-  npy_intp given[NPY_MAXDIMS];
+  Py_ssize_t given[kMaxDims];
   int count;
   if (!sizes_argument("permute", "dims", o, given, count)) return false;
   if (count != a.ndim) {
@@ -278,11 +234,11 @@ bool permutation(const Array& a, PyObject* o, int* order) {
   return true;
 }
 
-// (array, dims); inverse: the permutation that undoes dims
+// (tensor, dims); inverse: the permutation that undoes dims
 template <bool Inverse>
 PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  int order[NPY_MAXDIMS];
+  int order[kMaxDims];
   if (!first_array("permute", args, n, 2, 2, a)) return no_array();
   if (!permutation(a, args[1], order)) return nullptr;
   Layout l;
@@ -295,14 +251,14 @@ PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (array, dim)
+// (tensor, dim)
 PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("unsqueeze", args, n, 2, 2, a)) return no_array();
   const int dim = dim_argument(args[1], a.ndim + 1);
   if (dim < 0) return nullptr;
-  if (a.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
-  const npy_intp stride = dim < a.ndim ? times(a.strides[dim], a.shape[dim]) : PyArray_ITEMSIZE(a.array);
+  if (a.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  const Py_ssize_t stride = dim < a.ndim ? times(a.strides[dim], a.shape[dim]) : a.tensor->item();
   Layout l;
   for (int i = 0; i < dim; ++i) l.add(a.shape[i], a.strides[i]);
   l.add(1, stride);
@@ -310,7 +266,7 @@ PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (array, dim = None): dimensions of size 1 go, all or those named
+// (tensor, dim = None): dimensions of size 1 go, all or those named
 PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   uint64_t mask;
@@ -323,7 +279,7 @@ PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (array, sizes, implicit = False): -1 keeps a size
+// (tensor, sizes, implicit = False): -1 keeps a size
 PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
@@ -337,25 +293,25 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
                                         std::to_string(a.ndim) + ")");
   }
   for (int i = l.ndim - 1; i >= 0; --i) {
-    const npy_intp wanted = l.shape[i];
+    const Py_ssize_t wanted = l.shape[i];
     if (i < lead) {
       if (wanted < 0) {
         return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
                                             ") isn't allowed in a leading, non-existing dimension " + std::to_string(i));
       }
       // As if the missing dimensions had size 1; where the new size is 1 too, the stride is that of a contiguous tensor.
-      const npy_intp stride = i + 1 < l.ndim ? times(l.strides[i + 1], l.shape[i + 1]) : PyArray_ITEMSIZE(a.array);
+      const Py_ssize_t stride = i + 1 < l.ndim ? times(l.strides[i + 1], l.shape[i + 1]) : a.tensor->item();
       l.strides[i] = wanted == 1 ? stride : 0;
       continue;
     }
-    const npy_intp size = a.shape[i - lead], stride = a.strides[i - lead];
+    const Py_ssize_t size = a.shape[i - lead], stride = a.strides[i - lead];
     l.strides[i] = stride;
     if (wanted == -1 || wanted == size) {
       l.shape[i] = size;
       continue;
     }
     if (size != 1 || wanted < 0) {
-      npy_intp target[NPY_MAXDIMS];
+      Py_ssize_t target[kMaxDims];
       int count;
       ints_of(args[1], target, count);
       return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
@@ -369,9 +325,9 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 // What `select` shows of a layout whose dimension `dim` has more than `index` entries; false with an exception set.
-bool selected(Layout& l, int dim, npy_intp index) {
+bool selected(Layout& l, int dim, Py_ssize_t index) {
   if (l.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
-  const npy_intp size = l.shape[dim];
+  const Py_ssize_t size = l.shape[dim];
   if (index < -size || index >= size) {
     PyErr_SetString(PyExc_IndexError, ("select(): index " + std::to_string(index) + " out of range for tensor of size " +
                                        sizes_text(l.shape, l.ndim) + " at dimension " + std::to_string(dim))
@@ -383,22 +339,22 @@ bool selected(Layout& l, int dim, npy_intp index) {
   return true;
 }
 
-// (array, dim, index)
+// (tensor, dim, index)
 PyObject* select(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  npy_intp index;
+  Py_ssize_t index;
   if (!first_array("select", args, n, 3, 3, a)) return no_array();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], index)) return nullptr;
-  Layout l(a);
+  Layout l(a.tensor);
   return selected(l, dim, index) ? make_view(a, l) : nullptr;
 }
 
 // Narrows dimension `dim` to [start, end) in steps, clamped as Python's slices; false with an exception set.
 bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_object) {
   if (l.ndim == 0) return fail(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
-  const npy_intp size = l.shape[dim];
-  npy_intp first = 0, last = size, step = 1;
+  const Py_ssize_t size = l.shape[dim];
+  Py_ssize_t first = 0, last = size, step = 1;
   // Far out of range means the end of the range, also beyond a machine word.
   if (start != Py_None && (first = PyNumber_AsSsize_t(start, nullptr)) == -1 && PyErr_Occurred()) return false;
   if (end != Py_None && (last = PyNumber_AsSsize_t(end, nullptr)) == -1 && PyErr_Occurred()) return false;
@@ -406,26 +362,26 @@ bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_o
   if (step <= 0) return fail(PyExc_RuntimeError, "slice step must be positive");
   if (first < 0) first += size;
   if (last < 0) last += size;
-  first = std::clamp<npy_intp>(first, 0, size);
-  last = std::clamp<npy_intp>(last, first, size);
+  first = std::clamp<Py_ssize_t>(first, 0, size);
+  last = std::clamp<Py_ssize_t>(last, first, size);
   l.offset += first * l.strides[dim];
   l.shape[dim] = (last - first) / step + ((last - first) % step != 0);
   l.strides[dim] = times(l.strides[dim], step);
   return true;
 }
 
-// (array, dim, start, end, step)
+// (tensor, dim, start, end, step)
 PyObject* slice(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("slice", args, n, 5, 5, a)) return no_array();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
-  Layout l(a);
+  Layout l(a.tensor);
   return sliced(l, dim, args[2], args[3], args[4]) ? make_view(a, l) : nullptr;
 }
 
 bool take_diagonal(Layout& l, PyObject* const* args) {
-  npy_intp offset;
+  Py_ssize_t offset;
   if (!index_argument(args[0], offset)) return false;
   const int d1 = dim_argument(args[1], l.ndim);
   const int d2 = d1 < 0 ? -1 : dim_argument(args[2], l.ndim);
@@ -435,8 +391,8 @@ bool take_diagonal(Layout& l, PyObject* const* args) {
                  PyNumber_AsSsize_t(args[2], nullptr));
     return false;
   }
-  const npy_intp rows = l.shape[d1], columns = l.shape[d2], stride = l.strides[d1] + l.strides[d2];
-  const npy_intp size = std::max<npy_intp>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
+  const Py_ssize_t rows = l.shape[d1], columns = l.shape[d2], stride = l.strides[d1] + l.strides[d2];
+  const Py_ssize_t size = std::max<Py_ssize_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
   if (size) l.offset += offset >= 0 ? offset * l.strides[d2] : -offset * l.strides[d1];
   l.remove(std::max(d1, d2));
   l.remove(std::min(d1, d2));
@@ -444,31 +400,31 @@ bool take_diagonal(Layout& l, PyObject* const* args) {
   return true;
 }
 
-// (array, offset, dim1, dim2)
+// (tensor, offset, dim1, dim2)
 PyObject* diagonal(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("diagonal", args, n, 4, 4, a)) return no_array();
-  Layout l(a);
+  Layout l(a.tensor);
   return take_diagonal(l, args + 1) ? make_view(a, l) : nullptr;
 }
 
-// (array, dimension, size, step): windows along a dimension, as a new last dimension
+// (tensor, dimension, size, step): windows along a dimension, as a new last dimension
 PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  npy_intp size, step;
+  Py_ssize_t size, step;
   if (!first_array("unfold", args, n, 4, 4, a)) return no_array();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], size) || !index_argument(args[3], step)) return nullptr;
-  const npy_intp longest = a.ndim ? a.shape[dim] : 1;
-  const npy_intp stride = a.ndim ? a.strides[dim] : PyArray_ITEMSIZE(a.array);
+  const Py_ssize_t longest = a.ndim ? a.shape[dim] : 1;
+  const Py_ssize_t stride = a.ndim ? a.strides[dim] : a.tensor->item();
   if (size < 0) return fail(PyExc_RuntimeError, "size is " + std::to_string(size) + " but must be >= 0");
   if (size > longest) {
     return fail(PyExc_RuntimeError, "maximum size for tensor at dimension " + std::to_string(dim) + " is " +
                                         std::to_string(longest) + " but size is " + std::to_string(size));
   }
   if (step <= 0) return fail(PyExc_RuntimeError, "step is " + std::to_string(step) + " but must be > 0");
-  if (a.ndim == NPY_MAXDIMS) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
-  Layout l(a);
+  if (a.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  Layout l(a.tensor);
   if (a.ndim) {
     l.shape[dim] = (longest - size) / step + 1;
     l.strides[dim] = times(stride, step);
@@ -477,32 +433,18 @@ PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// The memory that an array's chain of bases owns, as [low, high).
-void storage_of(PyArrayObject* a, const char*& low, const char*& high) {
-  while (PyArray_BASE(a) && PyArray_Check(PyArray_BASE(a))) a = reinterpret_cast<PyArrayObject*>(PyArray_BASE(a));
-  low = high = PyArray_BYTES(a);
-  if (PyArray_SIZE(a) == 0) return;
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    const npy_intp reach = PyArray_STRIDE(a, i) * (PyArray_DIM(a, i) - 1);
-    (reach < 0 ? low : high) += reach;
-  }
-  high += PyArray_ITEMSIZE(a);
-}
-
-// (array) -> how many elements of its storage come before the first
+// (tensor) -> how many elements of its storage come before the first
 PyObject* storage_offset(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("storage_offset", args, n, 1, 1, a)) return no_array();
-  const char *low, *high;
-  storage_of(a.array, low, high);
-  return PyLong_FromSsize_t((a.data - low) / PyArray_ITEMSIZE(a.array));
+  return PyLong_FromSsize_t(a.tensor->offset() / a.tensor->item());
 }
 
-// (array, sizes, strides, offset): any view of the storage; strides and offset in elements, from the array's first one
+// (tensor, sizes, strides, offset): any view of the storage; strides and offset in elements, from the tensor's first one
 PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   Layout l;
-  npy_intp strides[NPY_MAXDIMS], offset;
+  Py_ssize_t strides[kMaxDims], offset;
   int n_strides;
   if (!first_array("as_strided", args, n, 4, 5, a)) return no_array();
   if (!sizes_argument("as_strided", "size", args[1], l.shape, l.ndim) ||
@@ -510,8 +452,8 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return nullptr;
   }
   if (n_strides != l.ndim) return fail(PyExc_RuntimeError, "mismatch in length of strides and shape");
-  const npy_intp item = PyArray_ITEMSIZE(a.array), far = NPY_MAX_INTP / 128 / item;
-  npy_intp reach = 0;
+  const Py_ssize_t item = a.tensor->item(), far = PY_SSIZE_T_MAX / 128 / item;
+  Py_ssize_t reach = 0;
   bool empty = false, overflow = false;
   for (int i = 0; i < l.ndim; ++i) {
     if (strides[i] < 0) {
@@ -531,10 +473,9 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
     return fail(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=" + sizes_text(l.shape, l.ndim) +
                                         " and strides=" + sizes_text(strides, n_strides));
   }
-  const char *low, *high;
-  storage_of(a.array, low, high);
-  const npy_intp before = (a.data - low) / item, size = high - low;
-  const npy_intp first = before + offset, needed = empty ? 0 : (first + reach + 1) * item;
+  const Py_ssize_t before = a.tensor->offset() / item, size = static_cast<Py_ssize_t>(a.tensor->storage()->nbytes);
+  const Py_ssize_t first = before + offset;
+  const Py_ssize_t needed = empty ? 0 : a.tensor->offset() + (offset + reach + 1) * item;
   if (first < 0) return fail(PyExc_RuntimeError, "Tensor: invalid storage offset " + std::to_string(first));
   if (needed > size) {
     return fail(PyExc_RuntimeError, "setStorage: sizes " + sizes_text(l.shape, l.ndim) + ", strides " + sizes_text(strides, n_strides) +
@@ -546,7 +487,7 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (array, split_size or sizes, dim) -> the pieces, in order
+// (tensor, split_size or sizes, dim) -> the pieces, in order
 PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("split", args, n, 3, 3, a)) return no_array();
@@ -554,7 +495,7 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (a.ndim == 0) {
     return fail(PyExc_RuntimeError, std::string(equal ? "split" : "split_with_sizes") + " expects at least a 1-dimensional tensor");
   }
-  npy_intp each = 0;
+  Py_ssize_t each = 0;
   if (equal) {
     if (!index_argument(args[1], each)) return nullptr;
     if (each < 0) {
@@ -563,10 +504,10 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   const int dim = dim_argument(args[2], a.ndim);
   if (dim < 0) return nullptr;
-  const npy_intp total = a.shape[dim];
+  const Py_ssize_t total = a.shape[dim];
   Py_ssize_t count;
   Ref sizes_given;
-  std::vector<npy_intp> sizes_read;
+  std::vector<Py_ssize_t> sizes_read;
   if (equal) {
     if (each == 0 && total) {
       return fail(PyExc_RuntimeError,
@@ -582,10 +523,10 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (!(sizes_given = held_items(args[1], ""))) return nullptr;
     count = PyTuple_GET_SIZE(sizes_given.get());
     std::string sizes = "[";
-    npy_intp sum = 0;
+    Py_ssize_t sum = 0;
     bool negative = false, wide = false;
     for (Py_ssize_t i = 0; i < count; ++i) {
-      npy_intp size;
+      Py_ssize_t size;
       if (!index_argument(PyTuple_GET_ITEM(sizes_given.get(), i), size)) return nullptr;
       sizes_read.push_back(size);
       if (i) sizes += ", ";
@@ -604,11 +545,11 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
   }
   Ref pieces(PyTuple_New(count));
-  if (!pieces) return nullptr;
-  Layout l(a);
-  npy_intp at = 0;
+  if (!pieces || !look_again(a, dim, total)) return nullptr;
+  Layout l(a.tensor);
+  Py_ssize_t at = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const npy_intp size = equal ? std::min(each, total - at) : sizes_read[i];
+    const Py_ssize_t size = equal ? std::min(each, total - at) : sizes_read[i];
     l.shape[dim] = size;
     l.offset = at * l.strides[dim];
     PyObject* piece = make_view(a, l);
@@ -619,19 +560,21 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return pieces.release();
 }
 
-// (array, dim) -> the slices along dim, without it
+// (tensor, dim) -> the slices along dim, without it
 PyObject* unbind(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!first_array("unbind", args, n, 2, 2, a)) return no_array();
   if (a.ndim == 0) return fail(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
-  Ref pieces(PyTuple_New(a.shape[dim]));
-  if (!pieces) return nullptr;
-  Layout l(a);
+  const Py_ssize_t count = a.shape[dim];
+  Ref pieces(PyTuple_New(count));
+  if (!pieces || !look_again(a, dim, count)) return nullptr;
+  Layout l(a.tensor);
+  const Py_ssize_t step = l.strides[dim];
   l.remove(dim);
-  for (npy_intp i = 0; i < a.shape[dim]; ++i) {
-    l.offset = i * a.strides[dim];
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    l.offset = i * step;
     PyObject* piece = make_view(a, l);
     if (!piece) return nullptr;
     PyTuple_SET_ITEM(pieces.get(), i, piece);
@@ -646,13 +589,13 @@ template <class Place>
 PyObject* scattered(const Array& g, PyObject* shape, const Place& place) {
   Layout l;
   if (!sizes_argument("backward", "shape", shape, l.shape, l.ndim)) return nullptr;
-  Ref zeros = new_zeros(g.dtype, l.ndim, l.shape);
+  Ref zeros = zeros_ref(g.dtype, l.ndim, l.shape, device_of(g));
   if (!zeros) return nullptr;
-  const Array z = view_of(array_of(zeros));
+  const Array z = view_of(as_tensor(zeros));
   std::copy(z.strides, z.strides + z.ndim, l.strides);
   if (!place(l)) return nullptr;
   Ref target(make_view(z, l));
-  if (!target || PyArray_CopyInto(array_of(target), g.array) < 0) return nullptr;
+  if (!target || copy_into(as_tensor(target), g.tensor) < 0) return nullptr;
   return zeros.release();
 }
 
@@ -661,7 +604,7 @@ PyObject* select_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
   if (!first_array("select_backward", args, n, 4, 4, g)) return no_array();
   return scattered(g, args[1], [args](Layout& l) {
-    npy_intp index;
+    Py_ssize_t index;
     const int dim = dim_argument(args[2], l.ndim);
     return dim >= 0 && index_argument(args[3], index) && selected(l, dim, index);
   });
@@ -685,7 +628,7 @@ PyObject* diagonal_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 // `g`, the gradient of a reduction over `dim` (None or (): all), as a view of the shape that was reduced.
-PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* keepdim, npy_intp* reduced) {
+PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* keepdim, Py_ssize_t* reduced) {
   Layout l;
   uint64_t mask;
   bool keep;
@@ -695,7 +638,7 @@ PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* 
   }
   if (!mask) mask = l.ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << l.ndim) - 1;
   int from = 0;
-  npy_intp count = 1;
+  Py_ssize_t count = 1;
   for (int i = 0; i < l.ndim; ++i) {
     const bool gone = mask >> i & 1;
     const bool there = !gone || keep;
@@ -723,18 +666,18 @@ PyObject* mean_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array g;
   if (!first_array("mean_backward", args, n, 4, 4, g)) return no_array();
   if (!g.is_float()) return not_implemented();
-  Ref part(PyArray_NewCopy(g.array, NPY_CORDER));
+  Ref part(as_object(contiguous_copy(g.tensor)));
   if (!part) return nullptr;
-  npy_intp count;
-  Ref result(spread_over(view_of(array_of(part)), args[1], args[2], args[3], &count));
-  if (!result) return nullptr;
-  const npy_intp size = PyArray_SIZE(array_of(part));
-  if (g.dtype == DType::F32) {
-    float* p = static_cast<float*>(PyArray_DATA(array_of(part)));
-    for (npy_intp i = 0; i < size; ++i) p[i] /= static_cast<float>(count);
+  Py_ssize_t count;
+  Ref result(spread_over(view_of(as_tensor(part)), args[1], args[2], args[3], &count));
+  if (!result || is_meta(view_of(as_tensor(part)))) return result.release();
+  const Py_ssize_t size = as_tensor(part)->numel();
+  if (as_tensor(part)->dtype == DType::F32) {
+    float* p = data_of<float>(part);
+    for (Py_ssize_t i = 0; i < size; ++i) p[i] /= static_cast<float>(count);
   } else {
-    double* p = static_cast<double*>(PyArray_DATA(array_of(part)));
-    for (npy_intp i = 0; i < size; ++i) p[i] /= static_cast<double>(count);
+    double* p = data_of<double>(part);
+    for (Py_ssize_t i = 0; i < size; ++i) p[i] /= static_cast<double>(count);
   }
   return result.release();
 }
@@ -742,29 +685,29 @@ PyObject* mean_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyMethodDef kViewMethods[] = {
-    fast_method("view", view, "view(a, sizes)"),
-    fast_method("viewable", viewable, "viewable(a, sizes): whether view() has strides for it"),
-    fast_method("reshape", reshape, "reshape(a, sizes): a view where there is one, else a copy"),
-    fast_method("transpose", transpose, "transpose(a, dim0, dim1)"),
-    fast_method("t", t, "t(a)"),
-    fast_method("permute", permute<false>, "permute(a, dims)"),
-    fast_method("permute_back", permute<true>, "permute_back(g, dims): undoes permute"),
-    fast_method("unsqueeze", unsqueeze, "unsqueeze(a, dim)"),
-    fast_method("squeeze", squeeze, "squeeze(a, dim=None)"),
-    fast_method("expand", expand, "expand(a, sizes)"),
-    fast_method("select", select, "select(a, dim, index)"),
-    fast_method("slice", slice, "slice(a, dim, start, end, step)"),
-    fast_method("diagonal", diagonal, "diagonal(a, offset, dim1, dim2)"),
-    fast_method("unfold", unfold, "unfold(a, dim, size, step)"),
-    fast_method("storage_offset", storage_offset, "storage_offset(a), in elements"),
-    fast_method("strided", strided, "strided(a, sizes, strides, offset): in elements from a's first"),
-    fast_method("split", split, "split(a, size_or_sizes, dim)"),
-    fast_method("unbind", unbind, "unbind(a, dim)"),
-    fast_method("select_backward", select_backward, "select_backward(g, shape, dim, index)"),
-    fast_method("slice_backward", slice_backward, "slice_backward(g, shape, dim, start, end, step)"),
-    fast_method("diagonal_backward", diagonal_backward, "diagonal_backward(g, shape, offset, dim1, dim2)"),
-    fast_method("spread", spread, "spread(g, shape, dim, keepdim): the gradient of a sum"),
-    fast_method("mean_backward", mean_backward, "mean_backward(g, shape, dim, keepdim)"),
+    kernel<view>("view", "view(a, sizes)"),
+    kernel<viewable>("viewable", "viewable(a, sizes): whether view() has strides for it"),
+    kernel<reshape>("reshape", "reshape(a, sizes): a view where there is one, else a copy"),
+    kernel<transpose>("transpose", "transpose(a, dim0, dim1)"),
+    kernel<t>("t", "t(a)"),
+    kernel<permute<false>>("permute", "permute(a, dims)"),
+    kernel<permute<true>>("permute_back", "permute_back(g, dims): undoes permute"),
+    kernel<unsqueeze>("unsqueeze", "unsqueeze(a, dim)"),
+    kernel<squeeze>("squeeze", "squeeze(a, dim=None)"),
+    kernel<expand>("expand", "expand(a, sizes)"),
+    kernel<select>("select", "select(a, dim, index)"),
+    kernel<slice>("slice", "slice(a, dim, start, end, step)"),
+    kernel<diagonal>("diagonal", "diagonal(a, offset, dim1, dim2)"),
+    kernel<unfold>("unfold", "unfold(a, dim, size, step)"),
+    kernel<storage_offset>("storage_offset", "storage_offset(a), in elements"),
+    kernel<strided>("strided", "strided(a, sizes, strides, offset): in elements from a's first"),
+    kernel<split>("split", "split(a, size_or_sizes, dim)"),
+    kernel<unbind>("unbind", "unbind(a, dim)"),
+    kernel<select_backward>("select_backward", "select_backward(g, shape, dim, index)"),
+    kernel<slice_backward>("slice_backward", "slice_backward(g, shape, dim, start, end, step)"),
+    kernel<diagonal_backward>("diagonal_backward", "diagonal_backward(g, shape, offset, dim1, dim2)"),
+    kernel<spread>("spread", "spread(g, shape, dim, keepdim): the gradient of a sum"),
+    kernel<mean_backward>("mean_backward", "mean_backward(g, shape, dim, keepdim)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

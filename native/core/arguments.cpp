@@ -1,5 +1,6 @@
 // Reading a call's arguments: positions and keywords go to an op's slots, plain arguments are checked, and what is wrong
 // with any of them is said in torch's words.
+#include "core/layout.h"
 #include "core/op.h"
 #include "core/tensor.h"
 
@@ -60,8 +61,8 @@ Fit fit_integer(PyObject* o, uint16_t kinds, Ref* instead) {
 // A tensor of one element in the place of a number.
 Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
   Tensor* t = as_tensor(o);
-  const bool scalar = PyArray_NDIM(t->array) == 0;
-  if (PyArray_SIZE(t->array) != 1 || requires_grad(t)) return kMisfit;
+  const bool scalar = t->ndim() == 0;
+  if (t->numel() != 1 || requires_grad(t)) return kMisfit;
   const bool differentiable = is_differentiable(t->dtype);
   const bool wanted = (scalar && (kinds & (Takes::kNumber | Takes::kFloat))) ||
                       (scalar && (kinds & Takes::kInt) && !differentiable && t->dtype != DType::Bool) ||
@@ -104,7 +105,7 @@ Fit fit_ints(PyObject* given, PyObject* function, PyObject* name, Ref* instead) 
     int overflow = 0;
     if (PyLong_CheckExact(item)) PyLong_AsLongLongAndOverflow(item, &overflow);
     if (PyLong_CheckExact(item) && !overflow) continue;
-    if (i == 0 && (PyBool_Check(item) || PyArray_IsScalar(item, Bool) || !PyIndex_Check(item))) return kMisfit;
+    if (i == 0 && (PyBool_Check(item) || is_numpy_bool(item) || !PyIndex_Check(item))) return kMisfit;
     if (overflow || !PyIndex_Check(item)) {
       raise_unpack(function, name, i, overflow ? nullptr : item);
       return kRaised;
@@ -166,14 +167,14 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
   if (is_symbol(o)) return kFits;
   if (PyUnicode_Check(o)) return kinds & (Takes::kText | Takes::kDevice) ? kFits : kMisfit;
   if (PyComplex_Check(o)) return kinds & Takes::kNumber ? kFits : kMisfit;
-  if (PyArray_IsScalar(o, Integer)) {
+  if (is_numpy_integer(o)) {
     if (!(kinds & (Takes::kInt | Takes::kNumber | Takes::kFloat))) return kMisfit;
     return replaced(kinds & (Takes::kInt | Takes::kNumber) ? PyNumber_Index(o) : PyNumber_Float(o), instead);
   }
-  if (PyArray_IsScalar(o, Floating) || PyArray_IsScalar(o, Bool)) {  // as torch reads NumPy's booleans
+  if (is_numpy_float(o) || is_numpy_bool(o)) {  // as torch reads NumPy's booleans
     return kinds & (Takes::kNumber | Takes::kFloat) ? replaced(PyNumber_Float(o), instead) : kMisfit;
   }
-  if (PyArray_IsScalar(o, ComplexFloating)) return kinds & Takes::kNumber ? replaced(scalar_object(o), instead) : kMisfit;
+  if (is_numpy_complex(o)) return kinds & Takes::kNumber ? replaced(scalar_object(o), instead) : kMisfit;
   if (!(kinds & Takes::kType)) return fit_class(o, kinds);
   const Fit type = fit_type(o, instead);
   return type == kMisfit ? fit_class(o, kinds) : type;

@@ -1,6 +1,6 @@
 // The objects of the native core and what they may ask of each other.
 //
-// Read first: `Tensor` (a NumPy array and its place in the graph), `Op` (one entry of the op table, and the public function
+// Read first: `Tensor` (a storage, a layout, and its place in the graph), `Op` (one entry of the op table, and the public function
 // itself), `Node` (one recorded call of an Op), then engine.cpp (walks nodes backwards) in one sitting.
 //
 // Note [The plain path]: a call that nobody watches (no hooks, no transforms, no tangents) must pay one predictable branch for
@@ -17,8 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/site.h"
 #include "core/python.h"
+#include "core/site.h"
+#include "core/storage.h"
 
 namespace rushlight {
 
@@ -57,18 +58,30 @@ enum TensorFlag : uint32_t {
   kLazyLast = 8,        // from kConjBit and kNegBit to these
 };
 
+struct Tensor;
+bool foreign_is_aligned(const Tensor* t);
+
 // What ended the history of a tensor, kept for the error that says so.
 enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, FromData };
 
+// Memory and layout are set and changed in layout.cpp alone; every other file asks the accessors.
 struct Tensor {
+  static constexpr int kInlineDims = 5;
   PyObject_HEAD
-  PyArrayObject* array;
+  Storage* storage_;      // strong
+  Py_ssize_t offset_;     // of the first element in the storage, in bytes
+  Py_ssize_t numel_;
+  Py_ssize_t* dims_;      // sizes, then strides in bytes: `dims_inline_`, or a block of their own
+  Py_ssize_t dims_inline_[2 * kInlineDims];
+  PyObject* array_;       // the ndarray over this memory that NumPy was last given, or nullptr; numpy.cpp
+  uint8_t ndim_;
+  bool contiguous_;       // as torch has it: elements in row-major order, without gaps
+  DType dtype;
+  uint32_t flags;
+  uint32_t output_nr;
+  uint32_t history_version;  // of a view: the counter's value when grad_fn was right
   Field<Node> grad_fn;
   Field<Tensor> grad;
-  uint32_t output_nr;
-  uint32_t flags;
-  DType dtype;
-  uint32_t history_version;  // of a view: the counter's value when grad_fn was right
   VersionCounter* version;   // nullptr: never written in place and not shared
   Node* accumulator;         // weak; of a leaf
   Tensor* base;              // of a differentiable view: the root whose storage it shows
@@ -79,13 +92,30 @@ struct Tensor {
   uint32_t made_in;          // the number of the youngest transform that ran when it was made; 0 for none
   PyObject* dict;
   PyObject* weakrefs;
+
+  int ndim() const { return ndim_; }
+  const Py_ssize_t* sizes() const { return dims_; }
+  const Py_ssize_t* strides() const { return dims_ + ndim_; }  // in bytes
+  Py_ssize_t size(int dim) const { return dims_[dim]; }
+  Py_ssize_t stride(int dim) const { return dims_[ndim_ + dim]; }
+  Py_ssize_t numel() const { return numel_; }
+  Py_ssize_t item() const { return item_size(dtype); }
+  Py_ssize_t nbytes() const { return numel_ * item_size(dtype); }  // of the elements it shows
+  char* data() const { return storage_->data + offset_; }
+  Storage* storage() const { return storage_; }
+  Py_ssize_t offset() const { return offset_; }
+  DeviceType device() const { return storage_->device; }
+  bool is_contiguous() const { return contiguous_; }
+  // Only somebody else's memory can lie across its elements' natural places.
+  bool is_aligned() const { return !(storage_->flags & Storage::kForeign) || foreign_is_aligned(this); }
+  bool is_writeable() const { return !(storage_->flags & Storage::kReadOnly); }
 };
+static_assert(sizeof(Tensor) <= 320, "a tensor is allocated from Python's small objects");
 
 extern PyTypeObject* TensorType;
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorType); }
 inline Tensor* as_tensor(PyObject* o) { return reinterpret_cast<Tensor*>(o); }
 inline PyObject* as_object(void* o) { return reinterpret_cast<PyObject*>(o); }
-inline PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObject*>(o); }
 // A view wants a gradient when its root does, even one made under no_grad (which has no grad_fn).
 inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
@@ -98,17 +128,15 @@ inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutRea
 void cut_here(Tensor* t, Cut why);               // notes the program's line
 void inherit_cut(Tensor* t, const Tensor* from);  // where `from` has one, and `t` no better
 
-// A new plain tensor around `array`, whose reference is taken over (also on failure).
-Tensor* wrap_array(PyArrayObject* array);
-Tensor* wrap_array(PyArrayObject* array, DType dtype);
-// A tensor of `array` that is a view of `source` (version and base shared).
-Tensor* wrap_view(PyArrayObject* array, Tensor* source);
+// Makes a plain tensor that nobody else has, on memory of `source`, a view of that: version and base are shared. Takes over `t`, which
+// may be nullptr.
+Tensor* become_view(Tensor* t, Tensor* source);
 uint32_t version_of(const Tensor* t);
 VersionCounter* shared_version(Tensor* t);  // makes the counter if there is none; nullptr with an exception when out of memory
 void hold(VersionCounter* v);
 void drop(VersionCounter* v);
 int bump_version(Tensor* t);  // -1 with an exception
-PyObject* shape_tuple(int ndim, const npy_intp* dims);  // a torch.Size; the numbers are copied before anything else runs
+PyObject* shape_tuple(int ndim, const Py_ssize_t* dims);  // a torch.Size; the numbers are copied before anything else runs
 PyObject* shape_of(const Tensor* t);                    // the same of a tensor
 PyObject* dtype_object(DType dtype);                    // borrowed
 const char* scalar_name(DType dtype);                   // "Float", "Long", ... as torch's messages have it
@@ -205,13 +233,11 @@ struct Edge {
 // A value kept for the backward rule. Copied as it is, field by field, by those who move it.
 struct Saved {
   enum Kind : uint32_t { Nothing, Object, Input, Output, Packed, Inner };
-  Field<> value;            // Object: itself; Input: the Tensor; Output: its ndarray (no node, no cycle); Packed: hooks' result;
+  Field<> value;            // Object: itself; Input: the Tensor; Output: a tensor of its memory (no node, no cycle); Packed: hooks' result;
                             // Inner: the node that a CopySlices runs
   VersionCounter* version;  // Output: the counter shared with the result tensor
   uint32_t expected;        // version at the time of saving
   uint32_t output_nr : 26;
-  uint32_t conj : 1;      // Output: it had kConjBit
-  uint32_t neg : 1;       // and kNegBit
   uint32_t kind : 3;      // a Kind
   uint32_t had_node : 1;  // Input: was no leaf then, so it must not be one now
 };
@@ -223,9 +249,9 @@ struct OutputMeta {
   static constexpr int kInline = 4;
   DType dtype;
   int8_t ndim;
-  npy_intp dims_inline[kInline];
-  npy_intp* dims_heap;
-  const npy_intp* dims() const { return ndim <= kInline ? dims_inline : dims_heap; }
+  Py_ssize_t dims_inline[kInline];
+  Py_ssize_t* dims_heap;
+  const Py_ssize_t* dims() const { return ndim <= kInline ? dims_inline : dims_heap; }
 };
 
 // What a running backward keeps for each node (see engine.cpp).
@@ -373,7 +399,7 @@ struct Op {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   PyObject* name;
-  PyObject* forward;      // callable over ndarrays and plain values (Composite: over tensors)
+  PyObject* forward;      // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
   PyObject* portable;     // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
   PyObject* writer;       // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
   PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
@@ -474,7 +500,9 @@ int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wan
 // Says of a result without history why it has none: `wants_grad`, because of this call; or because of an argument.
 void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad);
 PyObject* run_forward(Op* op, PyObject* const* slots);
-PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots);  // ndarrays in the place of tensors
+// A definition on the arguments of a call: a kernel takes tensors, anything else is NumPy and is given ndarrays. A new reference to
+// what it returned.
+PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
 Op* op_callback(const char* name);  // a registered Op, borrowed
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
@@ -482,25 +510,24 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
 int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 
 // ---- pointwise ----
-constexpr npy_intp kReleaseSize = 1 << 15;  // results of more elements are computed without the GIL
-// The result array of a pointwise op; into `out` when given. nullptr with an exception.
-PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* out);
-PyArrayObject* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, PyArrayObject* out);
+constexpr Py_ssize_t kReleaseSize = 1 << 15;  // results of more elements are computed without the GIL
+// The result of a pointwise op, without history; into `out` when given. A new reference, nullptr with an exception.
+Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out);
+Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out);
 DType promote(DType a, DType b);
 DType result_type_of(PyObject* const* operands, int n);
 DType common_type_of(Op* op, PyObject* const* operands, int n);  // of an op's operands
-int broadcast_shape(PyObject* const* operands, int n, int* ndim, npy_intp* dims);
-int check_out_shape(PyArrayObject* out, int ndim, const npy_intp* dims);  // -1 with torch's exception where it has another
+int broadcast_shape(PyObject* const* operands, int n, int* ndim, Py_ssize_t* dims);
+int check_out_shape(const Tensor* out, int ndim, const Py_ssize_t* dims);  // -1 with torch's exception where it has another
 bool can_cast(DType from, DType to);
 bool is_python_scalar(PyObject* o);
-PyArrayObject* cast_array(PyArrayObject* array, DType to);  // new reference; the same array when nothing changes
 PyObject* scalar_object(PyObject* o);                       // NumPy scalars as Python's; new reference
 
 // ---- gradients ----
 // a + b for accumulation: in place into `a` when nobody else sees it. Takes over both references; new reference.
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph);
 // Broadcast-reduced and cast to the given shape and dtype. Takes over `g`; new reference.
-PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph);
+PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const Py_ssize_t* dims, bool create_graph);
 
 // Runs what a backward does: here, or where many run in each other, on a thread of its own that has this one's state. -1 with an
 // exception; a RecursionError where they are too many.

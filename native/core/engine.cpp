@@ -21,6 +21,7 @@
 #include <pthread.h>
 #endif
 
+#include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
 
@@ -64,7 +65,7 @@ class AddingInPlace {
 #ifdef Py_GIL_DISABLED
     return true;
 #else
-    return PyArray_SIZE(t->array) > kReleaseSize || is_complex(t->dtype) || !PyArray_ISALIGNED(t->array);
+    return t->numel() > kReleaseSize || is_complex(t->dtype) || !t->is_aligned();
 #endif
   }
   bool locked_;
@@ -389,7 +390,7 @@ class Backward {
     }
     DType dtype;
     int ndim;
-    const npy_intp* dims;
+    const Py_ssize_t* dims;
     if (e.node->kind == Node::Accumulate) {
       Tensor* v = e.node->variable;
       if (!v || !requires_grad(v)) return g;  // one that stopped to want a gradient may have another shape now
@@ -398,8 +399,8 @@ class Backward {
         if (own_dtype.get() == Py_None) dtype = as_tensor(g)->dtype;
         else dtype = code_of(own_dtype.get(), dtype);
       }
-      ndim = PyArray_NDIM(v->array);
-      dims = PyArray_DIMS(v->array);
+      ndim = v->ndim();
+      dims = v->sizes();
     } else {
       if (e.nr >= static_cast<uint32_t>(e.node->n_outputs)) return g;
       const OutputMeta& m = e.node->metas[e.nr];
@@ -407,12 +408,12 @@ class Backward {
       dims = m.dims();
       dtype = m.dtype;
     }
-    PyArrayObject* a = as_tensor(g)->array;
-    const int shift = PyArray_NDIM(a) - ndim;
+    Tensor* a = as_tensor(g);
+    const int shift = a->ndim() - ndim;
     bool fits = shift >= 0;
-    for (int d = 0; fits && d < ndim; ++d) fits = dims[d] == PyArray_DIM(a, d + shift) || dims[d] == 1;
+    for (int d = 0; fits && d < ndim; ++d) fits = dims[d] == a->size(d + shift) || dims[d] == 1;
     if (!fits) {
-      const std::string got = sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)), want = sizes_text(dims, ndim);
+      const std::string got = sizes_text(a->sizes(), a->ndim()), want = sizes_text(dims, ndim);
       const std::string whose = n ? "Function " + short_type_name(n) + " returned an " : "";
       PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - got %s but expected shape compatible with %s", whose.c_str(), i,
                    got.c_str(), want.c_str());
@@ -539,17 +540,16 @@ class Backward {
 
   static int add_in_place(Tensor* have, PyObject* g) {
     Op* add = registry.add;
-    if (!PyArray_IS_C_CONTIGUOUS(have->array) && check_in_place(have, false) < 0) return -1;
+    if (!have->is_contiguous() && check_in_place(have, false) < 0) return -1;
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
-    const Ref target = Ref::borrow(as_object(have->array));
     if ((have->flags | as_tensor(g)->flags) & kLazy) {
       PlainSlots plain;
       PyObject** values = plain.of(add, slots);
-      const Ref sum(values ? as_object(pointwise_forward(add, values, nullptr)) : nullptr);
-      return sum && put_values(have, as_array(sum.get())) == 0 ? bump_version(have) : -1;
+      const Owned<Tensor> sum(values ? pointwise_forward(add, values, nullptr) : nullptr);
+      return sum && put_values(have, sum.get()) == 0 ? bump_version(have) : -1;
     }
-    const Ref done(as_object(pointwise_forward(add, slots, as_array(target.get()))));
+    const Ref done(as_object(pointwise_forward(add, slots, have)));
     return done ? bump_version(have) : -1;
   }
 
@@ -569,24 +569,17 @@ class Backward {
       if (!g) return nullptr;
     }
     Tensor* t = as_tensor(g);
-    const bool alone = Py_REFCNT(g) == ours && Py_REFCNT(t->array) == 1 && PyArray_CHKFLAGS(t->array, NPY_ARRAY_OWNDATA) &&
-                       Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
-    if (alone && same_strides(t->array, v->array)) return g;
+    const bool alone = Py_REFCNT(g) == ours && owns_memory(t) && Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
+    if (alone && same_strides(t, v)) return g;
     Ref owned(g);
-    bool dense = true;
-    for (int i = 0; i < PyArray_NDIM(v->array); ++i) dense &= PyArray_STRIDE(v->array, i) != 0 || PyArray_DIM(v->array, i) <= 1;
-    PyArray_Descr* descr = descr_of(t->dtype);
-    if (!descr) return nullptr;
-    Py_INCREF(descr);
-    Ref copy(PyArray_NewLikeArray(v->array, dense ? NPY_KEEPORDER : NPY_CORDER, descr, 0));
-    if (!copy || PyArray_CopyInto(as_array(copy.get()), t->array) < 0) return nullptr;
-    return as_object(wrap_array(as_array(copy.release())));
+    Owned<Tensor> copy(overlaps_itself(v) ? new_tensor(t->dtype, v->ndim(), v->sizes(), v->device()) : new_like(v, t->dtype));
+    return copy && copy_into(copy.get(), t) == 0 ? as_object(copy.release()) : nullptr;
   }
 
-  static bool same_strides(PyArrayObject* a, PyArrayObject* b) {
-    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b)) return true;
-    for (int i = 0; i < PyArray_NDIM(a); ++i) {
-      if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
+  static bool same_strides(const Tensor* a, const Tensor* b) {
+    if (a->is_contiguous() && b->is_contiguous()) return true;
+    for (int i = 0; i < a->ndim(); ++i) {
+      if (a->size(i) > 1 && a->stride(i) != b->stride(i)) return false;
     }
     return true;
   }
@@ -632,12 +625,12 @@ int read_edge(PyObject* o, Edge* e) {
 // The gradient that `backward()` starts from when none is given.
 PyObject* implicit_gradient(PyObject* root, const Edge& e) {
   int ndim;
-  const npy_intp* dims;
+  const Py_ssize_t* dims;
   DType dtype;
   if (is_tensor(root) || e.node->kind == Node::Accumulate) {
     const Tensor* t = is_tensor(root) ? as_tensor(root) : e.node->variable;
-    ndim = PyArray_NDIM(t->array);
-    dims = PyArray_DIMS(t->array);
+    ndim = t->ndim();
+    dims = t->sizes();
     dtype = t->dtype;
   } else {
     const OutputMeta& m = e.node->metas[e.nr];
@@ -645,7 +638,7 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     dims = m.dims();
     dtype = m.dtype;
   }
-  if (PyArray_MultiplyList(dims, ndim) != 1) {
+  if (std::any_of(dims, dims + ndim, [](Py_ssize_t d) { return d != 1; })) {
     PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
     return nullptr;
   }
@@ -654,16 +647,16 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     PyErr_Format(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got %U", name.get());
     return nullptr;
   }
-  PyArrayObject* one = new_array(dtype, ndim, dims);
+  Tensor* one = new_tensor(dtype, ndim, dims);
   if (!one) return nullptr;
-  void* p = PyArray_DATA(one);
+  void* p = one->data();
   switch (dtype) {
     case DType::F32: *static_cast<float*>(p) = 1; break;
     case DType::F64: *static_cast<double*>(p) = 1; break;
     case DType::F16: *static_cast<uint16_t*>(p) = 0x3c00; break;
     default: *static_cast<uint16_t*>(p) = 0x3f80; break;  // bfloat16
   }
-  return as_object(wrap_array(one, dtype));
+  return as_object(one);
 }
 
 // Whether a tuple holds a tensor that stands for others in a transform: they have no history of their own.

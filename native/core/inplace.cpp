@@ -3,6 +3,7 @@
 // Note [Writing through a view]: a view keeps its root (`base`). After `view.op_(...)` the root's history is rewritten with one
 // node (see Note [CopySlices]), and each view's own grad_fn is remade on demand as "a strided view of the root" when its
 // `history_version` is not the counter's any more.
+#include "core/layout.h"
 #include "core/lazy.h"
 
 #include <algorithm>
@@ -28,27 +29,27 @@ struct Geometry {
 
 // `origin`: where the root's first element lies. `last`: the bits that are to be changed over last, where that can be chosen.
 int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0) {
-  const Ref held[] = {Ref::borrow(as_object(view->array)), Ref::borrow(as_object(view->base->array))};
-  PyArrayObject *a = as_array(held[0].get()), *root = as_array(held[1].get());
+  const Owned<Tensor> held[] = {Owned<Tensor>(new_alias(view)), Owned<Tensor>(new_alias(view->base))};
+  const Tensor *a = held[0].get(), *root = held[1].get();
+  if (!a || !root) return -1;
   const bool complex_view = is_complex(view->dtype), complex_root = is_complex(view->base->dtype);
   g->mixed = complex_view == complex_root ? nullptr : complex_view ? "view" : "root";
   g->after = g->mixed ? (last & kNegBit) | (view->flags & kConjBit) : last;  // real numbers have no conjugates
   g->before = ((view->flags ^ view->base->flags) & kLazy) ^ g->after;
-  g->whole = !g->mixed && PyArray_BYTES(a) == origin && PyArray_SAMESHAPE(a, root) &&
-             PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(root), PyArray_NDIM(a));
-  npy_intp item = PyArray_ITEMSIZE(a);
+  g->whole = !g->mixed && a->data() == origin && same_shape(a, root) && same_sizes(a->ndim(), a->strides(), root->strides());
+  Py_ssize_t item = a->item();
   if (g->mixed && complex_view) item /= 2;
-  const int ndim = PyArray_NDIM(a);
-  npy_intp strides[NPY_MAXDIMS];
-  for (int i = 0; i < ndim; ++i) strides[i] = PyArray_STRIDE(a, i) / item;
-  g->size = Ref(shape_tuple(ndim, PyArray_DIMS(a)));
+  const int ndim = a->ndim();
+  Py_ssize_t strides[kMaxDims];
+  for (int i = 0; i < ndim; ++i) strides[i] = a->stride(i) / item;
+  g->size = Ref(shape_tuple(ndim, a->sizes()));
   g->stride = Ref(shape_tuple(ndim, strides));
-  g->offset = Ref(PyLong_FromSsize_t(PyArray_SIZE(a) ? (PyArray_BYTES(a) - origin) / item : 0));
-  if (PyArray_IS_C_CONTIGUOUS(root)) {
+  g->offset = Ref(PyLong_FromSsize_t(a->numel() ? (a->data() - origin) / item : 0));
+  if (root->is_contiguous()) {
     g->layout = Ref::borrow(Py_None);
   } else {
-    for (int i = 0; i < PyArray_NDIM(root); ++i) strides[i] = PyArray_STRIDE(root, i) / item;
-    g->layout = Ref(shape_tuple(PyArray_NDIM(root), strides));
+    for (int i = 0; i < root->ndim(); ++i) strides[i] = root->stride(i) / item;
+    g->layout = Ref(shape_tuple(root->ndim(), strides));
   }
   return g->size && g->stride && g->offset && g->layout ? 0 : -1;
 }
@@ -97,7 +98,7 @@ int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
 int remake_grad_fn(Tensor* view) {
   Geometry g;
   const uint32_t last = (view->flags >> kLazyLast) & kLazy;
-  if (geometry_of(view, &g, PyArray_BYTES(view->base->array), last) < 0) return -1;
+  if (geometry_of(view, &g, view->base->data(), last) < 0) return -1;
   g.whole &= last != 0;  // else something came after the conjugate, a slice of everything
   Node* node;
   if (g.mixed || g.before || g.after) {
@@ -126,7 +127,7 @@ int remake_grad_fn(Tensor* view) {
 Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   static PyTypeObject* type = node_type("CopySlices");
   Geometry g;
-  if (!type || geometry_of(view, &g, PyArray_BYTES(view->base->array)) < 0) return nullptr;
+  if (!type || geometry_of(view, &g, view->base->data()) < 0) return nullptr;
   const int more = edge < 0;  // the write's own node leads nowhere near: the rest of the root still does
   Node* n = new_node(type, Node::Rewrite, inner->n_edges + more, 2, 1);
   if (!n) return nullptr;
@@ -182,14 +183,6 @@ void refuse_view(Tensor* t, bool indirect) {
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 
-bool overlaps_itself(PyArrayObject* a) {
-  if (PyArray_SIZE(a) == 0) return false;
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) == 0) return true;
-  }
-  return false;
-}
-
 int refuse_twice() {
   PyErr_SetString(PyExc_RuntimeError,
                   "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -197,69 +190,41 @@ int refuse_twice() {
   return -1;
 }
 
-void bounds(PyArrayObject* a, const char** low, const char** high) {
-  const char* l = PyArray_BYTES(a);
-  const char* h = l;
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (PyArray_DIM(a, i) == 0) break;
-    const npy_intp reach = PyArray_STRIDE(a, i) * (PyArray_DIM(a, i) - 1);
-    (reach < 0 ? l : h) += reach;
-  }
-  *low = l;
-  *high = h + PyArray_ITEMSIZE(a);
-}
-
 // Whether reading `a` element by element while `out` is written could read a changed value.
-bool overlaps(PyArrayObject* a, PyArrayObject* out) {
+bool overlaps(const Tensor* a, const Tensor* out) {
   const char *al, *ah, *ol, *oh;
-  bounds(a, &al, &ah);
-  bounds(out, &ol, &oh);
+  extent(a, &al, &ah);
+  extent(out, &ol, &oh);
   if (ah <= ol || oh <= al) return false;
-  if (PyArray_BYTES(a) != PyArray_BYTES(out) || PyArray_NDIM(a) != PyArray_NDIM(out)) return true;
-  if (PyArray_ITEMSIZE(a) != PyArray_ITEMSIZE(out)) return true;
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (PyArray_DIM(a, i) != PyArray_DIM(out, i)) return true;
-    if (PyArray_DIM(a, i) > 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(out, i)) return true;
+  if (a->data() != out->data() || a->ndim() != out->ndim()) return true;
+  if (a->item() != out->item()) return true;
+  for (int i = 0; i < a->ndim(); ++i) {
+    if (a->size(i) != out->size(i)) return true;
+    if (a->size(i) > 1 && a->stride(i) != out->stride(i)) return true;
   }
   return false;
-}
-
-// Whether the elements fill one block of memory, each place once, whatever the order of the dimensions.
-bool is_dense(PyArrayObject* a) {
-  if (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a)) return true;
-  int order[NPY_MAXDIMS], n = 0;
-  for (int i = 0; i < PyArray_NDIM(a); ++i) {
-    if (PyArray_DIM(a, i) > 1) order[n++] = i;
-  }
-  std::sort(order, order + n, [a](int i, int k) { return PyArray_STRIDE(a, i) < PyArray_STRIDE(a, k); });
-  npy_intp step = PyArray_ITEMSIZE(a);
-  for (int i = 0; i < n; ++i) {
-    if (PyArray_STRIDE(a, order[i]) != step) return false;
-    step *= PyArray_DIM(a, order[i]);
-  }
-  return true;
 }
 
 enum class Sharing { Nothing, Some, All };
 
 // What torch can tell at a glance: of two dense blocks whether they share some memory, or are element for element the same.
 Sharing sharing(Tensor* t, Tensor* out) {
-  PyArrayObject *a = t->array, *b = out->array;
+  const Tensor *a = t, *b = out;
   if (t == out) return Sharing::All;
-  if (PyArray_SIZE(a) == 0 || PyArray_SIZE(b) == 0 || !is_dense(a) || !is_dense(b)) return Sharing::Nothing;
-  const char *a0 = PyArray_BYTES(a), *b0 = PyArray_BYTES(b);
-  const char *a1 = a0 + PyArray_NBYTES(a), *b1 = b0 + PyArray_NBYTES(b);
+  if (a->numel() == 0 || b->numel() == 0 || !is_dense(a) || !is_dense(b)) return Sharing::Nothing;
+  const char *a0 = a->data(), *b0 = b->data();
+  const char *a1 = a0 + a->nbytes(), *b1 = b0 + b->nbytes();
   if (a1 <= b0 || b1 <= a0) return Sharing::Nothing;
-  if (a0 != b0 || a1 != b1 || PyArray_NDIM(a) != PyArray_NDIM(b)) return Sharing::Some;
-  return PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), PyArray_NDIM(a)) ? Sharing::All : Sharing::Some;
+  if (a0 != b0 || a1 != b1 || a->ndim() != b->ndim()) return Sharing::Some;
+  return same_sizes(a->ndim(), a->strides(), b->strides()) ? Sharing::All : Sharing::Some;
 }
 
 bool same_data(PyObject* o, Tensor* self) {
   if (!is_tensor(o)) return false;
-  PyArrayObject *a = as_tensor(o)->array, *b = self->array;
-  return PyArray_BYTES(a) == PyArray_BYTES(b) && as_tensor(o)->dtype == self->dtype &&
-         !((as_tensor(o)->flags ^ self->flags) & kLazy) && PyArray_SAMESHAPE(a, b) &&
-         PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), PyArray_NDIM(a));
+  const Tensor *a = as_tensor(o), *b = self;
+  return a->data() == b->data() && as_tensor(o)->dtype == self->dtype &&
+         !((as_tensor(o)->flags ^ self->flags) & kLazy) && same_shape(a, b) &&
+         same_sizes(a->ndim(), a->strides(), b->strides());
 }
 
 // `written`: the parameter that is `out` itself in an in-place form, or -1. What is put off is read first, but by copy_.
@@ -284,12 +249,10 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   for (uint8_t i = 0; i < op->program_arity; ++i) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n++] = slots[i];
   }
-  Ref held = Ref::borrow(as_object(self->array));
-  PyArrayObject* a = as_array(held.get());
   int ndim;
-  npy_intp dims[NPY_MAXDIMS];
+  Py_ssize_t dims[kMaxDims];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return -1;
-  if (check_out_shape(a, ndim, dims) < 0) return -1;
+  if (check_out_shape(self, ndim, dims) < 0) return -1;
   DType result = common_type_of(op, operands, n);
   if (op->result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
   if (op->result == ResultType::Bool) result = DType::Bool;
@@ -298,65 +261,50 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
                  scalar_name(self->dtype));
     return -1;
   }
-  bool copy_first = !PyArray_ISALIGNED(a);
+  bool copy_first = !self->is_aligned();
   for (int i = 0; i < n; ++i) {
-    if (is_tensor(operands[i])) copy_first |= overlaps(as_tensor(operands[i])->array, a);
+    if (is_tensor(operands[i])) copy_first |= overlaps(as_tensor(operands[i]), self);
   }
-  if (!copy_first) {
-    Ref done(as_object(pointwise_forward(op, slots, a)));
-    return done ? 0 : -1;
-  }
-  Ref value(as_object(pointwise_forward(op, slots, nullptr)));
-  return value ? PyArray_CopyInto(a, as_array(value.get())) : -1;
+  const Owned<Tensor> value(pointwise_forward(op, slots, copy_first ? nullptr : self));
+  return !value ? -1 : copy_first ? copy_into(self, value.get()) : 0;
 }
 
-// An array with the dimensions `once` of size 1; a new reference.
-PyObject* seen_once(PyArrayObject* a, const bool* once) {
-  npy_intp shape[NPY_MAXDIMS];
-  for (int i = 0; i < PyArray_NDIM(a); ++i) shape[i] = once[i] ? 1 : PyArray_DIM(a, i);
-  PyArray_Descr* descr = PyArray_DESCR(a);
-  Py_INCREF(descr);
-  return PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), shape, PyArray_STRIDES(a), PyArray_BYTES(a),
-                              PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr);
-}
-
-// Writes `from` to an array of its shape; only once where both show the same elements again and again.
-int copy_seen(PyArrayObject* to, PyArrayObject* from) {
-  bool once[NPY_MAXDIMS], any = false;
-  for (int i = 0; i < PyArray_NDIM(to); ++i) {
-    once[i] = PyArray_DIM(to, i) > 1 && !PyArray_STRIDE(to, i) && !PyArray_STRIDE(from, i);
-    any |= once[i];
+// Writes `from` to a tensor of its shape; only once where both show the same elements again and again.
+int copy_seen(Tensor* to, const Tensor* from) {
+  Layout target(to), source(from);
+  bool any = false;
+  for (int i = 0; i < to->ndim(); ++i) {
+    if (to->size(i) <= 1 || to->stride(i) || from->stride(i)) continue;
+    target.shape[i] = source.shape[i] = 1;
+    any = true;
   }
-  if (!any) return PyArray_CopyInto(to, from);
-  Ref target(seen_once(to, once)), source(target ? seen_once(from, once) : nullptr);
-  return source ? PyArray_CopyInto(as_array(target.get()), as_array(source.get())) : -1;
+  if (!any) return copy_into(to, from);
+  const Owned<Tensor> once(new_view(to, target)), seen(once ? new_view(from, source) : nullptr);
+  return seen ? copy_into(once.get(), seen.get()) : -1;
 }
 
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
-  if (op->overlap & kSaidLate && (overlaps_itself(self->array) || shares(op, slots, self, 0))) {
+  if (op->overlap & kSaidLate && (overlaps_itself(self) || shares(op, slots, self, 0))) {
     Ref value(run_forward(op, slots));
     if (!value) return -1;
-    return overlaps_itself(self->array) ? refuse_twice() : refuse_overlap(op, slots, self, 0);
+    return overlaps_itself(self) ? refuse_twice() : refuse_overlap(op, slots, self, 0);
   }
   if (op->writer) {
-    Ref done(run_on_arrays(op, op->writer, slots));
+    Ref done(run_definition(op, op->writer, slots));
     if (!done) return -1;
     if (done.get() != Py_NotImplemented) return 0;
   }
   Ref value(run_forward(op, slots));
   if (!value) return -1;
-  Ref array(PyArray_FROM_O(value.get()));
-  if (!array) return -1;
-  Ref held = Ref::borrow(as_object(self->array));
-  PyArrayObject *from = as_array(array.get()), *to = as_array(held.get());
-  if (check_out_shape(to, PyArray_NDIM(from), PyArray_DIMS(from)) < 0) return -1;
-  const DType result = dtype_of(from);
-  if (result != DType::Count && !can_cast(result, self->dtype)) {
+  const Owned<Tensor> from(result_tensor(value.release()));
+  if (!from || check_out_shape(self, from->ndim(), from->sizes()) < 0) return -1;
+  const DType result = from->dtype;
+  if (!can_cast(result, self->dtype)) {
     PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
                  scalar_name(self->dtype));
     return -1;
   }
-  return copy_seen(to, from);
+  return copy_seen(self, from.get());
 }
 
 int write(Op* op, PyObject* const* slots, Tensor* self) {
@@ -370,14 +318,13 @@ int write_lazy(Op* op, PyObject* const* slots, Tensor* self) {
   if (!values) return -1;
   Tensor* written = as_tensor(values[0]);
   if (write(op, values, written) < 0) return -1;
-  return written == self ? 0 : put_values(self, written->array);
+  return written == self ? 0 : put_values(self, written);
 }
 
 // `self` as it was: a copy of the values with the history they had, for rules that need the overwritten argument.
 Tensor* keep_original(Tensor* self) {
-  const Ref held(as_object(values_of(self)));
-  if (!held) return nullptr;
-  Tensor* t = wrap_array(as_array(PyArray_NewCopy(as_array(held.get()), NPY_KEEPORDER)));
+  const Owned<Tensor> values(values_of(self));
+  Tensor* t = values ? dense_copy(values.get()) : nullptr;
   if (!t) return nullptr;
   Node* fn;
   if (current_grad_fn(self, &fn) < 0) {
@@ -477,8 +424,8 @@ namespace {
 
 // Whether its memory may be. `may_overlap`: it may show an element twice.
 int check_memory(Tensor* self, bool may_overlap) {
-  if (!may_overlap && overlaps_itself(self->array)) return refuse_twice();
-  if (!PyArray_ISWRITEABLE(self->array)) {
+  if (!may_overlap && overlaps_itself(self)) return refuse_twice();
+  if (!self->is_writeable()) {
     PyErr_SetString(PyExc_RuntimeError, "cannot write in place: the memory of this tensor is read-only. Please clone() it first.");
     return -1;
   }
@@ -551,7 +498,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
   }
   // What a custom Function gave may have another type, or a shape that is still to be summed.
   const OutputMeta& m = inner->metas[0];
-  if (PyArray_NDIM(as_tensor(given.get())->array) >= m.ndim) {
+  if (as_tensor(given.get())->ndim() >= m.ndim) {
     given = Ref(fit_gradient(given.release(), m.dtype, m.ndim, m.dims(), create_graph));
     if (!given) return -1;
   }

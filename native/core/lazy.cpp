@@ -1,37 +1,43 @@
 #include "core/lazy.h"
 
+#include "core/layout.h"
+#include "kernels/copy.h"
+
 namespace rushlight {
 
 namespace {
 
-// A new array of the conjugates or negatives of another's elements, which lie in memory as they do; the array itself without bits.
-PyArrayObject* applied(PyArrayObject* a, uint32_t bits) {
-  Ref value = Ref::borrow(as_object(a));
-  if (!bits) return as_array(value.release());
-  if (bits & kConjBit && PyArray_ISCOMPLEX(a)) value = Ref(PyArray_Conjugate(a, nullptr));
-  if (bits & kNegBit && PyArray_ISBOOL(a)) {
+// A new tensor of the conjugates or negatives of another's elements, which lie in memory as they do.
+Tensor* applied(Tensor* t, uint32_t bits) {
+  if (bits & kNegBit && t->dtype == DType::Bool) {
     PyErr_SetString(PyExc_NotImplementedError, "\"neg_cpu\" not implemented for 'Bool'");
     return nullptr;
   }
-  if (value && bits & kNegBit) value = Ref(PyNumber_Negative(value.get()));
-  return value ? as_array(PyArray_FROM_O(value.get())) : nullptr;
+  Tensor* values = dense_copy(t);
+  if (!values || values->device() == DeviceType::Meta) return values;
+  if (bits & kConjBit) conjugate_elements(values->dtype, values->data(), values->numel());
+  if (bits & kNegBit) negate_elements(values->dtype, values->data(), values->numel());
+  return values;
 }
 
 }  // namespace
 
-PyArrayObject* values_of(Tensor* t) { return applied(t->array, t->flags & kLazy); }
+Tensor* values_of(Tensor* t) {
+  return t->flags & kLazy ? applied(t, t->flags & kLazy) : as_tensor(Py_NewRef(as_object(t)));
+}
 
-int put_values(Tensor* t, PyArrayObject* values) {
-  const Ref held = Ref::borrow(as_object(t->array));
-  const Ref fitting(as_object(cast_array(values, t->dtype)));
-  const Ref inner(fitting ? as_object(applied(as_array(fitting.get()), t->flags & kLazy)) : nullptr);
-  return inner ? PyArray_CopyInto(as_array(held.get()), as_array(inner.get())) : -1;
+int put_values(Tensor* t, Tensor* values) {
+  const Owned<Tensor> place(new_alias(t)), fitting(place ? cast(values, t->dtype) : nullptr);
+  if (!fitting) return -1;
+  if (!(t->flags & kLazy)) return copy_into(place.get(), fitting.get());
+  const Owned<Tensor> inner(applied(fitting.get(), t->flags & kLazy));
+  return inner ? copy_into(place.get(), inner.get()) : -1;
 }
 
 PyObject* plain_tensor(PyObject* o) {
   if (!o || !is_tensor(o) || !(as_tensor(o)->flags & kLazy)) return o;
   const Ref lazy(o);
-  return as_object(wrap_array(values_of(as_tensor(o))));
+  return as_object(values_of(as_tensor(o)));
 }
 
 PyObject* changed_over(PyObject* t, uint32_t bits) {

@@ -8,9 +8,9 @@
 namespace rushlight {
 
 // The array of what a tensor shows: its own, or a new one where something was put off. A new reference; nullptr with an exception.
-PyArrayObject* values_of(Tensor* t);
+Tensor* values_of(Tensor* t);
 // Writes values into the memory of a tensor, so that it shows them.
-int put_values(Tensor* t, PyArrayObject* values);
+int put_values(Tensor* t, Tensor* values);
 // The tensor itself, or one of its values alone where something was put off. Takes over `o`; anything but a tensor stays as it is.
 PyObject* plain_tensor(PyObject* o);
 // A view of `t` with those bits changed over (real numbers have no conjugates). Takes over `t`; recorded as any view.

@@ -2,6 +2,7 @@
 // rules that only leaves may be told whether they want one, and that a gradient fits its tensor.
 #include <string>
 
+#include "core/layout.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -92,7 +93,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
     return nullptr;
   }
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  if (!PyBool_Check(on) && !PyArray_IsScalar(on, Bool)) {
+  if (!PyBool_Check(on) && !is_numpy_bool(on)) {
     PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad'%s must be bool, not %s",
                  PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(on)->tp_name);
     return nullptr;
@@ -153,13 +154,12 @@ int set_grad(PyObject* self, PyObject* value, void*) {
                  c_name(g->dtype), scalar_name(wanted));
     return -1;
   }
-  const int ndim = PyArray_NDIM(t->array);
-  if (PyArray_NDIM(g->array) != ndim ||
-      !PyArray_CompareLists(PyArray_DIMS(g->array), PyArray_DIMS(t->array), ndim)) {
+  const int ndim = t->ndim();
+  if (!same_shape(g, t)) {
     PyErr_Format(PyExc_RuntimeError,
                  "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
                  "tensor are the same size",
-                 sizes_text(PyArray_DIMS(g->array), PyArray_NDIM(g->array)).c_str(), sizes_text(PyArray_DIMS(t->array), ndim).c_str());
+                 sizes_text(g->sizes(), g->ndim()).c_str(), sizes_text(t->sizes(), ndim).c_str());
     return -1;
   }
   t->grad.set(as_tensor(Py_NewRef(value)));

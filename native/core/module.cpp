@@ -1,5 +1,5 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
-#define RUSHLIGHT_IMPORT_ARRAY
+#include "core/layout.h"
 #include "core/override.h"
 
 #include <cstring>
@@ -285,16 +285,17 @@ PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "rushlight._core", "The native cor
                        nullptr, nullptr, nullptr, nullptr};
 
 PyObject* make_module() {
-  import_array();
   Ref module(PyModule_Create(&kModule));
   if (!module) return nullptr;
   PyObject* m = module.get();
+  if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_tensor(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
+  if (dense) set_kernels_module(dense.get());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;
   return module.release();
 }

@@ -94,12 +94,12 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize
 
 int set_output_meta(Node* node, int nr, const Tensor* t) {
   OutputMeta& m = node->metas[nr];
-  const int ndim = PyArray_NDIM(t->array);
-  const npy_intp* dims = PyArray_DIMS(t->array);
+  const int ndim = t->ndim();
+  const Py_ssize_t* dims = t->sizes();
   m.dtype = t->dtype;
-  npy_intp* to = m.dims_inline;
+  Py_ssize_t* to = m.dims_inline;
   if (ndim > OutputMeta::kInline) {
-    to = static_cast<npy_intp*>(PyMem_Malloc(ndim * sizeof(npy_intp)));
+    to = static_cast<Py_ssize_t*>(PyMem_Malloc(ndim * sizeof(Py_ssize_t)));
     if (!to) {
       PyErr_NoMemory();
       return -1;

@@ -4,9 +4,10 @@
 //
 // A call costs: one pass over the arguments, one test for anything unusual, the forward, one allocation for the Tensor
 // and one for the Node. That road stays in this file, where the compiler can inline along it.
-#include "core/lazy.h"
 #include "core/op.h"
 
+#include "core/layout.h"
+#include "core/lazy.h"
 #include "core/override.h"
 
 namespace rushlight {
@@ -154,20 +155,28 @@ Op* op_callback(const char* name) {
   return reinterpret_cast<Op*>(o);
 }
 
-PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
+PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
-  Held<kMaxParams> held;  // a tensor may get another array while the function runs
+  if (is_kernel(function)) {
+    for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
+    return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  }
+  Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {
     PyObject* o = slots[i];
     if (is_tensor(o)) {
-      args[i] = held.borrow(as_object(as_tensor(o)->array));
+      PyObject* array = array_of(as_tensor(o));
+      if (!array) return nullptr;
+      args[i] = held.take(array);
     } else if (op->params[i].kind == Param::TensorList) {
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
       Ref list(PyList_New(n));
       if (!list) return nullptr;
       for (Py_ssize_t k = 0; k < n; ++k) {
-        PyList_SET_ITEM(list.get(), k, Py_NewRef(as_object(as_tensor(PySequence_Fast_GET_ITEM(o, k))->array)));
+        PyObject* array = array_of(as_tensor(PySequence_Fast_GET_ITEM(o, k)));
+        if (!array) return nullptr;
+        PyList_SET_ITEM(list.get(), k, array);
       }
       args[i] = held.take(list.release());
     } else {
@@ -179,37 +188,30 @@ PyObject* run_on_arrays(Op* op, PyObject* function, PyObject* const* slots) {
   return result;
 }
 
-// The result of anything but a pointwise op: an ndarray, or a tuple of them.
+// The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
 PyObject* run_forward(Op* op, PyObject* const* slots) {
-  PyObject* result = run_on_arrays(op, op->forward, slots);
+  PyObject* result = run_definition(op, op->forward, slots);
   if (result == Py_NotImplemented && op->portable) {
     Py_DECREF(result);
-    result = run_on_arrays(op, op->portable, slots);
+    result = run_definition(op, op->portable, slots);
   }
   return result;
 }
 
 namespace {
 
-// NumPy hands out scalars for 0-d results; tensors hold arrays. Takes over `o`.
-PyArrayObject* to_array(PyObject* o) {
-  if (!o || PyArray_CheckExact(o)) return as_array(o);
-  Ref owned(o);
-  return as_array(PyArray_FROM_O(o));
-}
-
 // Takes over `o`. `slots`: what the forward was given.
 Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
-  PyArrayObject* array = to_array(o);
-  if (!array) return nullptr;
+  Tensor* t = result_tensor(o);
+  if (!t) return nullptr;
   if (op->view) {
     PyObject* source = slots[op->tensor_params[0]];
-    if (as_object(array) == as_object(as_tensor(source)->array)) {
-      PyArrayObject* view = as_array(PyArray_View(array, nullptr, nullptr));
-      Py_DECREF(array);
-      if (!(array = view)) return nullptr;
+    if (as_object(t) == source) {
+      t = new_alias(as_tensor(source));
+      Py_DECREF(source);
+      if (!t) return nullptr;
     }
-    Tensor* t = wrap_view(array, as_tensor(source));
+    t = become_view(t, as_tensor(source));
     if (t && op->multi_view && grad_enabled() && !(t->flags & kInferenceView)) t->flags = (t->flags & ~kSpecialView) | kMultiView;
     if (t && op->toggles) {
       const uint32_t turned = is_complex(t->dtype) ? op->toggles : op->toggles & ~kConjBit;
@@ -217,17 +219,12 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     }
     return t;
   }
-  bool shared = PyArray_BASE(array) != nullptr;
-  for (uint8_t i : op->tensor_params) {
-    shared |= slots[i] && is_tensor(slots[i]) && as_object(as_tensor(slots[i])->array) == as_object(array);
-  }
-  if (shared && !op->lends) {
-    // An op that is no view owns its result.
-    PyArrayObject* copy = as_array(PyArray_NewCopy(array, NPY_KEEPORDER));
-    Py_DECREF(array);
-    if (!(array = copy)) return nullptr;
-  }
-  return wrap_array(array);
+  // An op that is no view owns its result, unless it says that it lends an argument's memory.
+  const bool argument = Py_REFCNT(t) != 1;
+  if (!argument && (op->lends || owns_memory(t))) return t;
+  Tensor* own = op->lends ? new_alias(t) : dense_copy(t);
+  Py_DECREF(t);
+  return own;
 }
 
 PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, PyObject* results, const Seen& seen, bool recording) {
@@ -322,7 +319,7 @@ inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const*
   if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
   Tensor* out;
   if (op->kind == Op::Pointwise && !known) {
-    out = wrap_array(pointwise_forward(op, values, nullptr));
+    out = pointwise_forward(op, values, nullptr);
   } else {
     PyObject* result = known ? Py_NewRef(known) : run_forward(op, values);
     if (!result) return nullptr;
@@ -418,9 +415,9 @@ int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
     given |= slots[i] == out;
   }
   int ndim;
-  npy_intp dims[NPY_MAXDIMS];
+  Py_ssize_t dims[kMaxDims];
   if (!given || broadcast_shape(operands, n, &ndim, dims) < 0) return given ? -1 : 0;
-  return check_out_shape(as_tensor(out)->array, ndim, dims);
+  return check_out_shape(as_tensor(out), ndim, dims);
 }
 
 // Whether the result is to be computed in the type of `out`, which it would not have by itself.
@@ -530,7 +527,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   for (uint8_t p : op->edge_params) n_edges += p == op->list_param ? PySequence_Fast_GET_SIZE(slots[p]) : 1;
   if (!type) type = op->node_type;
   for (const Op::NodeName& n : op->node_types) {
-    if (PyArray_NDIM(as_tensor(slots[0])->array) == n.ndim_a && PyArray_NDIM(as_tensor(slots[1])->array) == n.ndim_b) type = n.type;
+    if (as_tensor(slots[0])->ndim() == n.ndim_a && as_tensor(slots[1])->ndim() == n.ndim_b) type = n.type;
   }
   Node* node = new_node(type, Node::OfOp, n_edges, static_cast<int>(op->saves.size()), n_outputs);
   if (!node) return nullptr;

@@ -2,6 +2,8 @@
 // `__torch_function__` does. The gates that lead here are in override.h.
 #include "core/override.h"
 
+#include "core/layout.h"
+
 #include <string>
 #include <vector>
 
@@ -56,7 +58,7 @@ bool has_of_its_own(PyObject* o) {
 // Types that have none, so that the everyday ones are not looked up.
 bool is_basic(PyTypeObject* t) {
   for (const PyTypeObject* basic : {&PyLong_Type, &PyFloat_Type, &PyBool_Type, &PyUnicode_Type, &PyTuple_Type, &PyList_Type,
-                                    &PySlice_Type, &PyDict_Type, &PyComplex_Type, &PyEllipsis_Type, &PyFunction_Type, &PyArray_Type}) {
+                                    &PySlice_Type, &PyDict_Type, &PyComplex_Type, &PyEllipsis_Type, &PyFunction_Type, array_type()}) {
     if (t == basic) return true;
   }
   return t == Py_TYPE(Py_None) || as_object(t) == registry.size_type || (registry.dtypes[0] && t == Py_TYPE(registry.dtypes[0]));

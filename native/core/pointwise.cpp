@@ -3,6 +3,7 @@
 //
 // Note [Promotion], torch's rule: tensors with dimensions decide; 0-dim tensors only lift the result to a higher category
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
+#include "core/layout.h"
 #include "core/tensor.h"
 
 #include <cmath>
@@ -38,16 +39,16 @@ DType combine(DType high, DType low) {
 bool has_type(uint16_t types, DType type) { return types >> static_cast<int>(type) & 1; }
 
 DType scalar_dtype(PyObject* o) {
-  if (PyBool_Check(o) || PyArray_IsScalar(o, Bool)) return DType::Bool;
-  if (PyFloat_Check(o) || PyArray_IsScalar(o, Floating)) return registry.default_dtype;
-  if (PyComplex_Check(o) || PyArray_IsScalar(o, ComplexFloating)) return to_complex(registry.default_dtype);
+  if (PyBool_Check(o) || is_numpy_bool(o)) return DType::Bool;
+  if (PyFloat_Check(o) || is_numpy_float(o)) return registry.default_dtype;
+  if (PyComplex_Check(o) || is_numpy_complex(o)) return to_complex(registry.default_dtype);
   return DType::I64;
 }
 
 }  // namespace
 
 bool is_python_scalar(PyObject* o) {
-  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || PyArray_IsScalar(o, Number) || PyArray_IsScalar(o, Bool);
+  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_numpy_number(o) || is_numpy_bool(o);
 }
 
 DType promote(DType a, DType b) {
@@ -87,7 +88,7 @@ DType result_type_of(PyObject* const* operands, int n) {
     PyObject* o = operands[i];
     if (is_tensor(o)) {
       Tensor* t = as_tensor(o);
-      DType& group = PyArray_NDIM(t->array) > 0 ? dims : zero;
+      DType& group = t->ndim() > 0 ? dims : zero;
       group = group == kNone ? t->dtype : promote(group, t->dtype);
     } else {
       const DType d = scalar_dtype(o);
@@ -98,36 +99,23 @@ DType result_type_of(PyObject* const* operands, int n) {
 }
 
 PyObject* scalar_object(PyObject* o) {
-  if (PyArray_CheckScalar(o)) return PyObject_CallMethod(o, "item", nullptr);
+  if (is_numpy_scalar(o)) return PyObject_CallMethod(o, "item", nullptr);
   return Py_NewRef(o);
 }
 
-PyArrayObject* cast_array(PyArrayObject* array, DType to) {
-  if (dtype_of(array) == to) return as_array(Py_NewRef(as_object(array)));
-  PyArray_Descr* descr = descr_of(to);
-  if (!descr) return nullptr;
-  if (is_complex(dtype_of(array)) && !is_complex(to)) {
-    // torch drops the imaginary part without a word; NumPy would warn.
-    Ref real(PyObject_GetAttrString(as_object(array), "real"));
-    return real ? cast_array(as_array(real.get()), to) : nullptr;
-  }
-  Py_INCREF(descr);
-  return as_array(PyArray_CastToType(array, descr, 0));
-}
-
-int broadcast_shape(PyObject* const* operands, int n, int* ndim_out, npy_intp* dims) {
+int broadcast_shape(PyObject* const* operands, int n, int* ndim_out, Py_ssize_t* dims) {
   int ndim = 0;
   for (int i = 0; i < n; ++i) {
-    if (is_tensor(operands[i])) ndim = std::max(ndim, PyArray_NDIM(as_tensor(operands[i])->array));
+    if (is_tensor(operands[i])) ndim = std::max(ndim, as_tensor(operands[i])->ndim());
   }
   for (int d = 0; d < ndim; ++d) dims[d] = 1;
   for (int i = 0; i < n; ++i) {
     if (!is_tensor(operands[i])) continue;
-    PyArrayObject* a = as_tensor(operands[i])->array;
-    const int shift = ndim - PyArray_NDIM(a);
-    for (int d = PyArray_NDIM(a) - 1; d >= 0; --d) {
-      const npy_intp size = PyArray_DIM(a, d);
-      npy_intp& have = dims[d + shift];
+    Tensor* a = as_tensor(operands[i]);
+    const int shift = ndim - a->ndim();
+    for (int d = a->ndim() - 1; d >= 0; --d) {
+      const Py_ssize_t size = a->size(d);
+      Py_ssize_t& have = dims[d + shift];
       if (size == have || size == 1) continue;
       if (have == 1) {
         have = size;
@@ -143,10 +131,22 @@ int broadcast_shape(PyObject* const* operands, int n, int* ndim_out, npy_intp* d
   return 0;
 }
 
-int check_out_shape(PyArrayObject* out, int ndim, const npy_intp* dims) {
-  if (ndim == PyArray_NDIM(out) && PyArray_CompareLists(dims, PyArray_DIMS(out), ndim)) return 0;
+namespace {
+
+DeviceType device_of(PyObject* const* operands, int n) {
+  DeviceType device = DeviceType::Cpu;
+  for (int i = 0; i < n; ++i) {
+    if (is_tensor(operands[i])) device = std::max(device, as_tensor(operands[i])->device());
+  }
+  return device;
+}
+
+}  // namespace
+
+int check_out_shape(const Tensor* out, int ndim, const Py_ssize_t* dims) {
+  if (ndim == out->ndim() && same_sizes(ndim, dims, out->sizes())) return 0;
   PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-               sizes_text(PyArray_DIMS(out), PyArray_NDIM(out)).c_str(), sizes_text(dims, ndim).c_str());
+               sizes_text(out->sizes(), out->ndim()).c_str(), sizes_text(dims, ndim).c_str());
   return -1;
 }
 
@@ -195,11 +195,6 @@ bool is_own_number(PyObject* o) {
   return type != TensorType && type != &PyFloat_Type && type != &PyLong_Type && !is_tensor(o);
 }
 
-bool same_layout(PyArrayObject* a, PyArrayObject* b) {
-  if (PyArray_NDIM(a) != PyArray_NDIM(b)) return false;
-  return PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
-}
-
 bool has_kernels(const Program& program, DType compute) {
   for (const Instr& i : program.code) {
     if (!kernels().block(i.op, compute)) return false;
@@ -220,41 +215,34 @@ DType compute_type(DType t) {
   }
 }
 
-// A new array for a result of the operands' broadcast shape. Like torch's, it keeps the memory order of the first operand that
+// A new tensor for a result of the operands' broadcast shape. Like torch's, it keeps the memory order of the first operand that
 // already has that shape.
-PyArrayObject* result_array(PyObject* const* operands, int n, int ndim, const npy_intp* dims, DType dtype) {
+Tensor* new_result(PyObject* const* operands, int n, int ndim, const Py_ssize_t* dims, DType dtype, DeviceType device) {
   for (int i = 0; i < n; ++i) {
     if (!is_tensor(operands[i])) continue;
-    PyArrayObject* a = as_tensor(operands[i])->array;
-    if (PyArray_NDIM(a) != ndim || !PyArray_CompareLists(PyArray_DIMS(a), dims, ndim)) continue;
-    if (PyArray_IS_C_CONTIGUOUS(a)) break;
-    bool broadcast = false;
-    for (int d = 0; d < ndim; ++d) broadcast |= PyArray_STRIDE(a, d) == 0 && PyArray_DIM(a, d) > 1;
-    if (broadcast) continue;
-    PyArray_Descr* descr = descr_of(dtype);
-    if (!descr) return nullptr;
-    Py_INCREF(descr);
-    PyArrayObject* array = as_array(PyArray_NewLikeArray(a, NPY_KEEPORDER, descr, 0));
-    if (!array) reword_memory_error();
-    return array;
+    const Tensor* a = as_tensor(operands[i]);
+    if (a->ndim() != ndim || !same_sizes(ndim, a->sizes(), dims)) continue;
+    if (a->is_contiguous()) break;
+    if (!overlaps_itself(a)) return new_like(a, dtype);
   }
-  return new_array(dtype, ndim, dims);
+  return new_tensor(dtype, ndim, dims, device);
 }
 
 // Runs the program into `out`, which the caller holds. Numbers that have a `__float__` or `__index__` of their own are read first:
 // after that a tensor may have another array. From then on nothing but the machine runs, and what it reads is held.
-int run_machine(const Program& program, DType compute, PyObject* const* operands, int n, PyArrayObject* out) {
-  const int ndim = PyArray_NDIM(out);
+int run_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+  if (out->device() == DeviceType::Meta) return 0;
+  const int ndim = out->ndim();
   Strided inputs[kMaxParams];
   Constant constants[kMaxParams];
-  npy_intp strides[kMaxParams][NPY_MAXDIMS];
-  npy_intp zero[NPY_MAXDIMS];
+  Py_ssize_t strides[kMaxParams][kMaxDims];
+  Py_ssize_t zero[kMaxDims];
   bool zeroed = false;
   for (int i = 0; i < n; ++i) {
     if (is_own_number(operands[i]) && read_constant(operands[i], compute, &constants[i]) < 0) return -1;
   }
-  const bool released = PyArray_SIZE(out) > kReleaseSize;
-  Held<kMaxParams> held;
+  const bool released = out->numel() > kReleaseSize;
+  Pinned pins[kMaxParams + 1];
   for (int i = 0; i < n; ++i) {
     PyObject* o = operands[i];
     if (!is_tensor(o)) {
@@ -266,91 +254,76 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
       inputs[i] = Strided{reinterpret_cast<char*>(&constants[i]), compute, reinterpret_cast<ptrdiff_t*>(zero)};
       continue;
     }
-    PyArrayObject* a = as_tensor(o)->array;
-    const int shift = ndim - PyArray_NDIM(a);
-    const ptrdiff_t* s = PyArray_STRIDES(a);
-    if (shift != 0 || !same_layout(a, out)) {
+    Tensor* a = as_tensor(o);
+    const int shift = ndim - a->ndim();
+    const ptrdiff_t* s = a->strides();
+    if (released || shift != 0 || !same_shape(a, out)) {
       bool fits = shift >= 0;
       for (int d = 0; d < shift; ++d) strides[i][d] = 0;
-      for (int d = 0; fits && d < PyArray_NDIM(a); ++d) {
-        strides[i][d + shift] = PyArray_DIM(a, d) == 1 ? 0 : PyArray_STRIDE(a, d);
-        fits = PyArray_DIM(a, d) == 1 || PyArray_DIM(a, d) == PyArray_DIM(out, d + shift);
+      for (int d = 0; fits && d < a->ndim(); ++d) {
+        strides[i][d + shift] = a->size(d) == 1 ? 0 : a->stride(d);
+        fits = a->size(d) == 1 || a->size(d) == out->size(d + shift);
       }
       // So it is where `out` was given and is smaller, or where code that ran in between has changed the operand.
-      if (!fits) return check_out_shape(out, PyArray_NDIM(a), PyArray_DIMS(a));
+      if (!fits) return check_out_shape(out, a->ndim(), a->sizes());
       s = strides[i];
     }
-    inputs[i] = Strided{PyArray_BYTES(a), as_tensor(o)->dtype, s};
-    if (released) held.borrow(as_object(a));
+    inputs[i] = Strided{a->data(), as_tensor(o)->dtype, s};
+    if (released) pins[i].take(a->storage());
   }
-  const Strided result{PyArray_BYTES(out), dtype_of(out), PyArray_STRIDES(out)};
-  ReleaseGil release(released);
-  kernels().run_program(program, compute, inputs, result, ndim, PyArray_DIMS(out));
+  if (!released) {
+    kernels().run_program(program, compute, inputs, Strided{out->data(), out->dtype, out->strides()}, ndim, out->sizes());
+    return 0;
+  }
+  // Another thread may give `out` another layout meanwhile.
+  const Layout place(out);
+  const Strided result{out->data(), out->dtype, place.strides};
+  pins[n].take(out->storage());
+  ReleaseGil release(true);
+  kernels().run_program(program, compute, inputs, result, ndim, place.shape);
   return 0;
 }
 
+void raise_not_implemented(Op* op, DType common) {
+  PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
+}
+
 // The op's NumPy definition on operands of the common type.
-PyArrayObject* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, PyArrayObject* out) {
+Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out) {
   PyObject* definition = op->portable ? op->portable : op->forward;
   if (!definition) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
+    raise_not_implemented(op, common);
     return nullptr;
   }
-  Ref args[kMaxParams];
-  PyObject* raw[kMaxParams];
+  Ref cast_to[kMaxParams];
+  PyObject* operands[kMaxParams];
   for (int i = 0; i < op->n_params; ++i) {
-    if (i < n && is_tensor(slots[i])) {
-      args[i] = Ref(as_object(cast_array(as_tensor(slots[i])->array, common)));
-    } else if (i < n && op->params[i].kind != Param::Number) {
-      PyArray_Descr* descr = descr_of(common);
-      if (!descr) return nullptr;
-      Py_INCREF(descr);
-      args[i] = Ref(PyArray_FromAny(slots[i], nullptr, 0, 0, 0, nullptr));
-      if (!args[i]) {
-        Py_DECREF(descr);
-        return nullptr;
-      }
-      args[i] = Ref(PyArray_CastToType(as_array(args[i].get()), descr, 0));
-    } else {
-      args[i] = Ref::borrow(slots[i]);
-    }
-    if (!args[i]) return nullptr;
-    raw[i] = args[i].get();
+    operands[i] = slots[i];
+    if (i >= n || (!is_tensor(slots[i]) && op->params[i].kind == Param::Number)) continue;
+    cast_to[i] = Ref(as_object(is_tensor(slots[i]) ? cast(as_tensor(slots[i]), common) : tensor_from_any(slots[i], common)));
+    if (!(operands[i] = cast_to[i].get())) return nullptr;
   }
-  PyObject* value = PyObject_Vectorcall(definition, raw, op->n_params, nullptr);
-  if (!value) {
-    reword_memory_error();
+  Ref value(run_definition(op, definition, operands));
+  if (!value) return nullptr;
+  if (value.get() == Py_NotImplemented) {
+    raise_not_implemented(op, common);
     return nullptr;
   }
-  if (value == Py_NotImplemented) {
-    Py_DECREF(value);
-    PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
-    return nullptr;
-  }
-  Ref array(PyArray_FROM_O(value));
-  Py_DECREF(value);
-  if (!array) return nullptr;
-  const DType given = dtype_of(as_array(array.get()));
-  if (given != DType::Count && has_type(op->portable_for, common)) {  // abs of complex numbers is real
+  const bool argument = is_tensor(value.get()) && Py_REFCNT(value.get()) != 1;
+  Owned<Tensor> given(result_tensor(value.release()));
+  if (!given) return nullptr;
+  if (has_type(op->portable_for, common)) {  // abs of complex numbers is real
     if (!out) {
-      result = given;
-    } else if (!can_cast(given, result)) {
-      PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(given),
+      result = given->dtype;
+    } else if (!can_cast(given->dtype, result)) {
+      PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(given->dtype),
                    scalar_name(result));
       return nullptr;
     }
   }
-  PyArrayObject* cast = cast_array(as_array(array.get()), result);
-  if (!cast) return nullptr;
-  if (!out) {
-    if (!PyArray_BASE(cast) && cast != as_array(array.get())) return cast;
-    if (!PyArray_BASE(cast)) return cast;
-    Ref owned(as_object(cast));
-    return as_array(PyArray_NewCopy(cast, NPY_KEEPORDER));
-  }
-  Ref owned(as_object(cast));
-  if (PyArray_CopyInto(out, cast) < 0) return nullptr;
-  return as_array(Py_NewRef(as_object(out)));
+  if (out) return copy_into(out, given.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
+  if (given->dtype != result) return cast(given.get(), result);
+  return argument || !owns_memory(given.get()) ? dense_copy(given.get()) : given.release();
 }
 
 void raise_refusal(PyObject* refusals, DType type) {
@@ -380,8 +353,8 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
   }
   if (op->zero_dim_param >= 0) {
     PyObject* o = slots[op->zero_dim_param];
-    if (is_tensor(o) && PyArray_NDIM(as_tensor(o)->array) > 0) {
-      PyErr_Format(PyExc_RuntimeError, PyUnicode_AsUTF8(op->zero_dim_text), PyArray_NDIM(as_tensor(o)->array));
+    if (is_tensor(o) && as_tensor(o)->ndim() > 0) {
+      PyErr_Format(PyExc_RuntimeError, PyUnicode_AsUTF8(op->zero_dim_text), as_tensor(o)->ndim());
       return -1;
     }
   }
@@ -431,21 +404,20 @@ int round_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject*
     Ref wide;
     if (is_tensor(o)) {
       const Tensor* t = as_tensor(o);
-      if (PyArray_NDIM(t->array) || t->dtype == common || !is_floating(t->dtype)) continue;
-      wide = Ref(as_object(cast_array(t->array, DType::F32)));
+      if (t->ndim() || t->dtype == common || !is_floating(t->dtype)) continue;
+      wide = Ref(as_object(cast(as_tensor(o), DType::F32)));
     } else if (PyFloat_Check(o) || PyLong_Check(o)) {
       const double v = PyFloat_AsDouble(o);
       if (v == -1 && PyErr_Occurred()) {  // too large: said where it is read
         PyErr_Clear();
         continue;
       }
-      wide = Ref(as_object(new_array(DType::F32, 0, nullptr)));
-      if (wide) *static_cast<float*>(PyArray_DATA(as_array(wide.get()))) = static_cast<float>(v);
+      wide = Ref(as_object(new_tensor(DType::F32, 0, nullptr)));
+      if (wide) *reinterpret_cast<float*>(as_tensor(wide.get())->data()) = static_cast<float>(v);
     } else {
       continue;
     }
-    PyArrayObject* array = wide ? cast_array(as_array(wide.get()), common) : nullptr;
-    Ref element(as_object(array ? wrap_array(array) : nullptr));
+    Ref element(as_object(wide ? cast(as_tensor(wide.get()), common) : nullptr));
     if (keep(element, owned) < 0) return -1;
     fitted[i] = element.get();
   }
@@ -457,17 +429,19 @@ int round_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject*
 int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** fitted, Ref* owned) {
   for (int i = 0; i < n; ++i) {
     PyObject* o = slots[i];
+    Ref element;
     if (is_tensor(o)) {
       if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common) continue;
-      o = as_object(as_tensor(o)->array);
+      element = Ref(array_of(as_tensor(o)));
+      if (!(o = element.get())) return -1;
     } else if (!op->numbers_fit ? !PyComplex_Check(o)
                                 : surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
       continue;
     }
     PyObject* f = callback("fitted_number");
     if (!f) return -1;
-    PyArray_Descr* descr = descr_of(common);
-    Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, as_object(descr), nullptr) : nullptr);
+    PyObject* descr = descr_object(common);
+    Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, descr, nullptr) : nullptr);
     if (!*owned) std::copy_n(slots, op->n_params, fitted);
     if (keep(number, owned) < 0) return -1;
     fitted[i] = number.get();
@@ -487,33 +461,33 @@ int check_integer_power(PyObject* exponent, DType common) {
   }
   if (surely_fits(exponent, common)) return 0;
   PyObject* f = callback("fitted_number");
-  PyArray_Descr* descr = f ? descr_of(common) : nullptr;
-  return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, as_object(descr), nullptr)) ? 0 : -1;
+  PyObject* descr = f ? descr_object(common) : nullptr;
+  return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, descr, nullptr)) ? 0 : -1;
 }
 
-constexpr npy_intp kSmall = 4096;
+constexpr Py_ssize_t kSmall = 4096;
 
 // The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
-PyArrayObject* try_direct(Op* op, PyObject* const* slots, int n) {
+Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   if (op->opcode < 0 || n > 2 || op->result == ResultType::Bool) return nullptr;
   PyObject* first = slots[0];
   if (!is_tensor(first)) return nullptr;
   Tensor* a = as_tensor(first);
   const BlockFn block = a->dtype == DType::F32 ? op->block_f32 : a->dtype == DType::F64 ? op->block_f64 : nullptr;
-  if (!block || !PyArray_IS_C_CONTIGUOUS(a->array) || !PyArray_ISALIGNED(a->array)) return nullptr;
-  const npy_intp size = PyArray_SIZE(a->array);
-  if (size > kSmall) return nullptr;
+  if (!block || !a->is_contiguous() || !a->is_aligned()) return nullptr;
+  const Py_ssize_t size = a->numel();
+  if (size > kSmall || a->device() != DeviceType::Cpu) return nullptr;
   const void* right = nullptr;
   alignas(64) char filled[64 * sizeof(double)];
   if (n == 2) {
     PyObject* second = slots[1];
     if (is_tensor(second)) {
       Tensor* b = as_tensor(second);
-      if (b->dtype != a->dtype || !same_layout(a->array, b->array) || !PyArray_IS_C_CONTIGUOUS(b->array) ||
-          !PyArray_ISALIGNED(b->array)) {
+      if (b->dtype != a->dtype || !same_shape(a, b) || !b->is_contiguous() || !b->is_aligned() ||
+          b->device() != DeviceType::Cpu) {
         return nullptr;
       }
-      right = PyArray_DATA(b->array);
+      right = b->data();
     } else {
       if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second))) return nullptr;
       Constant c;
@@ -523,36 +497,34 @@ PyArrayObject* try_direct(Op* op, PyObject* const* slots, int n) {
         return nullptr;
       }
       if (a->dtype == DType::F32) {
-        for (npy_intp i = 0; i < size; ++i) reinterpret_cast<float*>(filled)[i] = c.f32;
+        for (Py_ssize_t i = 0; i < size; ++i) reinterpret_cast<float*>(filled)[i] = c.f32;
       } else {
-        for (npy_intp i = 0; i < size; ++i) reinterpret_cast<double*>(filled)[i] = c.f64;
+        for (Py_ssize_t i = 0; i < size; ++i) reinterpret_cast<double*>(filled)[i] = c.f64;
       }
       right = filled;
     }
   }
-  PyArrayObject* out = new_array(a->dtype, PyArray_NDIM(a->array), PyArray_DIMS(a->array));
+  Tensor* out = new_tensor(a->dtype, a->ndim(), a->sizes());
   if (!out) return nullptr;
-  block(PyArray_DATA(a->array), right, nullptr, PyArray_DATA(out), size);
+  block(a->data(), right, nullptr, out->data(), size);
   return out;
 }
 
 }  // namespace
 
-PyArrayObject* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, PyArrayObject* out) {
+Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out) {
   int ndim;
-  npy_intp dims[NPY_MAXDIMS];
+  Py_ssize_t dims[kMaxDims];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return nullptr;
   const DType compute = compute_type(result);
-  Ref target(out ? Py_NewRef(as_object(out)) : as_object(result_array(operands, n, ndim, dims, result)));
-  if (!target) return nullptr;
-  if (run_machine(program, compute, operands, n, as_array(target.get())) < 0) return nullptr;
-  return as_array(target.release());
+  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(operands, n, ndim, dims, result, device_of(operands, n)));
+  return target && run_machine(program, compute, operands, n, target.get()) == 0 ? target.release() : nullptr;
 }
 
-PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* out) {
+Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   const int n = op->program_arity;
   if (!out) {
-    PyArrayObject* direct = try_direct(op, slots, n);
+    Tensor* direct = try_direct(op, slots, n);
     if (direct || PyErr_Occurred()) return direct;
   }
   // Plain parameters among the first n are numbers the program reads; they take no part in promotion.
@@ -567,7 +539,7 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
       continue;
     }
     if (op->params[i].kind == Param::Number && is_tensor(slots[i])) {
-      if (PyArray_NDIM(as_tensor(slots[i])->array) != 0) {
+      if (as_tensor(slots[i])->ndim() != 0) {
         PyErr_Format(PyExc_TypeError, "%U(): argument '%U' (position %d) must be Number, not Tensor", op->name, op->params[i].name,
                      i + 1);
         return nullptr;
@@ -594,7 +566,7 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
     case ResultType::Default: break;
   }
   int ndim;
-  npy_intp dims[NPY_MAXDIMS];
+  Py_ssize_t dims[kMaxDims];
   if (op->own_type) std::swap(operands[0], operands[1]);  // torch names the mask's size first
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
@@ -627,15 +599,13 @@ PyArrayObject* pointwise_forward(Op* op, PyObject* const* slots, PyArrayObject* 
   }
   for (int i = 0; i < n && compute != kNone; ++i) {
     if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
-    if (is_tensor(slots[i]) && !PyArray_ISALIGNED(as_tensor(slots[i])->array)) compute = kNone;
+    if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
   if (compute == kNone || has_complex || !op->program || !has_kernels(*op->program, compute)) {
-    return run_portable(op, slots, n, common, out ? dtype_of(out) : result, out);
+    return run_portable(op, slots, n, common, out ? out->dtype : result, out);
   }
-  Ref target(out ? Py_NewRef(as_object(out)) : as_object(result_array(slots, n, ndim, dims, result)));
-  if (!target) return nullptr;
-  if (run_machine(*op->program, compute, slots, n, as_array(target.get())) < 0) return nullptr;
-  return as_array(target.release());
+  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(slots, n, ndim, dims, result, device_of(slots, n)));
+  return target && run_machine(*op->program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
 }
 
 }  // namespace rushlight

@@ -1,13 +1,7 @@
-// Python.h and NumPy's C API, included the one right way by every file that handles Python objects.
+// Python.h, included the one right way by every file that handles Python objects. NumPy's C API is numpy.h's.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-
-#define PY_ARRAY_UNIQUE_SYMBOL rushlight_ARRAY_API
-#ifndef RUSHLIGHT_IMPORT_ARRAY
-#define NO_IMPORT_ARRAY
-#endif
-#include <numpy/arrayobject.h>
 
 #include <atomic>
 #include <string>
@@ -124,14 +118,8 @@ class ReleaseGil {
   PyThreadState* state_;
 };
 
-// The element type of a NumPy array, or DType::Count where no tensor has it (big-endian, objects, strings, ...).
-DType dtype_of(PyArrayObject* array);
-// The NumPy descriptor of an element type: a borrowed reference, or nullptr with an exception set.
-PyArray_Descr* descr_of(DType dtype);
-// Makes the exception that NumPy raises for want of memory torch's RuntimeError; any other stays.
-void reword_memory_error();
-std::string sizes_text(const npy_intp* values, int n);  // "[2, 3]"
-// A new C-contiguous, uninitialised array; nullptr with an exception set on failure.
-PyArrayObject* new_array(DType dtype, int ndim, const npy_intp* shape);
+constexpr int kMaxDims = 64;
+
+std::string sizes_text(const Py_ssize_t* values, int n);  // "[2, 3]"
 
 }  // namespace rushlight

@@ -1,8 +1,9 @@
 // What a recorded call does backwards. An Op offers up to three roads, tried in this order:
-//   1. the fused kernel (`backward`): one call over ndarrays for all gradients;
+//   1. the fused kernel (`backward`): one call for all gradients;
 //   2. a traced program: a pointwise partial times the incoming gradient, in one pass of the block machine;
 //   3. the rule itself, a Python function of tensors.
 // When a graph of the backward is wanted, or a tensor is watched, only the third is taken: it is made of ops, so it records.
+#include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
 
@@ -24,7 +25,7 @@ namespace {
 // 0 where no gradient goes, else one more than the dimensions of what it goes to.
 long dimensions_of(const Edge& e) {
   if (!e.node) return 0;
-  if (e.node->kind == Node::Accumulate) return e.node->variable ? PyArray_NDIM(e.node->variable->array) + 1 : 1;
+  if (e.node->kind == Node::Accumulate) return e.node->variable ? e.node->variable->ndim() + 1 : 1;
   return e.nr < static_cast<uint32_t>(e.node->n_outputs) ? e.node->metas[e.nr].ndim + 1 : 1;
 }
 
@@ -61,18 +62,12 @@ PyObject* call_rule(PyObject* function, PyObject* const* args, size_t n) {
 
 bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kStandsFor); }
 
-// The kernels' result for a saved value: the ndarray of a tensor, anything else as it is. Takes over `o`.
-PyObject* array_of(PyObject* o) {
-  if (!o || !is_tensor(o)) return o;
-  const Ref tensor(o);
-  return as_object(values_of(as_tensor(o)));
-}
-
 // 1 done, 0 not for these arguments, -1 exception.
 int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   Op* op = node->op;
   if (!grads[0]) return 0;
   const size_t n = op->backward_sources.size();
+  const bool native = is_kernel(op->backward);
   Ref owned[kMaxParams];
   PyObject* args[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
@@ -82,12 +77,13 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
       Py_DECREF(value);
       return 0;
     }
-    owned[i] = Ref(array_of(value));
+    owned[i] = Ref(plain_tensor(value));
+    if (owned[i] && !native && is_tensor(owned[i].get())) owned[i] = Ref(array_of(as_tensor(owned[i].get())));
     if (!(args[i] = owned[i].get())) return -1;
   }
   Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
   if (!result) {
-    reword_memory_error();
+    if (!native) reword_memory_error();
     return -1;
   }
   if (result.get() == Py_NotImplemented) return 0;
@@ -105,9 +101,7 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (items[i] == Py_None || !node->edges[i].node) continue;
-    Ref array(PyArray_FROM_O(items[i]));
-    if (!array) return -1;
-    grads_in[i] = as_object(wrap_array(as_array(array.release())));
+    grads_in[i] = as_object(result_tensor(Py_NewRef(items[i])));
     if (!grads_in[i]) return -1;
   }
   return 1;
@@ -126,14 +120,12 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, PyObject** 
     if (!operands[i]) return -1;
     if (is_tensor(operands[i])) {
       Tensor* t = as_tensor(operands[i]);
-      if ((t->flags & kStandsFor) || is_complex(t->dtype) || t->dtype == DType::U64 || !PyArray_ISALIGNED(t->array)) return 0;
+      if ((t->flags & kStandsFor) || is_complex(t->dtype) || t->dtype == DType::U64 || !t->is_aligned()) return 0;
     } else if (!PyFloat_Check(operands[i]) && !PyLong_Check(operands[i])) {
       return 0;
     }
   }
-  PyArrayObject* array = run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, nullptr);
-  if (!array) return -1;
-  *grad_in = as_object(wrap_array(array));
+  *grad_in = as_object(run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, nullptr));
   return *grad_in ? 1 : -1;
 }
 
@@ -258,10 +250,8 @@ namespace {
 
 bool owned_alone(PyObject* o) {
   if (Py_REFCNT(o) != 1 || Py_TYPE(o) != TensorType) return false;
-  Tensor* t = as_tensor(o);
-  PyArrayObject* a = t->array;
-  return Py_REFCNT(a) == 1 && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) && !t->version && !t->base &&
-         !requires_grad(t);
+  const Tensor* t = as_tensor(o);
+  return owns_memory(t) && t->is_writeable() && !t->version && !t->base && !requires_grad(t);
 }
 
 }  // namespace
@@ -272,23 +262,23 @@ PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   Tensor* x = as_tensor(a);
   Tensor* y = as_tensor(b);
   if (create_graph || (x->flags | y->flags) & kWatched) return call_op(add, a, b);
-  PyArrayObject* target = nullptr;
-  if (x->dtype == y->dtype && PyArray_SAMESHAPE(x->array, y->array)) {
-    if (owned_alone(a)) target = x->array;
-    else if (owned_alone(b)) target = y->array;
+  Tensor* target = nullptr;
+  if (x->dtype == y->dtype && same_shape(x, y)) {
+    if (owned_alone(a)) target = x;
+    else if (owned_alone(b)) target = y;
   }
   PyObject* slots[kMaxParams] = {a, b};
   if (!target) return call_op(add, a, b);
   for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
   Ref sum(as_object(pointwise_forward(add, slots, target)));
   if (!sum) return nullptr;
-  return target == x->array ? left.release() : right.release();
+  return target == x ? left.release() : right.release();
 }
 
-PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const npy_intp* dims, bool create_graph) {
+PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const Py_ssize_t* dims, bool create_graph) {
   Tensor* t = as_tensor(g);
-  const int have = PyArray_NDIM(t->array);
-  const npy_intp* sizes = PyArray_DIMS(t->array);
+  const int have = t->ndim();
+  const Py_ssize_t* sizes = t->sizes();
   bool same = have == ndim;
   for (int i = 0; same && i < ndim; ++i) same = sizes[i] == dims[i];
   if (same && t->dtype == dtype) return g;

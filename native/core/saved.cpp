@@ -2,6 +2,8 @@
 // nobody wrote to them in between, and what a program sees of them (`_saved_*`, `_raw_saved_*`, a Function's own).
 #include "core/saved.h"
 
+#include "core/layout.h"
+
 #include <cstring>
 #include <string>
 
@@ -24,8 +26,7 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output, b
   // An argument is shown to the hook itself; a result is not finished yet: in its place a tensor that has its place in the graph.
   Owned<Tensor> shown = Owned<Tensor>::borrow(t);
   if (is_output || later) {
-    Py_INCREF(t->array);
-    shown = Owned<Tensor>(wrap_array(t->array, t->dtype));
+    shown = Owned<Tensor>(new_alias(t));
     if (!shown) return -1;
     shown->flags |= t->flags & kLazy;
     hold(v);
@@ -80,8 +81,7 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
   Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
   if (!is_output && !origin && !requires_grad(source)) return value.release();
   if (origin && origin->kind == Node::Accumulate && origin->variable == source) return value.release();
-  Py_INCREF(source->array);
-  Tensor* t = wrap_array(source->array, source->dtype);
+  Tensor* t = new_alias(source);
   if (!t) return nullptr;
   VersionCounter* v = shared_version(source);
   if (!v) {
@@ -148,10 +148,13 @@ int save_output(Node* node, Saved* slot, Tensor* out, int nr) {
   hold(v);
   slot->version = v;
   slot->expected = v->value;
-  slot->value.init(Py_NewRef(as_object(out->array)));
+  Tensor* memory = new_alias(out);
+  if (!memory) return -1;
+  hold(v);
+  memory->version = v;
+  memory->flags |= out->flags & kLazy;
+  slot->value.init(as_object(memory));
   slot->kind = Saved::Output;
-  slot->conj = (out->flags & kConjBit) != 0;
-  slot->neg = (out->flags & kNegBit) != 0;
   return 0;
 }
 
@@ -162,10 +165,10 @@ const char* kFreed =
     "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
     "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.";
 
-std::string type_text(PyArrayObject* a, DType dtype) {
+std::string type_text(Tensor* a, DType dtype) {
   const bool by_device = is_complex(dtype) || dtype == DType::BF16;
   const std::string name = by_device ? std::string("CPU") + scalar_name(dtype) + "Type" : std::string("torch.") + scalar_name(dtype) + "Tensor";
-  return "[" + name + " " + sizes_text(PyArray_DIMS(a), PyArray_NDIM(a)) + "]";
+  return "[" + name + " " + sizes_text(a->sizes(), a->ndim()) + "]";
 }
 
 std::string class_name(const Node* n) {
@@ -204,7 +207,7 @@ std::string lines_of_change(const Node* node, const VersionCounter* version, uin
          "optimizer's step, call backward() before it.";
 }
 
-void raise_modified(const Node* node, VersionCounter* version, PyArrayObject* array, DType dtype, uint32_t expected,
+void raise_modified(const Node* node, VersionCounter* version, Tensor* array, DType dtype, uint32_t expected,
                     const Node* made_by, uint32_t nr) {
   const uint32_t now = version->value;
   hold(version);
@@ -266,33 +269,28 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       }
       if (version_of(t) != expected) {
         if (!made_by && slot->had_node) made_by = node;  // torch names the node that asks where a Function's input was cut off
-        raise_modified(node, t->version, t->array, t->dtype, expected, made_by, t->output_nr);
+        raise_modified(node, t->version, t, t->dtype, expected, made_by, t->output_nr);
         return nullptr;
       }
       return value.release();
     }
     case Saved::Output: {
       const uint32_t now = slot->version->value;
-      PyArrayObject* array = as_array(slot->value.peek());
       if (now != slot->expected) {
-        raise_modified(node, slot->version, array, dtype_of(array), slot->expected, node, slot->output_nr);
+        Tensor* kept = as_tensor(slot->value.peek());
+        raise_modified(node, slot->version, kept, kept->dtype, slot->expected, node, slot->output_nr);
         return nullptr;
       }
-      VersionCounter* version = slot->version;
       const uint32_t nr = slot->output_nr;
-      const uint32_t lazy = (slot->conj ? kConjBit : 0u) | (slot->neg ? kNegBit : 0u);
-      hold(version);
-      Tensor* t = wrap_array(as_array(Py_NewRef(as_object(array))));  // may collect garbage, and that may free the slot
-      if (!t) {
-        drop(version);
-        return nullptr;
-      }
-      t->version = version;
-      t->flags |= lazy;
-      if (for_graph) {
-        t->grad_fn.set(Owned<Node>::borrow(node).release());
-        t->output_nr = nr;
-      }
+      Ref memory = slot->value.own();
+      if (!for_graph) return memory.release();
+      Tensor* t = new_alias(as_tensor(memory.get()));  // may collect garbage, and that may free the slot
+      if (!t) return nullptr;
+      hold(as_tensor(memory.get())->version);
+      t->version = as_tensor(memory.get())->version;
+      t->flags |= as_tensor(memory.get())->flags & kLazy;
+      t->grad_fn.set(Owned<Node>::borrow(node).release());
+      t->output_nr = nr;
       return as_object(t);
     }
     case Saved::Packed: return unpack_packed(node, slot, for_graph);

@@ -4,6 +4,7 @@
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
 // alias. Tensors and lists become one index tensor and one op, as the head of indexing.py says.
+#include "core/layout.h"
 #include "core/override.h"
 
 #include <cfloat>
@@ -41,31 +42,35 @@ struct Place {
 // The view so far. While nothing is recorded, only shape and place change; the tensor is made at the end.
 class Walk {
  public:
-  // The array is held: an index's __index__ may give the tensor another one.
-  Walk(Tensor* source, bool recording) : source_(source), held_(Ref::borrow(as_object(source->array))), recording_(recording) {
-    PyArrayObject* a = source->array;
-    ndim_ = PyArray_NDIM(a);
-    data_ = PyArray_BYTES(a);
+  // The storage is held: an index's __index__ may give the tensor another one.
+  Walk(Tensor* source, bool recording) : source_(source), recording_(recording) {
+    storage_ = hold(source->storage());
+    dtype_ = source->dtype;
+    ndim_ = source->ndim();
+    offset_ = source->offset();
     for (int i = 0; i < ndim_; ++i) {
-      dims_[i] = PyArray_DIM(a, i);
-      strides_[i] = PyArray_STRIDE(a, i);
+      dims_[i] = source->size(i);
+      strides_[i] = source->stride(i);
     }
   }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+  ~Walk() { drop(storage_); }
 
   int ndim() const { return ndim_; }
-  npy_intp size(int dim) const { return dims_[dim]; }
+  Py_ssize_t size(int dim) const { return dims_[dim]; }
   bool changed() const { return changed_; }
 
   // `place`: the position in the key, which torch's message names.
   Outcome select(int dim, Py_ssize_t index, Py_ssize_t place) {
     if (dim >= ndim_) return dimension_error(dim);
-    const npy_intp size = dims_[dim];
+    const Py_ssize_t size = dims_[dim];
     if (index < -size || index >= size) {
       PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for dimension %zd with size %zd", index, place, size);
       return Outcome::Error;
     }
     if (index < 0) index += size;
-    data_ += index * strides_[dim];
+    offset_ += index * strides_[dim];
     --ndim_;
     for (int i = dim; i < ndim_; ++i) {
       dims_[i] = dims_[i + 1];
@@ -83,14 +88,14 @@ class Walk {
       return Outcome::Error;
     }
     if (dim >= ndim_) return dimension_error(dim);
-    const npy_intp size = dims_[dim];
+    const Py_ssize_t size = dims_[dim];
     if (skip_full && start == 0 && stop >= size && by == 1) return Outcome::Done;
     if (start < 0) start += size;
     if (stop < 0) stop += size;
     start = start < 0 ? 0 : start > size ? size : start;
     stop = stop < start ? start : stop > size ? size : stop;
-    const npy_intp count = stop > start ? (stop - start - 1) / by + 1 : 0;
-    data_ += start * strides_[dim];
+    const Py_ssize_t count = stop > start ? (stop - start - 1) / by + 1 : 0;
+    offset_ += start * strides_[dim];
     dims_[dim] = count;
     // A stride that nothing follows need not fit.
     if (count > 1 || by < 1 << 24) strides_[dim] *= by;
@@ -100,8 +105,8 @@ class Walk {
 
   Outcome unsqueeze(int dim) {
     if (dim > ndim_) return dimension_error(dim);
-    if (ndim_ == NPY_MAXDIMS) return Outcome::Rare;
-    const npy_intp stride = dim < ndim_ ? dims_[dim] * strides_[dim] : PyArray_ITEMSIZE(as_array(held_.get()));
+    if (ndim_ == kMaxDims) return Outcome::Rare;
+    const Py_ssize_t stride = dim < ndim_ ? dims_[dim] * strides_[dim] : item_size(dtype_);
     for (int i = ndim_; i > dim; --i) {
       dims_[i] = dims_[i - 1];
       strides_[i] = strides_[i - 1];
@@ -130,7 +135,7 @@ class Walk {
   // The view: a new reference.
   PyObject* finish() {
     if (current_) return current_.release();
-    Tensor* view = wrap_view(array(), source_);
+    Tensor* view = become_view(shown(), source_);
     if (view && (source_->flags & kCut)) inherit_cut(view, source_);
     return as_object(view);
   }
@@ -143,26 +148,13 @@ class Walk {
     return Outcome::Error;
   }
 
-  PyArrayObject* array() {
-    PyArrayObject* a = as_array(held_.get());
-    PyArray_Descr* descr = PyArray_DESCR(a);
-    Py_INCREF(descr);
-    PyArrayObject* view = as_array(PyArray_NewFromDescr(&PyArray_Type, descr, ndim_, dims_, strides_, data_,
-                                                        PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr));
-    if (!view) return nullptr;
-    Py_INCREF(a);
-    if (PyArray_SetBaseObject(view, as_object(a)) < 0) {
-      Py_DECREF(view);
-      return nullptr;
-    }
-    return view;
-  }
+  Tensor* shown() { return new_on_storage(hold(storage_), dtype_, ndim_, dims_, strides_, offset_); }
 
   Outcome step(Op* op, const Py_ssize_t* arguments, int n) {
     changed_ = true;
     if (!recording_) return Outcome::Done;
     Tensor* before = current_ ? as_tensor(current_.get()) : source_;
-    Ref view(as_object(wrap_view(array(), before)));
+    Ref view(as_object(become_view(shown(), before)));
     if (!view) return Outcome::Error;
     Ref numbers[4];
     PyObject* slots[kMaxParams] = {as_object(before)};
@@ -177,63 +169,59 @@ class Walk {
   }
 
   Tensor* source_;
-  Ref held_;
+  Storage* storage_;
+  DType dtype_;
   bool recording_;
   bool changed_ = false;
   int ndim_;
-  char* data_;
+  Py_ssize_t offset_;
   Ref current_;
-  npy_intp dims_[NPY_MAXDIMS], strides_[NPY_MAXDIMS];
+  Py_ssize_t dims_[kMaxDims], strides_[kMaxDims];
   int n_entries_ = 0;
   Entry entries_[kMaxEntries];
 };
 
 // The positions of the true elements, row by row.
-PyObject* mask_positions(PyArrayObject* mask) {
-  Ref owner(as_object(mask));
-  Py_INCREF(mask);
-  if (!PyArray_IS_C_CONTIGUOUS(mask)) {
-    owner = Ref(PyArray_NewCopy(mask, NPY_CORDER));
-    if (!owner) return nullptr;
-  }
-  const uint8_t* bits = reinterpret_cast<const uint8_t*>(PyArray_BYTES(as_array(owner.get())));
-  const npy_intp n = PyArray_SIZE(mask);
-  npy_intp count = 0;
-  for (npy_intp i = 0; i < n; ++i) count += bits[i];
-  PyArrayObject* found = new_array(DType::I64, 1, &count);
+PyObject* mask_positions(Tensor* mask) {
+  Ref owner(mask->is_contiguous() ? Py_NewRef(as_object(mask)) : as_object(contiguous_copy(mask)));
+  if (!owner) return nullptr;
+  const uint8_t* bits = reinterpret_cast<const uint8_t*>(as_tensor(owner.get())->data());
+  const Py_ssize_t n = mask->numel();
+  Py_ssize_t count = 0;
+  for (Py_ssize_t i = 0; i < n; ++i) count += bits[i];
+  Tensor* found = new_tensor(DType::I64, 1, &count);
   if (!found) return nullptr;
-  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(found));
+  int64_t* to = reinterpret_cast<int64_t*>(found->data());
   int64_t* const end = to + count;
-  for (npy_intp i = 0; to != end; ++i) {
+  for (Py_ssize_t i = 0; to != end; ++i) {
     *to = i;
     to += bits[i];
   }
-  return as_object(wrap_array(found, DType::I64));
+  return as_object(found);
 }
 
 Outcome Walk::place(Place* place) {
-  Ref arrays(PyList_New(n_entries_)), sizes(PyTuple_New(n_entries_)), counts(PyTuple_New(n_entries_));
-  if (!arrays || !sizes || !counts) return Outcome::Error;
-  int n_dims = 0, dims[NPY_MAXDIMS];
+  Ref indices(PyList_New(n_entries_)), sizes(PyTuple_New(n_entries_)), counts(PyTuple_New(n_entries_));
+  if (!indices || !sizes || !counts) return Outcome::Error;
+  int n_dims = 0, dims[kMaxDims];
   for (int e = 0; e < n_entries_; ++e) {
     Entry& entry = entries_[e];
     Tensor* t = as_tensor(entry.index.get());
-    npy_intp size = 1;
+    Py_ssize_t size = 1;
     for (int i = 0; i < entry.count; ++i) {
       dims[n_dims++] = entry.dim + i;
       size *= dims_[entry.dim + i];
     }
     if (t->dtype == DType::Bool) {
       for (int i = 0; i < entry.count; ++i) {
-        if (PyArray_DIM(t->array, i) != dims_[entry.dim + i]) return Outcome::Rare;
+        if (t->size(i) != dims_[entry.dim + i]) return Outcome::Rare;
       }
-      entry.index = Ref(mask_positions(t->array));
+      entry.index = Ref(mask_positions(t));
       if (!entry.index) return Outcome::Error;
     }
-    PyObject* array = as_object(as_tensor(entry.index.get())->array);
     PyObject* size_object = PyLong_FromSsize_t(size);
     PyObject* count = PyLong_FromLong(entry.count);
-    PyList_SET_ITEM(arrays.get(), e, Py_NewRef(array));
+    PyList_SET_ITEM(indices.get(), e, Py_NewRef(entry.index.get()));
     PyTuple_SET_ITEM(sizes.get(), e, size_object);
     PyTuple_SET_ITEM(counts.get(), e, count);
     if (!size_object || !count) return Outcome::Error;
@@ -247,11 +235,10 @@ Outcome Walk::place(Place* place) {
       for (int i = 0; i < n_dims; ++i) indexed |= dims[i] == d;
       empty |= !indexed && dims_[d] == 0;
     }
-    PyObject* args[] = {sizes.get(), arrays.get(), counts.get(), empty ? Py_False : Py_True};
+    PyObject* args[] = {sizes.get(), indices.get(), counts.get(), empty ? Py_False : Py_True};
     Ref combined(linear_index(nullptr, args, 4));
     if (!combined) return Outcome::Error;
-    place->index = Ref(as_object(wrap_array(as_array(combined.release()))));
-    if (!place->index) return Outcome::Error;
+    place->index = std::move(combined);
   }
   place->dims = Ref(PyTuple_New(n_dims));
   if (!place->dims) return Outcome::Error;
@@ -266,17 +253,17 @@ Outcome Walk::place(Place* place) {
 }
 
 template <class T>
-void fill_strided(char* data, int ndim, const npy_intp* dims, const npy_intp* strides, T value) {
+void fill_strided(char* data, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides, T value) {
   if (ndim == 0) {
     *reinterpret_cast<T*>(data) = value;
     return;
   }
-  const npy_intp n = dims[0], stride = strides[0];
+  const Py_ssize_t n = dims[0], stride = strides[0];
   if (ndim == 1) {
-    for (npy_intp i = 0; i < n; ++i) *reinterpret_cast<T*>(data + i * stride) = value;
+    for (Py_ssize_t i = 0; i < n; ++i) *reinterpret_cast<T*>(data + i * stride) = value;
     return;
   }
-  for (npy_intp i = 0; i < n; ++i) fill_strided(data + i * stride, ndim - 1, dims + 1, strides + 1, value);
+  for (Py_ssize_t i = 0; i < n; ++i) fill_strided(data + i * stride, ndim - 1, dims + 1, strides + 1, value);
 }
 
 union Cell {
@@ -310,17 +297,19 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
 
 Outcome Walk::fill(PyObject* number, DType dtype) {
   if (source_->flags & (kInference | kInferenceView | kLazy)) return Outcome::Rare;
-  if (!PyArray_ISBEHAVED(as_array(held_.get()))) return Outcome::Rare;
+  if (storage_->flags & Storage::kForeign && !(source_->is_aligned() && source_->is_writeable())) return Outcome::Rare;
+  if (storage_->device != DeviceType::Cpu) return Outcome::Rare;
   for (int i = 0; i < ndim_; ++i) {
     if (dims_[i] > 1 && strides_[i] == 0) return Outcome::Rare;
   }
   Cell cell;
   if (!read_cell(number, dtype, &cell)) return Outcome::Rare;
+  char* data = storage_->data + offset_;
   switch (item_size(dtype)) {
-    case 1: fill_strided(data_, ndim_, dims_, strides_, cell.truth); break;
-    case 4: fill_strided(data_, ndim_, dims_, strides_, cell.f32); break;
-    case 16: fill_strided(data_, ndim_, dims_, strides_, std::complex<double>(cell.c128[0], cell.c128[1])); break;
-    default: fill_strided(data_, ndim_, dims_, strides_, cell.i64); break;
+    case 1: fill_strided(data, ndim_, dims_, strides_, cell.truth); break;
+    case 4: fill_strided(data, ndim_, dims_, strides_, cell.f32); break;
+    case 16: fill_strided(data, ndim_, dims_, strides_, std::complex<double>(cell.c128[0], cell.c128[1])); break;
+    default: fill_strided(data, ndim_, dims_, strides_, cell.i64); break;
   }
   return bump_version(source_) < 0 ? Outcome::Error : Outcome::Done;
 }
@@ -338,19 +327,19 @@ Outcome read_int(PyObject* o, Py_ssize_t* value) {
 
 // A list of ints as an int64 tensor: a new reference; nullptr without an exception where it is anything else.
 PyObject* list_index(PyObject* list) {
-  npy_intp n = PyList_GET_SIZE(list);
-  for (npy_intp i = 0; i < n; ++i) {
+  Py_ssize_t n = PyList_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < n; ++i) {
     if (!PyLong_CheckExact(PyList_GET_ITEM(list, i))) return nullptr;
   }
-  Ref array(as_object(new_array(DType::I64, 1, &n)));
-  if (!array) return nullptr;
-  int64_t* to = reinterpret_cast<int64_t*>(PyArray_BYTES(as_array(array.get())));
-  for (npy_intp i = 0; i < n; ++i) {
+  Ref index(as_object(new_tensor(DType::I64, 1, &n)));
+  if (!index) return nullptr;
+  int64_t* to = reinterpret_cast<int64_t*>(as_tensor(index.get())->data());
+  for (Py_ssize_t i = 0; i < n; ++i) {
     int overflow;
     to[i] = PyLong_AsLongLongAndOverflow(PyList_GET_ITEM(list, i), &overflow);
     if (overflow) return nullptr;
   }
-  return as_object(wrap_array(as_array(array.release()), DType::I64));
+  return index.release();
 }
 
 // Whether a tensor can be an entry here, or (without dimensions) an int.
@@ -358,7 +347,7 @@ bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
   if (watched_bits(t) || t->flags & kLazy) return false;
-  return t->dtype == DType::I64 || (t->dtype == DType::Bool && PyArray_NDIM(t->array) > 0);
+  return t->dtype == DType::I64 || (t->dtype == DType::Bool && t->ndim() > 0);
 }
 
 Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
@@ -369,7 +358,7 @@ Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
       ++specified;
     } else if (is_plain_index(o)) {
       Tensor* t = as_tensor(o);
-      specified += t->dtype == DType::Bool ? PyArray_NDIM(t->array) : 1;
+      specified += t->dtype == DType::Bool ? t->ndim() : 1;
     } else if (PyList_CheckExact(o)) {
       ++specified;
     } else if (o != Py_None && o != Py_Ellipsis) {
@@ -401,13 +390,13 @@ Outcome walk_tuple(Walk* walk, PyObject* const* items, Py_ssize_t n) {
         return PyErr_Occurred() ? Outcome::Error : Outcome::Rare;
       }
     } else {
-      PyArrayObject* a = as_tensor(o)->array;
-      if (PyArray_NDIM(a) == 0) {
+      Tensor* a = as_tensor(o);
+      if (a->ndim() == 0) {
         int64_t value;
-        memcpy(&value, PyArray_DATA(a), sizeof value);
+        memcpy(&value, a->data(), sizeof value);
         done = walk->select(dim, static_cast<Py_ssize_t>(value), i);
       } else {
-        const int count = as_tensor(o)->dtype == DType::Bool ? PyArray_NDIM(a) : 1;
+        const int count = as_tensor(o)->dtype == DType::Bool ? a->ndim() : 1;
         if (dim + count > walk->ndim() || !walk->add_entry(dim, count, Ref::borrow(o))) return Outcome::Rare;
         dim += count;
       }
@@ -447,19 +436,12 @@ Outcome walk_key(Walk* walk, PyObject* key, bool writing) {
   return walk_tuple(walk, &key, 1);
 }
 
-// Whether two arrays' memory may have bytes in common.
-bool may_share_memory(PyArrayObject* a, PyArrayObject* b) {
-  const char *low[2], *high[2];
-  PyArrayObject* both[] = {a, b};
-  for (int k = 0; k < 2; ++k) {
-    low[k] = high[k] = PyArray_BYTES(both[k]);
-    for (int i = 0; i < PyArray_NDIM(both[k]); ++i) {
-      const npy_intp reach = PyArray_STRIDE(both[k], i) * (PyArray_DIM(both[k], i) - 1);
-      (reach < 0 ? low[k] : high[k]) += reach;
-    }
-    high[k] += PyArray_ITEMSIZE(both[k]);
-  }
-  return low[0] < high[1] && low[1] < high[0];
+// Whether the memory of two tensors may have bytes in common.
+bool may_share_memory(const Tensor* a, const Tensor* b) {
+  const char *al, *ah, *bl, *bh;
+  extent(a, &al, &ah);
+  extent(b, &bl, &bh);
+  return al < bh && bl < ah;
 }
 
 int wants_recording(Tensor* self, bool* recording) {
@@ -481,11 +463,11 @@ PyObject* leave_to(const char* name, PyObject* self, PyObject* key, PyObject* va
 Outcome number_tensor(PyObject* value, DType dtype, Ref* tensor) {
   Cell cell;
   if (!read_cell(value, dtype, &cell)) return Outcome::Rare;
-  PyArrayObject* array = new_array(dtype, 0, nullptr);
-  if (!array) return Outcome::Error;
-  memcpy(PyArray_DATA(array), &cell, item_size(dtype));
-  *tensor = Ref(as_object(wrap_array(array, dtype)));
-  return *tensor ? Outcome::Done : Outcome::Error;
+  Tensor* t = new_tensor(dtype, 0, nullptr);
+  if (!t) return Outcome::Error;
+  memcpy(t->data(), &cell, item_size(dtype));
+  *tensor = Ref(as_object(t));
+  return Outcome::Done;
 }
 
 // x[key] = value where the key has tensors.
@@ -497,9 +479,9 @@ Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
     value = number.get();
   }
   Tensor* t = as_tensor(value);
-  if (t->dtype != self->dtype || (PyArray_NDIM(t->array) && PyArray_DIM(t->array, 0) == 1)) return Outcome::Rare;
+  if (t->dtype != self->dtype || (t->ndim() && t->size(0) == 1)) return Outcome::Rare;
   Ref apart;
-  if (walk->is_mask() && PyArray_SIZE(t->array) == 1 && may_share_memory(t->array, self->array)) {
+  if (walk->is_mask() && t->numel() == 1 && may_share_memory(t, self)) {
     // Under a mask one value is read before it is written; elsewhere, a value in the written memory is refused.
     PyObject* clone = callback("clone");
     apart = Ref(clone ? PyObject_CallOneArg(clone, value) : nullptr);
@@ -554,7 +536,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   if (watched_bits(t) || !ops.select) return leave_to("getitem", self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
-    if (index->dtype == DType::I64 && PyArray_NDIM(index->array) && PyArray_NDIM(t->array) &&
+    if (index->dtype == DType::I64 && index->ndim() && t->ndim() &&
         !watched_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       return call_op(ops.index, slots);
@@ -621,13 +603,13 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
       if (recorded) value = recorded.get();
       Ref target(walk.changed() ? walk.finish() : Py_NewRef(self));
       if (!target) return -1;
-      PyArrayObject* place = as_tensor(target.get())->array;
+      Tensor* place = as_tensor(target.get());
       bool fill = number;
       Ref source = Ref::borrow(value);
       if (!number) {
-        PyArrayObject* from = as_tensor(value)->array;
-        fill = PyArray_NDIM(from) == 0 && PyArray_NDIM(place) != 0;
-        if (!fill && !PyArray_SAMESHAPE(from, place)) {
+        Tensor* from = as_tensor(value);
+        fill = from->ndim() == 0 && place->ndim() != 0;
+        if (!fill && !same_shape(from, place)) {
           PyObject* spread = callback("spread_to");
           PyObject* args[] = {value, target.get()};
           source = Ref(spread ? PyObject_Vectorcall(spread, args, 2, nullptr) : nullptr);

@@ -3,6 +3,7 @@
 // attached from Python; the slots of operators.cpp only find the Op and call it.
 #include <cstring>
 
+#include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
 #include "core/tensor.h"
@@ -18,7 +19,7 @@ PyTypeObject* TensorType = nullptr;
 namespace {
 
 void clear_fields(Tensor* t) {
-  t->array = nullptr;
+  init_layout(t);
   t->grad_fn.init();
   t->grad.init();
   t->output_nr = 0;
@@ -36,20 +37,29 @@ void clear_fields(Tensor* t) {
   t->weakrefs = nullptr;
 }
 
-Tensor* allocate(PyTypeObject* type) {
+}  // namespace
+
+Tensor* allocate_tensor(PyTypeObject* type) {
   Tensor* t;
   if (type == TensorType) {
     t = PyObject_GC_New(Tensor, type);
     if (!t) return nullptr;
     clear_fields(t);
+    if (modes_used.load(std::memory_order_relaxed)) {
+      if (tls.inference) t->flags |= kInference;
+      t->made_in = tls.transform;
+    }
     PyObject_GC_Track(t);
   } else {
     t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));  // zeroed and tracked
     if (!t) return nullptr;
+    init_layout(t);
     t->dtype = DType::Count;
   }
   return t;
 }
+
+namespace {
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Tensor* t = as_tensor(self);
@@ -116,7 +126,7 @@ void tensor_dealloc(PyObject* self) {
   t->watched.clear();
   t->grad_dtype.clear();
   if (t->dict) Py_CLEAR(t->dict);
-  Py_CLEAR(t->array);
+  drop_layout(t);
   drop(t->version);
   if (t->flags & kCut) forget_site(&t->cut);
   type->tp_free(self);
@@ -140,38 +150,10 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 }  // namespace
 
-Tensor* wrap_array(PyArrayObject* array, DType dtype) {
-  if (!array) return nullptr;
-  Tensor* t = allocate(TensorType);
-  if (!t) {
-    Py_DECREF(array);
-    return nullptr;
-  }
-  t->array = array;
-  t->dtype = dtype;
-  if (modes_used.load(std::memory_order_relaxed)) {
-    if (tls.inference) t->flags |= kInference;
-    t->made_in = tls.transform;
-  }
-  return t;
-}
-
-Tensor* wrap_array(PyArrayObject* array) {
-  if (!array) return nullptr;
-  DType dtype = dtype_of(array);
-  if (dtype == DType::Count) {
-    PyErr_Format(PyExc_TypeError, "can't convert np.ndarray of type %R.", as_object(PyArray_DESCR(array)->typeobj));
-    Py_DECREF(array);
-    return nullptr;
-  }
-  return wrap_array(array, dtype);
-}
-
-Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
+Tensor* become_view(Tensor* t, Tensor* source) {
+  if (!t) return nullptr;
   if (source->flags & kInference) {
     // Nothing is known of inference tensors that could be kept right.
-    Tensor* t = wrap_array(array);
-    if (!t) return nullptr;
     t->flags |= kInference | (source->flags & kLazy);
     hold(source->version);
     t->version = source->version;
@@ -180,11 +162,9 @@ Tensor* wrap_view(PyArrayObject* array, Tensor* source) {
   }
   VersionCounter* v = shared_version(source);
   if (!v) {
-    Py_XDECREF(array);
+    Py_DECREF(t);
     return nullptr;
   }
-  Tensor* t = wrap_array(array);
-  if (!t) return nullptr;
   hold(v);
   t->version = v;
   t->history_version = v->value;
@@ -214,31 +194,22 @@ PyObject* get_array(PyObject* self, void*) {
     PyObject* f = callback("watched_array");
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
-  PyArrayObject* values = values_of(t);
-  if (values && t->flags & kLazy) PyArray_CLEARFLAGS(values, NPY_ARRAY_WRITEABLE);
-  return as_object(values);
+  if (!(t->flags & kLazy)) return array_of(t);
+  const Owned<Tensor> values(values_of(t));
+  return values ? read_only_array_of(values.get()) : nullptr;
 }
 
 // The array as it is, for the transforms themselves: of a batch, its first element stands for the shape and the type.
-PyObject* get_seen(PyObject* self, void*) { return Py_NewRef(as_object(as_tensor(self)->array)); }
+PyObject* get_seen(PyObject* self, void*) { return array_of(as_tensor(self)); }
 
 // Replaces the storage: for code that loads or resizes a tensor from outside (`resize_`, `.data = `).
 int set_array(PyObject* self, PyObject* value, void*) {
-  if (!value || !PyArray_Check(value)) {
+  if (!value || !is_array(value)) {
     PyErr_SetString(PyExc_TypeError, "_array must be a numpy.ndarray");
     return -1;
   }
-  DType dtype = dtype_of(as_array(value));
-  if (dtype == DType::Count) {
-    PyErr_SetString(PyExc_TypeError, "_array has an element type that no tensor has");
-    return -1;
-  }
-  Tensor* t = as_tensor(self);
-  PyArrayObject* old = t->array;
-  t->array = as_array(Py_NewRef(value));
-  t->dtype = dtype;
-  Py_XDECREF(old);
-  return 0;
+  const Owned<Tensor> memory(tensor_of(Py_NewRef(value)));
+  return memory ? take_layout(as_tensor(self), memory.get()) : -1;
 }
 
 PyObject* get_shape(PyObject* self, void*) {
@@ -246,7 +217,7 @@ PyObject* get_shape(PyObject* self, void*) {
 }
 
 PyObject* get_dtype(PyObject* self, void*) { return Py_XNewRef(dtype_object(as_tensor(self)->dtype)); }
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(PyArray_NDIM(as_tensor(self)->array)); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(as_tensor(self)->ndim()); }
 
 // What assigning to a read-only attribute says, with the class name that torch's own message has.
 int refuse_assignment(PyObject*, PyObject*, void* name) {
@@ -259,8 +230,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   // As torch: an inference tensor counts no writes, but what is detached from one outside of the mode does.
   const bool inference = t->flags & kInference;
   if (share_version && !inference && !(v = shared_version(t))) return nullptr;
-  Py_INCREF(t->array);
-  Tensor* r = wrap_array(t->array, t->dtype);
+  Tensor* r = new_alias(t);
   if (!r) return nullptr;
   hold(v);
   r->version = v;
@@ -308,14 +278,9 @@ int set_data(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype");
     return -1;
   }
-  Py_INCREF(v->array);
-  PyArrayObject* old = t->array;
   if (t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
-  t->array = v->array;
-  t->dtype = v->dtype;
   t->flags = (t->flags & ~kLazy) | (v->flags & kLazy);
-  Py_XDECREF(old);
-  return 0;
+  return take_layout(t, v);
 }
 
 PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(as_tensor(self)->output_nr); }
@@ -440,7 +405,7 @@ int normalize_dim(PyObject* object, int ndim, Py_ssize_t* dim) {
 }
 
 // size() and stride(): the whole tuple, or one dimension's.
-PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int ndim, const npy_intp* values, bool as_size) {
+PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int ndim, const Py_ssize_t* values, bool as_size) {
   static const char* names[] = {"dim", nullptr};
   PyObject* dim = Py_None;
   const char* function = strchr(format, ':') + 1;
@@ -470,33 +435,21 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
 }
 
 PyObject* method_size(PyObject* self, PyObject* args, PyObject* kwargs) {
-  Ref held = Ref::borrow(as_object(as_tensor(self)->array));  // reading `dim` may run code that gives the tensor another one
-  PyArrayObject* a = as_array(held.get());
-  return one_or_all(args, kwargs, "|O:size", PyArray_NDIM(a), PyArray_DIMS(a), true);
+  const Layout l(as_tensor(self));  // reading `dim` may run code that gives the tensor another one
+  return one_or_all(args, kwargs, "|O:size", l.ndim, l.shape, true);
 }
 
 PyObject* method_stride(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyArrayObject* a = as_tensor(self)->array;
-  npy_intp strides[NPY_MAXDIMS];
-  const npy_intp item = PyArray_ITEMSIZE(a);
-  const int ndim = PyArray_NDIM(a);
-  if (PyArray_SIZE(a) == 0) {
-    // NumPy leaves the strides of empty arrays free; torch has a rule for them.
-    npy_intp step = 1;
-    for (int i = ndim - 1; i >= 0; --i) {
-      strides[i] = step;
-      step *= PyArray_DIM(a, i) > 1 ? PyArray_DIM(a, i) : 1;
-    }
-  } else {
-    for (int i = 0; i < ndim; ++i) strides[i] = PyArray_STRIDE(a, i) / item;
-  }
-  return one_or_all(args, kwargs, "|O:stride", ndim, strides, false);
+  Layout l(as_tensor(self));
+  const Py_ssize_t item = as_tensor(self)->item();
+  for (int i = 0; i < l.ndim; ++i) l.strides[i] /= item;
+  return one_or_all(args, kwargs, "|O:stride", l.ndim, l.strides, false);
 }
 
 PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr); }
-PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(PyArray_SIZE(as_tensor(self)->array)); }
+PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->numel()); }
 PyObject* method_element_size(PyObject* self, PyObject*) {
-  return PyLong_FromSsize_t(PyArray_ITEMSIZE(as_tensor(self)->array));
+  return PyLong_FromSsize_t(as_tensor(self)->item());
 }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   Ref memory;
@@ -507,8 +460,8 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
-  PyArrayObject* a = as_tensor(self)->array;
-  return PyLong_FromVoidPtr(PyArray_SIZE(a) ? PyArray_DATA(a) : nullptr);
+  const Tensor* t = as_tensor(self);
+  return PyLong_FromVoidPtr(t->numel() && t->storage()->data ? t->data() : nullptr);
 }
 PyObject* method_is_view(PyObject* self, PyObject*) {
   return PyBool_FromLong(as_tensor(self)->base && !(as_tensor(self)->flags & kInference));
@@ -595,12 +548,12 @@ PyMethodDef kMethods[] = {
 // ---------------------------------------------------------------- slots
 
 Py_ssize_t tensor_length(PyObject* self) {
-  PyArrayObject* a = as_tensor(self)->array;
-  if (PyArray_NDIM(a) == 0) {
+  Tensor* a = as_tensor(self);
+  if (a->ndim() == 0) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
     return -1;
   }
-  return PyArray_DIM(a, 0);
+  return a->size(0);
 }
 
 PyObject* call_callback(const char* name, PyObject* a, PyObject* b = nullptr, PyObject* c = nullptr) {
@@ -637,14 +590,13 @@ PyMemberDef kMembers[] = {
 
 }  // namespace
 
-// wrap(array, requires_grad=False): a new leaf around an ndarray.
+// wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 1 || n > 2 || !PyArray_Check(args[0])) {
+  if (n < 1 || n > 2 || !is_array(args[0])) {
     PyErr_SetString(PyExc_TypeError, "wrap(array, requires_grad=False): array must be a numpy.ndarray");
     return nullptr;
   }
-  Py_INCREF(args[0]);
-  Tensor* t = wrap_array(as_array(args[0]));
+  Tensor* t = tensor_of(Py_NewRef(args[0]));
   if (t && n == 2 && PyObject_IsTrue(args[1])) {
     if (!is_differentiable(t->dtype)) {
       Py_DECREF(t);
@@ -678,16 +630,13 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
     PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
     return nullptr;
   }
-  Tensor* t = allocate(reinterpret_cast<PyTypeObject*>(cls));
+  Tensor* t = allocate_tensor(reinterpret_cast<PyTypeObject*>(cls));
   if (!t) return nullptr;
   VersionCounter* v = shared_version(from);
-  if (!v) {
+  if (!v || take_layout(t, from) < 0) {
     Py_DECREF(t);
     return nullptr;
   }
-  Py_INCREF(from->array);
-  t->array = from->array;
-  t->dtype = from->dtype;
   hold(v);
   t->version = v;
   // A subclass's instance of a watched tensor is watched as well.
@@ -702,10 +651,12 @@ PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
   Ref made(alias ? call_op(alias, tensor) : nullptr);
   if (!made || cls == TensorType) return made.release();
   Tensor* from = as_tensor(made.get());
-  Tensor* t = allocate(cls);
+  Tensor* t = allocate_tensor(cls);
   if (!t) return nullptr;
-  t->array = as_array(Py_NewRef(as_object(from->array)));
-  t->dtype = from->dtype;
+  if (take_layout(t, from) < 0) {
+    Py_DECREF(t);
+    return nullptr;
+  }
   t->grad_fn.init(from->grad_fn.own().release());
   t->output_nr = from->output_nr;
   t->flags = from->flags & ~(kCut | kCutReason);
@@ -724,12 +675,11 @@ PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
 PyObject* wrap_view_function(PyObject*, PyObject* args) {
   PyObject *array, *source;
   if (!PyArg_ParseTuple(args, "OO", &array, &source)) return nullptr;
-  if (!PyArray_Check(array) || !is_tensor(source)) {
+  if (!(is_array(array) || is_tensor(array)) || !is_tensor(source)) {
     PyErr_SetString(PyExc_TypeError, "wrap_view(array, source): an ndarray and a Tensor");
     return nullptr;
   }
-  Py_INCREF(array);
-  return as_object(wrap_view(as_array(array), as_tensor(source)));
+  return as_object(become_view(is_tensor(array) ? new_alias(as_tensor(array)) : tensor_of(Py_NewRef(array)), as_tensor(source)));
 }
 
 // to_write(tensor): an array to write new values into, which write_values(tensor, array) puts where the tensor shows them: its own
@@ -739,17 +689,21 @@ PyObject* to_write(PyObject*, PyObject* o) {
     PyErr_SetString(PyExc_TypeError, "to_write(tensor)");
     return nullptr;
   }
-  return as_tensor(o)->flags & kStandsFor ? get_array(o, nullptr) : as_object(values_of(as_tensor(o)));
+  if (as_tensor(o)->flags & kStandsFor) return get_array(o, nullptr);
+  const Owned<Tensor> values(values_of(as_tensor(o)));
+  return values ? array_of(values.get()) : nullptr;
 }
 
 PyObject* write_values(PyObject*, PyObject* args) {
   PyObject *o, *array;
-  if (!PyArg_ParseTuple(args, "OO!", &o, &PyArray_Type, &array)) return nullptr;
-  if (!is_tensor(o)) {
+  if (!PyArg_ParseTuple(args, "OO", &o, &array)) return nullptr;
+  if (!is_tensor(o) || !is_array(array)) {
     PyErr_SetString(PyExc_TypeError, "write_values(tensor, array)");
     return nullptr;
   }
-  if (as_object(as_tensor(o)->array) != array && put_values(as_tensor(o), as_array(array)) < 0) return nullptr;
+  if (as_tensor(o)->array_ == array) Py_RETURN_NONE;
+  const Owned<Tensor> values(tensor_of(Py_NewRef(array)));
+  if (!values || put_values(as_tensor(o), values.get()) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 

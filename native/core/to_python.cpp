@@ -1,6 +1,7 @@
 // A tensor as what Python code wants in its place: a number, a truth value, an index, an ndarray.
 #include <cstring>
 
+#include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
 #include "core/tensor.h"
@@ -9,56 +10,56 @@ namespace rushlight {
 
 namespace {
 
-PyObject* scalar_of(Tensor* t) {
-  const Ref held(as_object(values_of(t)));
-  if (!held) return nullptr;
-  PyArrayObject* a = as_array(held.get());
-  const npy_intp n = PyArray_SIZE(a);
-  if (n != 1) {
-    PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", n);
+template <class T>
+T at(const char* p) {
+  T value;
+  memcpy(&value, p, sizeof value);
+  return value;
+}
+
+PyObject* scalar_of(Tensor* shown) {
+  if (shown->numel() != 1) {
+    PyErr_Format(PyExc_RuntimeError, "a Tensor with %zd elements cannot be converted to Scalar", shown->numel());
     return nullptr;
   }
-  if (PyArray_ISALIGNED(a)) {
-    const void* p = PyArray_DATA(a);
-    switch (t->dtype) {
-      case DType::F32: return PyFloat_FromDouble(*static_cast<const float*>(p));
-      case DType::F64: return PyFloat_FromDouble(*static_cast<const double*>(p));
-      case DType::I64: return PyLong_FromLongLong(*static_cast<const int64_t*>(p));
-      case DType::Bool: return PyBool_FromLong(*static_cast<const uint8_t*>(p) != 0);
-      default: break;
-    }
+  if (shown->device() == DeviceType::Meta) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
+    return nullptr;
   }
-  if (t->dtype == DType::BF16) {
-    uint16_t bits;
-    memcpy(&bits, PyArray_DATA(a), 2);
-    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-    float value;
-    memcpy(&value, &wide, 4);
-    return PyFloat_FromDouble(value);
+  const Owned<Tensor> t(values_of(shown));
+  if (!t) return nullptr;
+  const char* p = t->data();
+  switch (t->dtype) {
+    case DType::Bool: return PyBool_FromLong(*p != 0);
+    case DType::U8: return PyLong_FromLong(at<uint8_t>(p));
+    case DType::I8: return PyLong_FromLong(at<int8_t>(p));
+    case DType::I16: return PyLong_FromLong(at<int16_t>(p));
+    case DType::I32: return PyLong_FromLong(at<int32_t>(p));
+    case DType::I64: return PyLong_FromLongLong(at<int64_t>(p));
+    case DType::U16: return PyLong_FromLong(at<uint16_t>(p));
+    case DType::U32: return PyLong_FromUnsignedLong(at<uint32_t>(p));
+    case DType::U64: return PyLong_FromUnsignedLongLong(at<uint64_t>(p));
+    case DType::F32: return PyFloat_FromDouble(at<float>(p));
+    case DType::F64: return PyFloat_FromDouble(at<double>(p));
+    case DType::C64: return PyComplex_FromDoubles(at<float>(p), at<float>(p + 4));
+    case DType::C128: return PyComplex_FromDoubles(at<double>(p), at<double>(p + 8));
+    default: break;
   }
-  return PyObject_CallMethod(as_object(a), "item", nullptr);
+  const Owned<Tensor> wide(cast(t.get(), DType::F32));
+  return wide ? PyFloat_FromDouble(at<float>(wide->data())) : nullptr;
 }
 
 // An array over the same memory that programs may do with as they like: what they set of it (its shape, its flags) is not set of
-// the tensor's own. `base` is a capsule that keeps the tensor's array, which would otherwise be found there.
-PyObject* exported(PyArrayObject* a) {
-  static constexpr const char* kName = "rushlight memory";
-  PyObject* capsule = PyCapsule_New(a, kName, [](PyObject* c) { Py_DECREF(as_object(PyCapsule_GetPointer(c, kName))); });
-  if (!capsule) return nullptr;
-  Py_INCREF(a);
-  Ref owner(capsule);
-  PyArray_Descr* descr = PyArray_DESCR(a);
-  Py_INCREF(descr);
-  Ref view(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a), PyArray_DATA(a),
-                                PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, nullptr));
-  if (!view || PyArray_SetBaseObject(as_array(view.get()), owner.release()) < 0) return nullptr;
-  return view.release();
+// the one that the tensor keeps. Its address is known to the program from now on.
+PyObject* exported(Tensor* t) {
+  t->storage()->flags |= Storage::kFixed;
+  return new_array_of(t);
 }
 
 // `type`: what a complex number that is not real is no value of.
 PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char* type) {
   Tensor* t = as_tensor(self);
-  if (PyArray_SIZE(t->array) != 1) {
+  if (t->numel() != 1) {
     PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
     return nullptr;
   }
@@ -124,8 +125,8 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, "Got unsupported ScalarType BFloat16");
     return nullptr;
   }
-  const Ref values(as_object(values_of(t)));
-  return values ? exported(as_array(values.get())) : nullptr;
+  const Owned<Tensor> values(values_of(t));
+  return values ? exported(values.get()) : nullptr;
 }
 
 PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -156,7 +157,7 @@ int tensor_bool(PyObject* self) {
     Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
     return r ? PyObject_IsTrue(r.get()) : -1;
   }
-  const npy_intp n = PyArray_SIZE(t->array);
+  const Py_ssize_t n = t->numel();
   if (n != 1) {
     PyErr_SetString(PyExc_RuntimeError, n ? "Boolean value of Tensor with more than one value is ambiguous"
                                           : "Boolean value of Tensor with no values is ambiguous");
@@ -170,7 +171,7 @@ PyObject* tensor_float(PyObject* self) { return as_number(self, PyNumber_Float, 
 PyObject* tensor_int(PyObject* self) { return as_number(self, PyNumber_Long, "int64_t"); }
 PyObject* tensor_index(PyObject* self) {
   Tensor* t = as_tensor(self);
-  if (is_differentiable(t->dtype) || PyArray_SIZE(t->array) != 1) {
+  if (is_differentiable(t->dtype) || t->numel() != 1) {
     PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return nullptr;
   }

@@ -3,7 +3,7 @@
 // Note [Coming to stand for others]: a plain tensor that a dual is written into becomes a dual itself. Its place in the graph
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
 // are used: each call looks at the flags of a view's root as well, and `settle` lets the view share what the root stands for.
-#include "core/core.h"
+#include "core/layout.h"
 
 namespace rushlight {
 
@@ -26,15 +26,14 @@ namespace {
 // watch(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
 // requires grad when `value` does.
 PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !PyArray_Check(args[3]))) {
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !is_array(args[3]))) {
     PyErr_SetString(PyExc_TypeError, "watch(value, flag, object[, array])");
     return nullptr;
   }
   const long flag = PyLong_AsLong(args[1]);
   if (flag == -1 && PyErr_Occurred()) return nullptr;
   Tensor* value = as_tensor(args[0]);
-  PyObject* array = n == 4 ? args[3] : as_object(value->array);
-  Tensor* t = wrap_array(as_array(Py_NewRef(array)), value->dtype);
+  Tensor* t = n == 4 ? tensor_of(Py_NewRef(args[3])) : new_alias(value);
   if (!t) return nullptr;
   t->flags |= (static_cast<uint32_t>(flag) & kStandsFor) | (value->flags & kLazy);
   if (requires_grad(value)) t->flags |= kRequiresGrad;
@@ -57,7 +56,7 @@ PyObject* split(PyObject*, PyObject* o) {
   Ref node(as_object(edge.node));
   const bool counted = !(t->flags & kInference);
   if (counted && !shared_version(t)) return nullptr;
-  Tensor* inside = wrap_array(as_array(Py_NewRef(as_object(t->array))), t->dtype);
+  Tensor* inside = new_alias(t);
   if (!inside) return nullptr;
   inside->flags = t->flags & (kInference | kWatched);
   if (t->flags & kStandsFor) inside->flags |= t->flags & kRequiresGrad;
@@ -77,9 +76,7 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* t = n == 2 ? tensor_argument(args[0]) : nullptr;
   Tensor* inside = t ? tensor_argument(args[1]) : nullptr;
   if (!inside) return nullptr;
-  Ref before(as_object(t->array));
-  t->array = as_array(Py_NewRef(as_object(inside->array)));
-  t->dtype = inside->dtype;
+  if (take_layout(t, inside) < 0) return nullptr;
   t->flags = (t->flags & ~kWatched) | (inside->flags & (kWatched | kSpecialView));
   t->watched.set(inside->watched.own().release());
   if (!t->version && inside->version) {  // t was made as what stands for others: it shares the versions and the root from now on

@@ -1,0 +1,404 @@
+#include "core/layout.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/copy.h"
+
+namespace rushlight {
+
+// ---------------------------------------------------------------- layouts
+
+Layout::Layout(const Tensor* t) : ndim(t->ndim()) {
+  std::copy(t->sizes(), t->sizes() + ndim, shape);
+  std::copy(t->strides(), t->strides() + ndim, strides);
+}
+
+void Layout::remove(int dim) {
+  std::copy(shape + dim + 1, shape + ndim, shape + dim);
+  std::copy(strides + dim + 1, strides + ndim, strides + dim);
+  --ndim;
+}
+
+bool same_sizes(int n, const Py_ssize_t* a, const Py_ssize_t* b) { return std::equal(a, a + n, b); }
+
+bool contiguous_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, Py_ssize_t* strides, Py_ssize_t* numel) {
+  Py_ssize_t step = item;
+  bool empty = false, fits = true;
+  for (int i = ndim - 1; i >= 0; --i) {
+    strides[i] = step;
+    empty |= sizes[i] == 0;
+    fits &= !__builtin_mul_overflow(step, std::max<Py_ssize_t>(sizes[i], 1), &step);
+  }
+  *numel = empty ? 0 : step / item;
+  return fits || empty;
+}
+
+void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* order_of, Py_ssize_t item, Py_ssize_t* strides) {
+  int order[kMaxDims];  // fastest first
+  for (int i = 0; i < ndim; ++i) order[i] = ndim - 1 - i;
+  for (int i = 1; i < ndim; ++i) {
+    int at = i;
+    for (int below = i - 1; below >= 0; --below) {
+      const Py_ssize_t s = order_of[order[below]], t = order_of[order[at]];
+      if (s == 0 || t == 0) continue;
+      if (s < t) break;
+      if (s > t || sizes[order[below]] > sizes[order[at]]) {
+        std::swap(order[below], order[at]);
+        at = below;
+      }
+    }
+  }
+  Py_ssize_t step = item;
+  for (int i = 0; i < ndim; ++i) {
+    strides[order[i]] = step;
+    step = times(step, std::max<Py_ssize_t>(sizes[order[i]], 1));
+  }
+}
+
+namespace {
+
+void reach(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t* low, Py_ssize_t* high) {
+  *low = *high = 0;
+  for (int i = 0; i < ndim; ++i) {
+    const Py_ssize_t r = sizes[i] > 0 ? strides[i] * (sizes[i] - 1) : 0;
+    (r < 0 ? *low : *high) += r;
+  }
+}
+
+bool is_row_major(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t item, Py_ssize_t numel) {
+  if (numel == 0) return true;
+  Py_ssize_t step = item;
+  for (int i = ndim - 1; i >= 0; --i) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != step) return false;
+    step *= sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+void extent(const Tensor* t, const char** low, const char** high) {
+  Py_ssize_t l, h;
+  reach(t->ndim(), t->sizes(), t->strides(), &l, &h);
+  *low = t->data() + l;
+  *high = t->data() + h + (t->numel() ? t->item() : 0);
+}
+
+bool is_dense(const Tensor* t) {
+  if (t->is_contiguous()) return true;
+  int order[kMaxDims], n = 0;
+  for (int i = 0; i < t->ndim(); ++i) {
+    if (t->size(i) > 1) order[n++] = i;
+  }
+  std::sort(order, order + n, [t](int i, int k) { return t->stride(i) < t->stride(k); });
+  Py_ssize_t step = t->item();
+  for (int i = 0; i < n; ++i) {
+    if (t->stride(order[i]) != step) return false;
+    step *= t->size(order[i]);
+  }
+  return true;
+}
+
+bool overlaps_itself(const Tensor* t) {
+  if (t->numel() == 0) return false;
+  for (int i = 0; i < t->ndim(); ++i) {
+    if (t->size(i) > 1 && t->stride(i) == 0) return true;
+  }
+  return false;
+}
+
+bool foreign_is_aligned(const Tensor* t) {
+  const Py_ssize_t item = is_complex(t->dtype) ? t->item() / 2 : t->item();
+  uintptr_t bits = reinterpret_cast<uintptr_t>(t->data());
+  for (int i = 0; i < t->ndim(); ++i) {
+    if (t->size(i) > 1) bits |= static_cast<uintptr_t>(t->stride(i));
+  }
+  return bits % static_cast<uintptr_t>(item) == 0;
+}
+
+// ---------------------------------------------------------------- of a tensor that exists
+
+namespace {
+
+// Replaced sizes and strides that a kernel may still be reading, in front of those that replaced them. Kept until the tensor goes.
+struct DimsBlock {
+  DimsBlock* before;
+  Py_ssize_t room;
+};
+
+DimsBlock* block_of(Py_ssize_t* dims) { return reinterpret_cast<DimsBlock*>(dims) - 1; }
+
+Py_ssize_t* new_dims(int ndim, DimsBlock* before) {
+  void* memory = PyMem_RawMalloc(sizeof(DimsBlock) + sizeof(Py_ssize_t) * 2 * static_cast<size_t>(ndim));
+  if (!memory) {
+    PyErr_NoMemory();
+    return nullptr;
+  }
+  DimsBlock* block = static_cast<DimsBlock*>(memory);
+  block->before = before;
+  block->room = ndim;
+  return reinterpret_cast<Py_ssize_t*>(block + 1);
+}
+
+void free_dims(DimsBlock* block) {
+  while (block) {
+    DimsBlock* before = block->before;
+    PyMem_RawFree(block);
+    block = before;
+  }
+}
+
+bool is_inline(const Tensor* t) { return t->dims_ == t->dims_inline_; }
+
+// Room for the layout of a new tensor.
+inline bool place_dims(Tensor* t, int ndim) {
+  t->ndim_ = static_cast<uint8_t>(ndim);
+  if (ndim <= Tensor::kInlineDims) return true;
+  Py_ssize_t* dims = new_dims(ndim, nullptr);
+  if (dims) t->dims_ = dims;
+  return dims != nullptr;
+}
+
+inline void fill(Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides) {
+  Py_ssize_t numel = 1;
+  for (int i = 0; i < ndim; ++i) {
+    t->dims_[i] = sizes[i];
+    t->dims_[ndim + i] = strides[i];
+    numel *= sizes[i];
+  }
+  t->dtype = dtype;
+  t->numel_ = numel;
+  t->contiguous_ = is_row_major(ndim, sizes, strides, item_size(dtype), numel);
+}
+
+}  // namespace
+
+void init_layout(Tensor* t) {
+  t->storage_ = nullptr;
+  t->offset_ = 0;
+  t->numel_ = 0;
+  t->dims_ = t->dims_inline_;
+  t->array_ = nullptr;
+  t->ndim_ = 0;
+  t->contiguous_ = true;
+}
+
+void drop_layout(Tensor* t) {
+  if (t->dims_ && !is_inline(t)) free_dims(block_of(t->dims_));
+  t->dims_ = t->dims_inline_;
+  t->ndim_ = 0;
+  Storage* storage = std::exchange(t->storage_, nullptr);
+  if (t->array_) Py_CLEAR(t->array_);
+  drop(storage);
+}
+
+int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+  const bool same = ndim == t->ndim_ && same_sizes(ndim, sizes, t->sizes()) && same_sizes(ndim, strides, t->strides());
+  if (!same) {
+    // A kernel that runs without the GIL holds a pin, and reads sizes and strides.
+    const bool read = t->storage_ && t->storage_->pins.load(std::memory_order_relaxed) != 0;
+    const int room = is_inline(t) ? Tensor::kInlineDims : static_cast<int>(block_of(t->dims_)->room);
+    if (read || ndim > room) {
+      Py_ssize_t* dims = new_dims(ndim, is_inline(t) ? nullptr : block_of(t->dims_));
+      if (!dims) {
+        drop(storage);
+        return -1;
+      }
+      std::copy(sizes, sizes + ndim, dims);
+      std::copy(strides, strides + ndim, dims + ndim);
+      t->dims_ = dims;
+    } else {
+      Py_ssize_t kept[2 * kMaxDims];  // they may be the tensor's own
+      std::copy(sizes, sizes + ndim, kept);
+      std::copy(strides, strides + ndim, kept + ndim);
+      std::copy(kept, kept + 2 * ndim, t->dims_);
+    }
+    t->ndim_ = static_cast<uint8_t>(ndim);
+  }
+  Py_ssize_t numel = 1;
+  for (int i = 0; i < ndim; ++i) numel *= t->size(i);
+  t->dtype = dtype;
+  t->offset_ = offset;
+  t->numel_ = numel;
+  t->contiguous_ = is_row_major(ndim, t->sizes(), t->strides(), item_size(dtype), numel);
+  Storage* before = std::exchange(t->storage_, storage);
+  Py_CLEAR(t->array_);
+  drop(before);
+  return 0;
+}
+
+int take_layout(Tensor* t, const Tensor* from) {
+  return set_layout(t, hold(from->storage_), from->dtype, from->ndim(), from->sizes(), from->strides(), from->offset());
+}
+
+// ---------------------------------------------------------------- new tensors
+
+namespace {
+
+// Takes over `storage`.
+Tensor* made(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+  if (!storage) return nullptr;
+  Tensor* t = allocate_tensor(TensorType);
+  if (!t) {
+    drop(storage);
+    return nullptr;
+  }
+  t->storage_ = storage;
+  t->offset_ = offset;
+  if (!place_dims(t, ndim)) {
+    t->ndim_ = 0;
+    Py_DECREF(t);
+    return nullptr;
+  }
+  fill(t, dtype, ndim, sizes, strides);
+  return t;
+}
+
+void raise_too_large(int ndim, const Py_ssize_t* sizes) {
+  PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s", sizes_text(sizes, ndim).c_str());
+}
+
+}  // namespace
+
+Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device) {
+  if (ndim > kMaxDims) {
+    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %d", kMaxDims, ndim);
+    return nullptr;
+  }
+  Py_ssize_t strides[kMaxDims], numel;
+  const Py_ssize_t item = item_size(dtype);
+  if (!contiguous_strides(ndim, sizes, item, strides, &numel)) {
+    raise_too_large(ndim, sizes);
+    return nullptr;
+  }
+  return made(new_storage(static_cast<size_t>(numel * item), device), dtype, ndim, sizes, strides, 0);
+}
+
+Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes) { return new_tensor(dtype, ndim, sizes, DeviceType::Cpu); }
+
+Tensor* new_zeros(DType dtype, int ndim, const Py_ssize_t* sizes) {
+  Tensor* t = new_tensor(dtype, ndim, sizes);
+  if (t) std::memset(t->data(), 0, static_cast<size_t>(t->nbytes()));
+  return t;
+}
+
+Tensor* new_strided(DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, DeviceType device) {
+  Py_ssize_t low, high, numel, unused[kMaxDims];
+  if (!contiguous_strides(ndim, sizes, item_size(dtype), unused, &numel)) {
+    raise_too_large(ndim, sizes);
+    return nullptr;
+  }
+  reach(ndim, sizes, strides, &low, &high);
+  const size_t bytes = numel ? static_cast<size_t>(high - low + item_size(dtype)) : 0;
+  return made(new_storage(bytes, device), dtype, ndim, sizes, strides, -low);
+}
+
+Tensor* new_like(const Tensor* model, DType dtype) {
+  if (model->is_contiguous()) return new_tensor(dtype, model->ndim(), model->sizes(), model->device());
+  Py_ssize_t strides[kMaxDims];
+  dense_strides(model->ndim(), model->sizes(), model->strides(), item_size(dtype), strides);
+  return new_strided(dtype, model->ndim(), model->sizes(), strides, model->device());
+}
+
+Tensor* new_view(const Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+  return made(hold(t->storage_), dtype, ndim, sizes, strides, t->offset_ + offset);
+}
+
+Tensor* new_view(const Tensor* t, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+  return new_view(t, t->dtype, ndim, sizes, strides, offset);
+}
+
+Tensor* new_alias(const Tensor* t) { return new_view(t, t->dtype, t->ndim(), t->sizes(), t->strides(), 0); }
+
+Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+  return made(storage, dtype, ndim, sizes, strides, offset);
+}
+
+// ---------------------------------------------------------------- copies
+
+namespace {
+
+constexpr Py_ssize_t kReleaseBytes = 1 << 18;
+
+// Whether two layouts of the same shape are the same place, or apart.
+enum class Meeting { Apart, Same, Mixed };
+
+Meeting meeting(const Tensor* a, const Tensor* b) {
+  const char *al, *ah, *bl, *bh;
+  extent(a, &al, &ah);
+  extent(b, &bl, &bh);
+  if (ah <= bl || bh <= al) return Meeting::Apart;
+  if (a->data() != b->data() || a->dtype != b->dtype || !same_shape(a, b)) return Meeting::Mixed;
+  for (int i = 0; i < a->ndim(); ++i) {
+    if (a->size(i) > 1 && a->stride(i) != b->stride(i)) return Meeting::Mixed;
+  }
+  return Meeting::Same;
+}
+
+}  // namespace
+
+int copy_into(Tensor* to, const Tensor* from) {
+  Py_ssize_t strides[kMaxDims];
+  const int shift = to->ndim() - from->ndim();
+  bool fits = true;
+  for (int i = 0; i < from->ndim(); ++i) {
+    const int at = i + shift;
+    if (at < 0) {
+      fits &= from->size(i) == 1;
+      continue;
+    }
+    fits &= from->size(i) == 1 || from->size(i) == to->size(at);
+    strides[at] = from->size(i) == 1 ? 0 : from->stride(i);
+  }
+  for (int i = 0; i < shift; ++i) strides[i] = 0;
+  if (!fits) {
+    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                 sizes_text(to->sizes(), to->ndim()).c_str(), sizes_text(from->sizes(), from->ndim()).c_str());
+    return -1;
+  }
+  if (to->numel() == 0 || to->device() == DeviceType::Meta) return 0;
+  if (from->device() == DeviceType::Meta) {
+    PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+    return -1;
+  }
+  const Meeting met = meeting(to, from);
+  if (met == Meeting::Same) return 0;
+  if (met == Meeting::Mixed) {
+    const Owned<Tensor> apart(contiguous_copy(from));
+    return apart ? copy_into(to, apart.get()) : -1;
+  }
+  if (to->nbytes() <= kReleaseBytes) {
+    copy_strided(to->dtype, to->data(), to->strides(), from->dtype, from->data(), strides, to->ndim(), to->sizes());
+    return 0;
+  }
+  const Layout place(to);
+  const DType to_type = to->dtype, from_type = from->dtype;
+  char *target = to->data(), *source = from->data();
+  Pinned pins[2];
+  pins[0].take(to->storage());
+  pins[1].take(from->storage());
+  const ReleaseGil release(true);
+  copy_strided(to_type, target, place.strides, from_type, source, strides, place.ndim, place.shape);
+  return 0;
+}
+
+namespace {
+
+Tensor* copied(Owned<Tensor> to, const Tensor* from) {
+  return to && copy_into(to.get(), from) == 0 ? to.release() : nullptr;
+}
+
+}  // namespace
+
+Tensor* contiguous_copy(const Tensor* t) { return copied(Owned<Tensor>(new_tensor(t->dtype, t->ndim(), t->sizes(), t->device())), t); }
+Tensor* dense_copy(const Tensor* t) { return copied(Owned<Tensor>(new_like(t, t->dtype)), t); }
+
+Tensor* cast(Tensor* t, DType to) {
+  if (t->dtype == to) return as_tensor(Py_NewRef(as_object(t)));
+  return copied(Owned<Tensor>(new_like(t, to)), t);
+}
+
+}  // namespace rushlight

@@ -1,0 +1,102 @@
+// Tensors as memory and layout: making plain ones, views of them and copies. A plain tensor has no history and shares no version; what
+// is recorded of it comes later (op.cpp). The accessors are Tensor's own (core.h). Strides are in bytes, as kernels take them.
+#pragma once
+#include "core/core.h"
+
+namespace rushlight {
+
+// ---- a layout under construction
+struct Layout {
+  int ndim = 0;
+  Py_ssize_t offset = 0;  // of its first element from that of the tensor it is a view of
+  Py_ssize_t shape[kMaxDims], strides[kMaxDims];
+
+  Layout() = default;
+  explicit Layout(const Tensor* t);
+  void add(Py_ssize_t size, Py_ssize_t stride) {
+    shape[ndim] = size;
+    strides[ndim++] = stride;
+  }
+  void remove(int dim);
+};
+
+// A stride, taken in such steps. Of what is too long for a number one element is left, and no step is ever taken.
+inline Py_ssize_t times(Py_ssize_t stride, Py_ssize_t step) {
+  Py_ssize_t product;
+  return __builtin_mul_overflow(stride, step, &product) ? 0 : product;
+}
+// Row-major strides, torch's for sizes of 0 too. False where the elements do not fit into memory that can be addressed.
+bool contiguous_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, Py_ssize_t* strides, Py_ssize_t* numel);
+bool same_sizes(int n, const Py_ssize_t* a, const Py_ssize_t* b);
+inline bool same_shape(const Tensor* a, const Tensor* b) { return a->ndim() == b->ndim() && same_sizes(a->ndim(), a->sizes(), b->sizes()); }
+// Dense strides in the order that another layout's have: of those that are 0 the dimensions stay where the shape has them.
+void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* order_of, Py_ssize_t item, Py_ssize_t* strides);
+// The bytes that are reached from the first element: [low, high).
+void extent(const Tensor* t, const char** low, const char** high);
+// Whether the elements fill one block of memory, each place once, whatever the order of the dimensions.
+bool is_dense(const Tensor* t);
+// Whether nobody else has the memory of `t`: no other tensor, no array that a program made or keeps.
+bool owns_memory(const Tensor* t);
+// Whether it shows a place twice, as an expanded tensor does.
+bool overlaps_itself(const Tensor* t);
+
+// ---- tensors; a new reference, nullptr with torch's exception
+Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes);  // contiguous, uninitialised
+Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device);
+Tensor* new_zeros(DType dtype, int ndim, const Py_ssize_t* sizes);
+// Uninitialised, of the shape of `model` and with its order of strides, dense.
+Tensor* new_like(const Tensor* model, DType dtype);
+// Uninitialised, with strides of any order that fill one block.
+Tensor* new_strided(DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, DeviceType device = DeviceType::Cpu);
+// Of the memory of `t` (of another element type, too), `offset` bytes after its first element.
+Tensor* new_view(const Tensor* t, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset);
+Tensor* new_view(const Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset);
+inline Tensor* new_view(const Tensor* t, const Layout& l) { return new_view(t, l.ndim, l.shape, l.strides, l.offset); }
+Tensor* new_alias(const Tensor* t);  // the same memory and layout
+// Any place in a storage, whose reference is taken over, also on failure.
+Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset);
+
+// The tensor itself where it has that type, else a converted copy with its order of strides; torch's conversions.
+Tensor* cast(Tensor* t, DType to);
+// A copy: in row-major order, or with the order of the strides.
+Tensor* contiguous_copy(const Tensor* t);
+Tensor* dense_copy(const Tensor* t);
+// Writes `from`, broadcast and converted, to the elements of `to`. -1 with an exception.
+int copy_into(Tensor* to, const Tensor* from);
+
+// ---- of a tensor that exists (layout.cpp is alone with these)
+Tensor* allocate_tensor(PyTypeObject* type);  // without memory
+void init_layout(Tensor* t);
+void drop_layout(Tensor* t);
+// Gives a tensor another place in memory. Takes over `storage`, also on failure. -1 with an exception.
+int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset);
+int take_layout(Tensor* t, const Tensor* from);
+
+// ---- NumPy's side (numpy.cpp); no other file knows its arrays
+bool is_array(PyObject* o);
+// The ndarray over a tensor's memory: a new reference to the one that it keeps, nullptr with an exception.
+PyObject* array_of(Tensor* t);
+PyObject* new_array_of(Tensor* t);  // one of its own, which a program may do with as it likes
+PyObject* read_only_array_of(Tensor* t);
+// A plain tensor on an ndarray's memory; takes over `array`, also on failure. nullptr with torch's TypeError for other element types.
+Tensor* tensor_of(PyObject* array);
+// The same of what a NumPy definition returned: an array, a NumPy scalar, a number, or a tensor already.
+Tensor* result_tensor(PyObject* value);
+// A Python object as NumPy reads it, of an element type.
+Tensor* tensor_from_any(PyObject* o, DType dtype);
+PyObject* descr_object(DType dtype);  // borrowed
+bool is_kernel(PyObject* function);   // of rushlight._core.kernels: over tensors
+void set_kernels_module(PyObject* module);
+// What NumPy's scalars are: a number at all; of such a kind.
+bool is_numpy_scalar(PyObject* o);
+bool is_numpy_bool(PyObject* o);
+bool is_numpy_float(PyObject* o);
+bool is_numpy_complex(PyObject* o);
+bool is_numpy_integer(PyObject* o);
+bool is_numpy_number(PyObject* o);
+PyTypeObject* array_type();
+int init_numpy(PyObject* module);
+// Makes the exception that NumPy raises for want of memory torch's RuntimeError; any other stays.
+void reword_memory_error();
+
+}  // namespace rushlight

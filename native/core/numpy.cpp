@@ -1,0 +1,355 @@
+// NumPy at the border: tensors as ndarrays, ndarrays as tensors, and kernels over ndarrays. Nothing else in native/ uses its C API.
+#define RUSHLIGHT_IMPORT_ARRAY
+#include "core/numpy.h"
+
+#include <cstring>
+#include <vector>
+
+#include "bindings/bindings.h"
+
+namespace rushlight {
+
+// ---------------------------------------------------------------- element types
+
+namespace {
+
+// In the order of DType. BF16 has no number of NumPy's own: see bfloat16_type.
+constexpr int kNumbers[] = {NPY_BOOL, NPY_UINT8, NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64, NPY_FLOAT16, -1, NPY_FLOAT32, NPY_FLOAT64,
+                            NPY_COMPLEX64, NPY_COMPLEX128, NPY_UINT16, NPY_UINT32, NPY_UINT64};
+
+std::atomic<int> bfloat16_type_number{-1};
+
+}  // namespace
+
+DType dtype_of(PyArrayObject* array) {
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  switch (descr->type_num) {
+    case NPY_FLOAT32: return PyDataType_ISNOTSWAPPED(descr) ? DType::F32 : DType::Count;
+    case NPY_FLOAT64: return PyDataType_ISNOTSWAPPED(descr) ? DType::F64 : DType::Count;
+    case NPY_BOOL: return DType::Bool;
+  }
+  if (!PyDataType_ISNOTSWAPPED(descr)) return DType::Count;
+  // Compared by kind and size: on some platforms `long` and `long long` are two numbers of one size.
+  const int size = static_cast<int>(PyDataType_ELSIZE(descr));
+  switch (descr->kind) {
+    case 'i': return size == 8 ? DType::I64 : size == 4 ? DType::I32 : size == 2 ? DType::I16 : DType::I8;
+    case 'u': return size == 8 ? DType::U64 : size == 4 ? DType::U32 : size == 2 ? DType::U16 : DType::U8;
+    case 'f': return size == 2 ? DType::F16 : DType::Count;
+    case 'c': return size == 8 ? DType::C64 : size == 16 ? DType::C128 : DType::Count;
+  }
+  if (bfloat16_type_number >= 0 && descr->type_num == bfloat16_type_number) return DType::BF16;
+  if (descr->kind == 'V' && size == 2 && descr->typeobj && !strcmp(descr->typeobj->tp_name, "ml_dtypes.bfloat16")) {
+    bfloat16_type_number = descr->type_num;
+    return DType::BF16;
+  }
+  return DType::Count;
+}
+
+PyArray_Descr* descr_of(DType dtype) {
+  // Built-in descriptors are immortal singletons; the extra reference of DescrFromType is given back.
+  static PyArray_Descr* cache[static_cast<int>(DType::Count)] = {};
+  PyArray_Descr*& descr = cache[static_cast<int>(dtype)];
+  if (descr) return descr;
+  if (dtype == DType::BF16) {
+    PyObject* object = dtype_object(DType::BF16);
+    if (!object) return nullptr;
+    Ref numpy(PyObject_GetAttrString(object, "numpy"));
+    if (!numpy) return nullptr;
+    bfloat16_type_number = reinterpret_cast<PyArray_Descr*>(numpy.get())->type_num;
+    descr = reinterpret_cast<PyArray_Descr*>(numpy.release());
+    return descr;
+  }
+  descr = PyArray_DescrFromType(kNumbers[static_cast<int>(dtype)]);
+  return descr;
+}
+
+PyObject* descr_object(DType dtype) { return as_object(descr_of(dtype)); }
+
+bool is_array(PyObject* o) { return PyArray_Check(o); }
+bool is_numpy_scalar(PyObject* o) { return PyArray_CheckScalar(o); }
+bool is_numpy_bool(PyObject* o) { return PyArray_IsScalar(o, Bool); }
+bool is_numpy_float(PyObject* o) { return PyArray_IsScalar(o, Floating); }
+bool is_numpy_complex(PyObject* o) { return PyArray_IsScalar(o, ComplexFloating); }
+bool is_numpy_integer(PyObject* o) { return PyArray_IsScalar(o, Integer); }
+bool is_numpy_number(PyObject* o) { return PyArray_IsScalar(o, Number); }
+PyTypeObject* array_type() { return &PyArray_Type; }
+
+// ---------------------------------------------------------------- pins
+
+namespace {
+
+// The base of an ndarray that shows a storage: keeps the block where it is.
+struct Pin {
+  PyObject_HEAD
+  Storage* storage;
+};
+
+PyTypeObject* PinType = nullptr;
+
+void pin_dealloc(PyObject* self) {
+  Storage* s = reinterpret_cast<Pin*>(self)->storage;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+  if (count(s->pins, -1) == 1 && s->retired) unpin_last(s);
+  drop(s);
+}
+
+PyObject* new_pin(Storage* s) {
+  Pin* pin = PyObject_New(Pin, PinType);
+  if (!pin) return nullptr;
+  pin->storage = hold(s);
+  count(s->pins, 1);
+  return as_object(pin);
+}
+
+bool is_pin(PyObject* o) { return o && Py_TYPE(o) == PinType; }
+
+}  // namespace
+
+int init_numpy(PyObject* module) {
+  import_array1(-1);
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(pin_dealloc)},
+                         {Py_tp_doc, const_cast<char*>("Keeps the memory of a tensor that an ndarray shows.")},
+                         {0, nullptr}};
+  PyType_Spec spec = {"rushlight._core.Pin", sizeof(Pin), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PinType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  return PinType ? 0 : -1;
+}
+
+// ---------------------------------------------------------------- tensors as arrays
+
+PyObject* new_array_of(Tensor* t) {
+  if (t->device() == DeviceType::Meta) {
+    PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+    return nullptr;
+  }
+  PyArray_Descr* descr = descr_of(t->dtype);
+  if (!descr) return nullptr;
+  Ref pin(new_pin(t->storage()));
+  if (!pin) return nullptr;
+  static char nothing[16];
+  char* data = t->storage()->data ? t->data() : nothing;
+  Py_INCREF(descr);
+  Ref array(PyArray_NewFromDescr(&PyArray_Type, descr, t->ndim(), t->sizes(), t->strides(), data,
+                                 t->is_writeable() ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+  if (!array || PyArray_SetBaseObject(as_array(array.get()), pin.release()) < 0) return nullptr;
+  return array.release();
+}
+
+PyObject* array_of(Tensor* t) {
+  // A storage that was resized has its block somewhere else.
+  if (t->array_ && (PyArray_BYTES(as_array(t->array_)) == t->data() || t->numel() == 0)) return Py_NewRef(t->array_);
+  PyObject* array = new_array_of(t);
+  if (!array) return nullptr;
+  PyObject* before = t->array_;
+  t->array_ = Py_NewRef(array);
+  Py_XDECREF(before);
+  return array;
+}
+
+PyObject* read_only_array_of(Tensor* t) {
+  PyObject* array = new_array_of(t);
+  if (array) PyArray_CLEARFLAGS(as_array(array), NPY_ARRAY_WRITEABLE);
+  return array;
+}
+
+bool owns_memory(const Tensor* t) {
+  const Storage* s = t->storage();
+  const Py_ssize_t references = s->references.load(std::memory_order_relaxed);
+  if (!t->array_) return references == 1 && !(s->flags & Storage::kForeign);
+  PyArrayObject* array = as_array(t->array_);
+  PyObject* base = PyArray_BASE(array);
+  if (s->flags & Storage::kForeign) {  // a result of NumPy's that nobody else has
+    return references == 1 && s->owner == t->array_ && Py_REFCNT(t->array_) == 2 && !base && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
+  }
+  return references == 2 && Py_REFCNT(t->array_) == 1 && is_pin(base) && reinterpret_cast<Pin*>(base)->storage == s && Py_REFCNT(base) == 1;
+}
+
+// ---------------------------------------------------------------- arrays as tensors
+
+namespace {
+
+// The storage that an array shows (a new reference), and where its first element lies in that.
+Storage* storage_of(PyArrayObject* array, Py_ssize_t* offset) {
+  PyArrayObject* root = array;
+  PyObject* base = PyArray_BASE(root);
+  while (base && PyArray_Check(base)) {
+    root = as_array(base);
+    base = PyArray_BASE(root);
+  }
+  if (is_pin(base)) {
+    Storage* s = reinterpret_cast<Pin*>(base)->storage;
+    const char* at = PyArray_BYTES(array);
+    if (!s->data || PyArray_SIZE(array) == 0) {
+      *offset = 0;
+      return hold(s);
+    }
+    if (at >= s->data && at < s->data + s->nbytes) {
+      *offset = at - s->data;
+      return hold(s);
+    }
+    root = array;  // it shows a block that the storage no longer has
+  }
+  const char *low = PyArray_BYTES(root), *high = low;
+  if (PyArray_SIZE(root)) {
+    for (int i = 0; i < PyArray_NDIM(root); ++i) {
+      const npy_intp reach = PyArray_STRIDE(root, i) * (PyArray_DIM(root, i) - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    high += PyArray_ITEMSIZE(root);
+  }
+  const char* at = PyArray_BYTES(array);
+  if (PyArray_SIZE(array) == 0) at = low;
+  *offset = at - low;
+  return foreign_storage(const_cast<char*>(low), static_cast<size_t>(high - low), PyArray_ISWRITEABLE(root) != 0,
+                         Py_NewRef(as_object(array)));
+}
+
+}  // namespace
+
+Tensor* tensor_of(PyObject* object) {
+  if (!object) return nullptr;
+  const Ref owner(object);
+  PyArrayObject* array = as_array(object);
+  const DType dtype = dtype_of(array);
+  if (dtype == DType::Count) {
+    PyErr_Format(PyExc_TypeError, "can't convert np.ndarray of type %R.", as_object(PyArray_DESCR(array)->typeobj));
+    return nullptr;
+  }
+  Py_ssize_t offset, strides[kMaxDims], numel;
+  Storage* storage = storage_of(array, &offset);
+  if (!storage) return nullptr;
+  const int ndim = PyArray_NDIM(array);
+  const npy_intp* sizes = PyArray_DIMS(array);
+  if (PyArray_SIZE(array) == 0) contiguous_strides(ndim, sizes, item_size(dtype), strides, &numel);
+  else std::copy(PyArray_STRIDES(array), PyArray_STRIDES(array) + ndim, strides);
+  Tensor* t = new_on_storage(storage, dtype, ndim, sizes, strides, offset);
+  if (t && PyArray_CheckExact(object) && storage->flags & Storage::kForeign) t->array_ = Py_NewRef(object);
+  return t;
+}
+
+Tensor* result_tensor(PyObject* value) {
+  if (!value || is_tensor(value)) return as_tensor(value);
+  if (PyArray_Check(value)) return tensor_of(value);
+  const Ref owned(value);
+  return tensor_of(PyArray_FROM_O(value));
+}
+
+Tensor* tensor_from_any(PyObject* o, DType dtype) {
+  Owned<Tensor> t(tensor_of(PyArray_FromAny(o, nullptr, 0, 0, 0, nullptr)));
+  return t ? cast(t.get(), dtype) : nullptr;
+}
+
+void reword_memory_error() {
+  if (!PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyObject* f = callback("beyond_memory");
+  Ref said(f ? PyObject_CallOneArg(f, value) : nullptr);
+  if (!said || said.get() == Py_None) {
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(said.get())), said.get());
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+}
+
+// ---------------------------------------------------------------- kernels over arrays
+
+namespace {
+
+PyObject* kernels_module = nullptr;
+
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+bool list_has_arrays(PyObject* list) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    if (PyArray_Check(PySequence_Fast_GET_ITEM(list, i))) return true;
+  }
+  return false;
+}
+
+// A tensor in the place of an array that tensors can show, a list with such in the place of a list; else the object itself.
+PyObject* as_argument(PyObject* o) {
+  if (PyArray_Check(o)) {
+    if (dtype_of(as_array(o)) == DType::Count) return Py_NewRef(o);
+    return as_object(tensor_of(Py_NewRef(o)));
+  }
+  if (!is_list(o) || !list_has_arrays(o)) return Py_NewRef(o);
+  const Ref items(PySequence_Tuple(o));
+  if (!items) return nullptr;
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.get());
+  Ref made(PyList_New(n));
+  for (Py_ssize_t i = 0; made && i < n; ++i) {
+    PyObject* item = as_argument(PyTuple_GET_ITEM(items.get(), i));
+    if (!item) return nullptr;
+    PyList_SET_ITEM(made.get(), i, item);
+  }
+  return made && PyTuple_Check(o) ? PyList_AsTuple(made.get()) : made.release();
+}
+
+// Arrays in the place of the tensors that a kernel returned. Takes over `o`.
+PyObject* as_result(PyObject* o) {
+  if (!o) return nullptr;
+  if (is_tensor(o)) {
+    const Ref tensor(o);
+    return array_of(as_tensor(o));
+  }
+  if (!is_list(o)) return o;
+  const Ref list(o);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  Ref made(PyTuple_New(n));
+  for (Py_ssize_t i = 0; made && i < n; ++i) {
+    PyObject* item = as_result(Py_NewRef(PySequence_Fast_GET_ITEM(o, i)));
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(made.get(), i, item);
+  }
+  return made && PyList_Check(o) ? PySequence_List(made.get()) : made.release();
+}
+
+}  // namespace
+
+void set_kernels_module(PyObject* module) { kernels_module = Py_NewRef(module); }
+bool is_kernel(PyObject* function) { return PyCFunction_Check(function) && PyCFunction_GET_SELF(function) == kernels_module; }
+
+bool has_arrays(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = args[i];
+    if (PyArray_Check(o) || (is_list(o) && list_has_arrays(o))) return true;
+  }
+  return false;
+}
+
+PyObject* through_arrays(FastFunction f, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  constexpr Py_ssize_t kMost = 32;
+  if (n > kMost) {
+    PyErr_SetString(PyExc_TypeError, "a kernel takes at most 32 arguments");
+    return nullptr;
+  }
+  Ref held[kMost];
+  PyObject* given[kMost];
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    held[i] = Ref(as_argument(args[i]));
+    if (!(given[i] = held[i].get())) return nullptr;
+  }
+  Ref result(f(self, given, n));
+  if (!result) return nullptr;
+  // What a kernel put into a list that it was given.
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!PyList_Check(args[i]) || given[i] == args[i]) continue;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]) && k < PyList_GET_SIZE(given[i]); ++k) {
+      PyObject* item = PyList_GET_ITEM(given[i], k);
+      if (PyList_GET_ITEM(args[i], k) != Py_None || !is_tensor(item)) continue;
+      PyObject* array = array_of(as_tensor(item));
+      if (!array || PyList_SetItem(args[i], k, array) < 0) return nullptr;
+    }
+  }
+  return as_result(result.release());
+}
+
+}  // namespace rushlight

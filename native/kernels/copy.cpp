@@ -1,0 +1,304 @@
+#include "kernels/copy.h"
+
+#include <complex>
+#include <cstring>
+#include <type_traits>
+
+namespace rushlight {
+
+namespace {
+
+constexpr int kMaxDims = 64;
+
+struct Half {
+  uint16_t bits;
+};
+struct BFloat {
+  uint16_t bits;
+};
+struct Truth {
+  uint8_t bits;
+};
+
+float bits_to_float(uint32_t bits) {
+  float f;
+  std::memcpy(&f, &bits, 4);
+  return f;
+}
+uint32_t float_bits(float f) {
+  uint32_t bits;
+  std::memcpy(&bits, &f, 4);
+  return bits;
+}
+
+float widen(Half h) {
+  const uint32_t sign = static_cast<uint32_t>(h.bits & 0x8000) << 16, exponent = h.bits >> 10 & 31, fraction = h.bits & 0x3ff;
+  if (exponent == 31) return bits_to_float(sign | 0x7f800000 | fraction << 13);
+  if (exponent) return bits_to_float(sign | (exponent + 112) << 23 | fraction << 13);
+  return bits_to_float(sign | float_bits(static_cast<float>(fraction) * 5.9604644775390625e-8f));  // 2^-24
+}
+float widen(BFloat b) { return bits_to_float(static_cast<uint32_t>(b.bits) << 16); }
+
+// Both round to the nearest, to even in between.
+template <class Wide, int kFraction, class Bits>
+uint16_t to_half_bits(Wide value) {
+  Bits u;
+  std::memcpy(&u, &value, sizeof u);
+  constexpr int kWidth = sizeof(Bits) * 8;
+  constexpr int kBias = kWidth == 32 ? 127 : 1023;
+  const uint16_t sign = static_cast<uint16_t>(u >> (kWidth - 16) & 0x8000);
+  const Bits magnitude = u & ((Bits{1} << (kWidth - 1)) - 1);
+  const Bits infinity = static_cast<Bits>(2 * kBias + 1) << kFraction;
+  if (magnitude > infinity) return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> (kFraction - 10) & 0x3ff));
+  const int exponent = static_cast<int>(magnitude >> kFraction) - kBias;
+  if (exponent > 15) return static_cast<uint16_t>(sign | 0x7c00);
+  if (exponent < -25) return sign;
+  const Bits fraction = (magnitude & ((Bits{1} << kFraction) - 1)) | Bits{1} << kFraction;
+  const int drop = exponent >= -14 ? kFraction - 10 : kFraction - 10 + (-14 - exponent);
+  Bits kept = fraction >> drop;
+  const Bits rest = fraction & ((Bits{1} << drop) - 1), middle = Bits{1} << (drop - 1);
+  kept += rest > middle || (rest == middle && (kept & 1));
+  const uint32_t base = exponent >= -14 ? static_cast<uint32_t>(exponent + 14) << 10 : 0;  // the leading 1 adds one to the exponent
+  return static_cast<uint16_t>(sign | (base + static_cast<uint32_t>(kept)));
+}
+uint16_t to_bfloat_bits(float f) {
+  const uint32_t u = float_bits(f);
+  if ((u & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(u >> 16 | 0x40);
+  return static_cast<uint16_t>((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+
+// A number as C++ computes with it.
+template <class T>
+auto plain(T x) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) return widen(x);
+  else if constexpr (std::is_same_v<T, Truth>) return static_cast<uint8_t>(x.bits != 0);
+  else return x;
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else {
+    const auto v = plain(x);
+    using V = std::remove_const_t<decltype(v)>;
+    if constexpr (std::is_same_v<To, Truth>) {
+      return Truth{static_cast<uint8_t>(v != V(0))};
+    } else if constexpr (IsComplex<V>::value) {
+      if constexpr (IsComplex<To>::value) {
+        using P = typename To::value_type;
+        return To(static_cast<P>(v.real()), static_cast<P>(v.imag()));
+      } else {
+        return convert<To>(v.real());
+      }
+    } else if constexpr (IsComplex<To>::value) {
+      return To(static_cast<typename To::value_type>(v), 0);
+    } else if constexpr (std::is_same_v<To, Half>) {
+      if constexpr (std::is_same_v<V, double>) return Half{to_half_bits<double, 52, uint64_t>(v)};
+      else return Half{to_half_bits<float, 23, uint32_t>(static_cast<float>(v))};
+    } else if constexpr (std::is_same_v<To, BFloat>) {
+      return BFloat{to_bfloat_bits(static_cast<float>(v))};
+    } else {
+      return static_cast<To>(v);
+    }
+  }
+}
+
+using Row = void (*)(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride, ptrdiff_t n);
+
+template <class T>
+T load(const char* p) {
+  T x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+template <class T>
+void store(char* p, T x) {
+  std::memcpy(p, &x, sizeof x);
+}
+
+template <class To, class From>
+void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride, ptrdiff_t n) {
+  if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
+    for (ptrdiff_t i = 0; i < n; ++i) store(to + i * static_cast<ptrdiff_t>(sizeof(To)), convert<To>(load<From>(from + i * static_cast<ptrdiff_t>(sizeof(From)))));
+    return;
+  }
+  for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
+}
+
+template <class F>
+auto with_type(DType t, F f) {
+  switch (t) {
+    case DType::Bool: return f(Truth{});
+    case DType::U8: return f(uint8_t{});
+    case DType::I8: return f(int8_t{});
+    case DType::I16: return f(int16_t{});
+    case DType::I32: return f(int32_t{});
+    case DType::I64: return f(int64_t{});
+    case DType::F16: return f(Half{});
+    case DType::BF16: return f(BFloat{});
+    case DType::F32: return f(float{});
+    case DType::F64: return f(double{});
+    case DType::C64: return f(std::complex<float>{});
+    case DType::C128: return f(std::complex<double>{});
+    case DType::U16: return f(uint16_t{});
+    case DType::U32: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
+struct Bytes16 {
+  uint64_t halves[2];
+};
+
+Row row_of(DType to, DType from) {
+  if (to == from) {
+    switch (item_size(to)) {
+      case 1: return row<uint8_t, uint8_t>;
+      case 2: return row<uint16_t, uint16_t>;
+      case 4: return row<uint32_t, uint32_t>;
+      case 8: return row<uint64_t, uint64_t>;
+      default: return row<Bytes16, Bytes16>;
+    }
+  }
+  return with_type(to, [from](auto t) { return with_type(from, [](auto f) -> Row { return row<decltype(t), decltype(f)>; }); });
+}
+
+struct Plan {
+  int ndim = 0;
+  ptrdiff_t shape[kMaxDims], to[kMaxDims], from[kMaxDims];  // outermost first
+};
+
+ptrdiff_t magnitude(ptrdiff_t n) { return n < 0 ? -n : n; }
+
+// The dimensions in the order of the target's strides, neighbours that walk both as one merged. False where there is nothing to copy.
+bool make_plan(Plan* p, const ptrdiff_t* to, const ptrdiff_t* from, int ndim, const ptrdiff_t* shape) {
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 0) return false;
+    if (shape[i] == 1) continue;
+    int at = p->ndim++;
+    for (; at > 0 && magnitude(p->to[at - 1]) < magnitude(to[i]); --at) {
+      p->shape[at] = p->shape[at - 1];
+      p->to[at] = p->to[at - 1];
+      p->from[at] = p->from[at - 1];
+    }
+    p->shape[at] = shape[i];
+    p->to[at] = to[i];
+    p->from[at] = from[i];
+  }
+  int kept = 0;
+  for (int i = 1; i < p->ndim; ++i) {
+    if (p->to[kept] == p->to[i] * p->shape[i] && p->from[kept] == p->from[i] * p->shape[i]) {
+      p->shape[kept] *= p->shape[i];
+      p->to[kept] = p->to[i];
+      p->from[kept] = p->from[i];
+    } else {
+      ++kept;
+      p->shape[kept] = p->shape[i];
+      p->to[kept] = p->to[i];
+      p->from[kept] = p->from[i];
+    }
+  }
+  if (p->ndim) p->ndim = kept + 1;
+  return true;
+}
+
+struct Copy {
+  Plan plan;
+  Row row;
+  ptrdiff_t item;  // of both where the types are the same, else 0
+  char* to;
+  const char* from;
+
+  void line(char* t, ptrdiff_t to_stride, const char* f, ptrdiff_t from_stride, ptrdiff_t n) const {
+    if (item && to_stride == item && from_stride == item) std::memcpy(t, f, static_cast<size_t>(n * item));
+    else row(t, to_stride, f, from_stride, n);
+  }
+
+  // Two dimensions that each side walks in another order: in blocks, so that the lines of the cache are used up.
+  void plane(char* t, const char* f, ptrdiff_t rows, ptrdiff_t to_row, ptrdiff_t from_row, ptrdiff_t n, ptrdiff_t to_step,
+             ptrdiff_t from_step) const {
+    constexpr ptrdiff_t kBlock = 32;
+    for (ptrdiff_t j = 0; j < n; j += kBlock) {
+      const ptrdiff_t width = n - j < kBlock ? n - j : kBlock;
+      for (ptrdiff_t i = 0; i < rows; ++i) row(t + i * to_row + j * to_step, to_step, f + i * from_row + j * from_step, from_step, width);
+    }
+  }
+
+  void walk(int dim, char* t, const char* f, ptrdiff_t begin, ptrdiff_t end) const {
+    const int left = plan.ndim - dim;
+    if (left == 1) {
+      line(t + begin * plan.to[dim], plan.to[dim], f + begin * plan.from[dim], plan.from[dim], end - begin);
+      return;
+    }
+    if (left == 2 && magnitude(plan.from[dim]) < magnitude(plan.from[dim + 1])) {
+      plane(t + begin * plan.to[dim], f + begin * plan.from[dim], end - begin, plan.to[dim], plan.from[dim], plan.shape[dim + 1],
+            plan.to[dim + 1], plan.from[dim + 1]);
+      return;
+    }
+    for (ptrdiff_t i = begin; i < end; ++i) walk(dim + 1, t + i * plan.to[dim], f + i * plan.from[dim], 0, plan.shape[dim + 1]);
+  }
+};
+
+constexpr ptrdiff_t kGrain = 1 << 16;  // elements
+
+}  // namespace
+
+void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType from_type, const char* from,
+                  const ptrdiff_t* from_strides, int ndim, const ptrdiff_t* shape) {
+  Copy copy;
+  if (!make_plan(&copy.plan, to_strides, from_strides, ndim, shape)) return;
+  copy.row = row_of(to_type, from_type);
+  copy.item = to_type == from_type ? item_size(to_type) : 0;
+  copy.to = to;
+  copy.from = from;
+  if (copy.plan.ndim == 0) {
+    copy.row(to, 0, from, 0, 1);
+    return;
+  }
+  ptrdiff_t inner = 1;
+  for (int i = 1; i < copy.plan.ndim; ++i) inner *= copy.plan.shape[i];
+  const ptrdiff_t outer = copy.plan.shape[0];
+  if (outer * inner <= 2 * kGrain) {
+    copy.walk(0, to, from, 0, outer);
+    return;
+  }
+  parallel_for(
+      outer, kGrain / inner + 1,
+      [](void* context, ptrdiff_t begin, ptrdiff_t end) {
+        const Copy& c = *static_cast<const Copy*>(context);
+        c.walk(0, c.to, c.from, begin, end);
+      },
+      &copy);
+}
+
+void conjugate_elements(DType type, char* data, ptrdiff_t n) {
+  if (type == DType::C64) {
+    for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 8 + 4, -load<float>(data + i * 8 + 4));
+  } else if (type == DType::C128) {
+    for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 16 + 8, -load<double>(data + i * 16 + 8));
+  }
+}
+
+void negate_elements(DType type, char* data, ptrdiff_t n) {
+  with_type(type, [=](auto t) {
+    using T = decltype(t);
+    for (ptrdiff_t i = 0; i < n; ++i) {
+      char* p = data + i * static_cast<ptrdiff_t>(sizeof(T));
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
+        store(p, T{static_cast<uint16_t>(load<T>(p).bits ^ 0x8000)});
+      } else if constexpr (std::is_integral_v<T>) {
+        store(p, static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(load<T>(p))));
+      } else if constexpr (!std::is_same_v<T, Truth>) {
+        store(p, -load<T>(p));
+      }
+    }
+  });
+}
+
+}  // namespace rushlight
