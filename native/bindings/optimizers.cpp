@@ -35,15 +35,18 @@ class ArrayList {
   PyObject* list_ = nullptr;
 };
 
+// Tensors that stand for others in a transform, or show conjugates or negatives of their memory, are left to the rule in Python.
+bool plain_array(PyObject* object, Array& out) { return as_array(object, out) && !(out.tensor->flags & kWatched); }
+
 // Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type, shape and device of `like`.
 bool usable(PyObject* object, DType type, const Array& like, bool written) {
   Array a;
-  return as_array(object, a) && a.dtype == type && a.contiguous() && same_shape(a.tensor, like.tensor) &&
+  return plain_array(object, a) && a.dtype == type && a.contiguous() && same_shape(a.tensor, like.tensor) &&
          is_meta(a) == is_meta(like) && (!written || a.tensor->is_writeable());
 }
 
 bool parameter(PyObject* object, Array& out) {
-  return as_array(object, out) && out.is_float() && out.contiguous() && out.tensor->is_writeable();
+  return plain_array(object, out) && out.is_float() && out.contiguous() && out.tensor->is_writeable();
 }
 
 // (params, grads, buffers or None, lr, momentum, dampening, weight_decay, nesterov, maximize) -> None

@@ -71,15 +71,29 @@ PyObject* random_get_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return bytes;
 }
 
+// (generator, state): bytes, or a tensor of them
 PyObject* random_set_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("random_set_state", count, 2, 2)) return nullptr;
   Generator* g = generator_of(args[0]);
-  Py_buffer view;
-  if (!g || PyObject_GetBuffer(args[1], &view, PyBUF_SIMPLE) < 0) return nullptr;
-  const Py_ssize_t length = view.len;
-  const bool sized = length == static_cast<Py_ssize_t>(Generator::kStateBytes);
-  const bool valid = sized && g->set_state(static_cast<const unsigned char*>(view.buf));
-  PyBuffer_Release(&view);
+  if (!g) return nullptr;
+  Py_ssize_t length;
+  bool sized, valid;
+  const auto set = [&](const void* bytes) {
+    sized = length == static_cast<Py_ssize_t>(Generator::kStateBytes);
+    valid = sized && g->set_state(static_cast<const unsigned char*>(bytes));
+  };
+  if (Array a; as_array(args[1], a) && !is_meta(a)) {
+    Ref bytes = contiguous(a.tensor);
+    if (!bytes) return nullptr;
+    length = as_tensor(bytes)->nbytes();
+    set(data_of(bytes));
+  } else {
+    Py_buffer view;
+    if (PyObject_GetBuffer(args[1], &view, PyBUF_SIMPLE) < 0) return nullptr;
+    length = view.len;
+    set(view.buf);
+    PyBuffer_Release(&view);
+  }
   if (valid) return none();
   if (!sized)
     PyErr_Format(PyExc_RuntimeError,

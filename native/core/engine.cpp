@@ -570,7 +570,7 @@ class Backward {
     }
     Tensor* t = as_tensor(g);
     const bool alone = Py_REFCNT(g) == ours && owns_memory(t) && Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
-    if (alone && same_strides(t, v)) return g;
+    if (alone && same_strides(t, v) && !overlaps_itself(t)) return g;
     Ref owned(g);
     Owned<Tensor> copy(overlaps_itself(v) ? new_tensor(t->dtype, v->ndim(), v->sizes(), v->device()) : new_like(v, t->dtype));
     return copy && copy_into(copy.get(), t) == 0 ? as_object(copy.release()) : nullptr;

@@ -251,7 +251,7 @@ namespace {
 bool owned_alone(PyObject* o) {
   if (Py_REFCNT(o) != 1 || Py_TYPE(o) != TensorType) return false;
   const Tensor* t = as_tensor(o);
-  return owns_memory(t) && t->is_writeable() && !t->version && !t->base && !requires_grad(t);
+  return owns_memory(t) && !overlaps_itself(t) && t->is_writeable() && !t->version && !t->base && !requires_grad(t);
 }
 
 }  // namespace

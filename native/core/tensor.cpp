@@ -340,9 +340,12 @@ int set_watched(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
+PyObject* get_storage_bytes(PyObject* self, void*) { return PyLong_FromSize_t(as_tensor(self)->storage()->nbytes); }
+
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
+    {"_storage_bytes", get_storage_bytes, nullptr, "The size of the storage.", nullptr},
     {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", gated_get<"shape", get_shape>, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
     {"dtype", gated_get<"dtype", get_dtype>, refuse_assignment, "The element type.", const_cast<char*>("dtype")},

@@ -512,7 +512,7 @@ def randperm(
         raise RuntimeError(
             f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
         )
-    array = _kernels.randperm(state_of(generator), n).astype(numpy_dtype, copy=False)
+    array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
     return finished(array, requires_grad, out, device, function="randperm")
 
 

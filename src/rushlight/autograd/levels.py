@@ -307,10 +307,7 @@ def fitted(tangent: Any, value: Any) -> Any:
 
 def _storage(t: Any) -> tuple[int, int]:
     """Where a plain tensor begins in its storage, and how many elements that has."""
-    whole = t._seen
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    return t.storage_offset(), whole.nbytes // t._seen.itemsize
+    return t.storage_offset(), t._storage_bytes // t.element_size()
 
 
 def laid_out(tangent: Any, value: Any) -> Any:

@@ -35,13 +35,11 @@ def get_total_norm(
         return rl.tensor(0.0)
     total: Any = NotImplemented
     if norm_type == 2.0 and not any(tensor.requires_grad for tensor in tensors):
-        total = rl._core.kernels.total_norm2([tensor._array for tensor in tensors])
+        total = rl._core.kernels.total_norm2(tensors)
     if total is NotImplemented:
         vector_norm = rl.ops.namespace("linalg")["vector_norm"]
         norms = [vector_norm(tensor, norm_type) for tensor in tensors]
         total = vector_norm(rl.stack(norms), norm_type)
-    else:
-        total = rl._core.wrap(total)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from "
@@ -72,7 +70,7 @@ def clip_grads_with_norm_(
     if grads:
         with rl.no_grad():
             scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-            done = rl._core.kernels.scale_([grad._array for grad in grads], scale.item())
+            done = rl._core.kernels.scale_(grads, scale.item())
             if done is not NotImplemented:
                 rl._core.bump_versions(grads)
                 return
