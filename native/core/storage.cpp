@@ -119,15 +119,19 @@ int resize_storage(Storage* s, size_t nbytes) {
     PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable");
     return -1;
   }
-  char* data = nullptr;
-  if (nbytes) {
-    data = static_cast<char*>(memory::take(nbytes));
-    if (!data) {
-      raise_out_of_memory(nbytes);
-      return -1;
-    }
-    if (s->data) std::memcpy(data, s->data, std::min(nbytes, s->nbytes));
+  // A tensor that shows more than is left reads what the block still has: it never shrinks, only its pages go.
+  const size_t room = s->data && s->is_inline() ? s->inline_bytes : s->capacity;
+  if (s->data && nbytes <= room) {
+    if (!s->is_inline() && nbytes < s->nbytes) memory::discard(s->data + nbytes, s->nbytes - nbytes);
+    s->nbytes = nbytes;
+    return 0;
   }
+  char* data = static_cast<char*>(memory::take(nbytes));
+  if (!data) {
+    raise_out_of_memory(nbytes);
+    return -1;
+  }
+  if (s->data) std::memcpy(data, s->data, std::min(nbytes, s->nbytes));
   if (s->data && !s->is_inline()) {
     void* note = s->pins.load(std::memory_order_relaxed) ? memory::take(sizeof(Retired)) : nullptr;
     if (note) {

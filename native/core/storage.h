@@ -39,7 +39,7 @@ static_assert(sizeof(Storage) == 64, "the block of a small storage begins at its
 Storage* new_storage(size_t nbytes, DeviceType device = DeviceType::Cpu);
 // Memory of `owner`, whose reference is taken over, also on failure.
 Storage* foreign_storage(char* data, size_t nbytes, bool writeable, PyObject* owner);
-// Another size, with the bytes that both have kept. -1 with torch's exception.
+// Another size, with the bytes that both have kept; the block moves where it grows only. -1 with torch's exception.
 int resize_storage(Storage* s, size_t nbytes);
 void free_storage(Storage* s);
 void unpin_last(Storage* s);

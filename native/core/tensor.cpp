@@ -37,12 +37,40 @@ void clear_fields(Tensor* t) {
   t->weakrefs = nullptr;
 }
 
+// Memory of tensors that are gone, for the next ones. A new tensor must not run the collector: kernels hold sizes and addresses of
+// their arguments while they make results, and a finalizer might change those. (Later versions of Python collect between two
+// instructions of a program only.)
+#if defined(Py_GIL_DISABLED) || defined(RUSHLIGHT_SANITIZED)
+constexpr int kSpare = 0;
+#else
+constexpr int kSpare = 256;
+#endif
+PyObject* spare[kSpare + 1];
+int spare_count = 0;
+
+Tensor* new_object() {
+  if (kSpare && spare_count) return as_tensor(PyObject_Init(spare[--spare_count], TensorType));
+#if PY_VERSION_HEX < 0x030C0000
+  const int collecting = PyGC_Disable();
+  Tensor* t = PyObject_GC_New(Tensor, TensorType);
+  if (collecting) PyGC_Enable();
+  return t;
+#else
+  return PyObject_GC_New(Tensor, TensorType);
+#endif
+}
+
+void free_object(PyObject* self, PyTypeObject* type) {
+  if (type == TensorType && spare_count < kSpare) spare[spare_count++] = self;
+  else type->tp_free(self);
+}
+
 }  // namespace
 
 Tensor* allocate_tensor(PyTypeObject* type) {
   Tensor* t;
   if (type == TensorType) {
-    t = PyObject_GC_New(Tensor, type);
+    t = new_object();
     if (!t) return nullptr;
     clear_fields(t);
     if (modes_used.load(std::memory_order_relaxed)) {
@@ -129,7 +157,7 @@ void tensor_dealloc(PyObject* self) {
   drop_layout(t);
   drop(t->version);
   if (t->flags & kCut) forget_site(&t->cut);
-  type->tp_free(self);
+  free_object(self, type);
   Py_DECREF(type);
 }
 

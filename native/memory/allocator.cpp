@@ -512,6 +512,16 @@ void empty_cache() {}
 
 #endif
 
+void discard(void* at, std::size_t bytes) {
+#ifdef RUSHLIGHT_MMAP
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)), address = reinterpret_cast<std::uintptr_t>(at);
+  const std::uintptr_t first = (address + page - 1) / page * page, end = (address + bytes) / page * page;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+#else
+  (void)at, (void)bytes;
+#endif
+}
+
 void reset_peak() {
   stats();
   most.store(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0), std::memory_order_relaxed);

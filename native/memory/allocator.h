@@ -17,6 +17,9 @@ void* take(std::size_t bytes);
 // Gives back what take(bytes) gave, on any thread.
 void give(void* block, std::size_t bytes);
 
+// Tells the system that the contents of a part of a block are not wanted any more.
+void discard(void* at, std::size_t bytes);
+
 struct Stats {
   std::size_t allocated;  // in use
   std::size_t reserved;   // in use or kept
