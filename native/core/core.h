@@ -513,6 +513,7 @@ int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** g
 constexpr Py_ssize_t kReleaseSize = 1 << 15;  // results of more elements are computed without the GIL
 // The result of a pointwise op, without history; into `out` when given. A new reference, nullptr with an exception.
 Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out);
+// The same of a program alone; into `out` where that has the right shape.
 Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out);
 DType promote(DType a, DType b);
 DType result_type_of(PyObject* const* operands, int n);

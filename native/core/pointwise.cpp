@@ -517,6 +517,7 @@ Tensor* run_pointwise_program(const Program& program, PyObject* const* operands,
   Py_ssize_t dims[kMaxDims];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return nullptr;
   const DType compute = compute_type(result);
+  if (out && (out->ndim() != ndim || !same_sizes(ndim, out->sizes(), dims))) out = nullptr;
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(operands, n, ndim, dims, result, device_of(operands, n)));
   return target && run_machine(program, compute, operands, n, target.get()) == 0 ? target.release() : nullptr;
 }

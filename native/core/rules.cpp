@@ -107,8 +107,15 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   return 1;
 }
 
-// The same protocol for one traced program.
-int run_traced(Node* node, const Rule& rule, PyObject* const* grads, PyObject** grad_in) {
+// Whether a gradient is a plain tensor that only the engine has, so that it may be written in place.
+bool owned_alone(PyObject* o) {
+  if (Py_REFCNT(o) != 1 || Py_TYPE(o) != TensorType) return false;
+  const Tensor* t = as_tensor(o);
+  return owns_memory(t) && !overlaps_itself(t) && t->is_writeable() && !t->version && !t->base && !requires_grad(t);
+}
+
+// The same protocol for one traced program. `spare`: nobody needs the incoming gradient any more, so the new one may take its memory.
+int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare, PyObject** grad_in) {
   Tensor* g = as_tensor(grads[0]);
   if (!is_floating(g->dtype)) return 0;
   const size_t n = rule.program_sources.size();
@@ -125,7 +132,7 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, PyObject** 
       return 0;
     }
   }
-  *grad_in = as_object(run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, nullptr));
+  *grad_in = as_object(run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, spare ? g : nullptr));
   return *grad_in ? 1 : -1;
 }
 
@@ -164,20 +171,29 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
     first_edge[p] = e;
     e += p == op->list_param ? list_length : 1;
   }
-  for (const Rule& rule : op->rules) {
-    bool wanted = false;
+  const auto is_wanted = [&](const Rule& rule) {
     for (uint8_t p : rule.params) {
       const int n = p == op->list_param ? list_length : 1;
-      for (int k = 0; k < n; ++k) wanted |= node->edges[first_edge[p] + k].node != nullptr;
+      for (int k = 0; k < n; ++k) {
+        if (node->edges[first_edge[p] + k].node) return true;
+      }
     }
-    if (!wanted) continue;
+    return false;
+  };
+  const Rule* last = nullptr;
+  for (const Rule& rule : op->rules) {
+    if (is_wanted(rule)) last = &rule;
+  }
+  const bool lone = plain && node->n_outputs == 1 && !node->hooks && grads[0] && owned_alone(grads[0]);
+  for (const Rule& rule : op->rules) {
+    if (!is_wanted(rule)) continue;
     if (plain && grads[0]) {
       if (rule.identity) {
         grads_in[first_edge[rule.params[0]]] = Py_NewRef(grads[0]);
         continue;
       }
       if (rule.program) {
-        const int done = run_traced(node, rule, grads, &grads_in[first_edge[rule.params[0]]]);
+        const int done = run_traced(node, rule, grads, lone && &rule == last && owned_alone(grads[0]), &grads_in[first_edge[rule.params[0]]]);
         if (done < 0) return -1;
         if (done) continue;
       }
@@ -245,16 +261,6 @@ int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** g
 }
 
 // ---------------------------------------------------------------- sums and fitting
-
-namespace {
-
-bool owned_alone(PyObject* o) {
-  if (Py_REFCNT(o) != 1 || Py_TYPE(o) != TensorType) return false;
-  const Tensor* t = as_tensor(o);
-  return owns_memory(t) && !overlaps_itself(t) && t->is_writeable() && !t->version && !t->base && !requires_grad(t);
-}
-
-}  // namespace
 
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   Ref left(a), right(b);
