@@ -238,6 +238,48 @@ def pinn_burgers(torch: Any, **setting: Any) -> Step:
     return step
 
 
+def _viewed(torch: Any, recorded: bool, view: Callable[[Any], Any]) -> Step:
+    x = torch.from_numpy(random(4, 4)).requires_grad_(recorded)
+
+    def step() -> Any:
+        result = None
+        for _ in range(100):
+            result = view(x)
+        return result
+
+    return step
+
+
+@workload(calls=100)
+def view_select(torch: Any) -> Step:
+    return _viewed(torch, False, lambda x: x[1])
+
+
+@workload(calls=100)
+def view_transpose(torch: Any) -> Step:
+    return _viewed(torch, False, lambda x: x.t())
+
+
+@workload(calls=100)
+def view_reshape(torch: Any) -> Step:
+    return _viewed(torch, False, lambda x: x.view(2, 8))
+
+
+@workload(calls=100)
+def view_select_recorded(torch: Any) -> Step:
+    return _viewed(torch, True, lambda x: x[1])
+
+
+@workload(calls=100)
+def view_transpose_recorded(torch: Any) -> Step:
+    return _viewed(torch, True, lambda x: x.t())
+
+
+@workload(calls=100)
+def view_reshape_recorded(torch: Any) -> Step:
+    return _viewed(torch, True, lambda x: x.view(2, 8))
+
+
 # --- large arrays
 # ----------------------------------------------------------------------------------
 
@@ -258,6 +300,27 @@ def tanh_4m(torch: Any) -> Step:
 def softmax_4m(torch: Any) -> Step:
     x = torch.from_numpy(random(4096, 1024))
     return lambda: torch.softmax(x, dim=1)
+
+
+@workload()
+def layer_norm_4m(torch: Any) -> Step:
+    x = torch.from_numpy(random(4096, 1024))
+    weight = torch.from_numpy(random(1024, seed=1))
+    bias = torch.from_numpy(random(1024, seed=2))
+    return lambda: torch.nn.functional.layer_norm(x, (1024,), weight, bias)
+
+
+@workload()
+def chain_4m_backward(torch: Any) -> Step:
+    """Six pointwise operations over four million numbers, and back."""
+    x = torch.from_numpy(random(1 << 22, scale=0.5)).requires_grad_()
+
+    def step() -> Any:
+        x.grad = None
+        ((x.sin() * x).exp() + x.tanh()).sum().backward()
+        return x.grad
+
+    return step
 
 
 # --- transforms
@@ -383,13 +446,104 @@ def best_time(step: Step, seconds: float, once: bool) -> tuple[float, int]:
     return best, samples
 
 
-def memory_of_training(torch: Any) -> int:
-    """Peak resident bytes of a process that does 200 training steps of the network of `mlp_sgd`."""
-    step = mlp_sgd(torch)
-    for _ in range(200):
-        step()
+# --- memory
+# ------------------------------------------------------------------------------
+
+
+def _conv_net(torch: Any) -> Step:
+    """A step of three convolutions with their norms over 32 images of 32 x 32."""
+    nn = torch.nn
+    layers: list[Any] = []
+    for inner, outer in ((3, 32), (32, 64), (64, 64)):
+        layers += [nn.Conv2d(inner, outer, 3, padding=1), nn.BatchNorm2d(outer), nn.ReLU()]
+        layers += [nn.MaxPool2d(2)]
+    network = fill(torch, nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * 16, 10)))
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
+    images = torch.from_numpy(random(32, 3, 32, 32))
+    classes = torch.arange(32) % 10
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(network(images), classes)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def _gpt(torch: Any) -> Step:
+    """A step of a transformer of four layers, width 128, over 8 x 128 tokens."""
+    nn, functional = torch.nn, torch.nn.functional
+    width, heads, length, words = 128, 4, 128, 256
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x: Any) -> Any:
+            b, t, _ = x.shape
+            parts = self.qkv(self.first(x)).view(b, t, 3, heads, width // heads)
+            q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+            scores = (q @ k.transpose(-2, -1)) * (width // heads) ** -0.5
+            seen = (scores.masked_fill(self.later, float("-inf")).softmax(-1) @ v).transpose(1, 2)
+            x = x + self.out(seen.reshape(b, t, width))
+            return x + self.down(functional.gelu(self.up(self.second(x))))
+
+    blocks = nn.Sequential(*[Block() for _ in range(4)])
+    for block in blocks:
+        block.later = torch.ones(length, length).triu(1).bool()
+    network = fill(
+        torch, nn.Sequential(nn.Embedding(words, width), blocks, nn.Linear(width, words))
+    )
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
+    tokens = torch.arange(8 * length).view(8, length) * 7 % words
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        scores = network(tokens)
+        loss = functional.cross_entropy(scores.view(-1, words), (tokens + 1).view(-1) % words)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+# Programs whose memory is compared, and how many steps of each.
+MEMORY: dict[str, tuple[Setup, int]] = {
+    "mlp": (mlp_sgd, 200),
+    "conv_net": (_conv_net, 5),
+    "gpt": (_gpt, 5),
+    "chain_4m": (chain_4m_backward, 5),
+}
+
+
+def _peak_bytes() -> int:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def memory_of_training(library: str, name: str) -> dict[str, int]:
+    """Peak resident bytes of a process that does some steps of a program: in all, and what of it
+    came after the library was there; and the page faults of a step when several are done."""
+    torch = load(library)
+    # What a library loads at its first use is not the program's.
+    (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).sum().backward()
+    before = _peak_bytes()
+    setup, steps = MEMORY[name]
+    step = setup(torch)
+    for _ in range(steps):
+        step()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(steps):
+        step()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
+    peak = _peak_bytes()
+    return {"bytes": peak, "own": peak - before, "faults": faults // steps}
 
 
 def serve(library: str) -> None:
@@ -430,7 +584,7 @@ def serve(library: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["memory"]:
-        print(memory_of_training(load(sys.argv[1])))
+    if sys.argv[2:3] == ["memory"]:
+        print(json.dumps(memory_of_training(sys.argv[1], sys.argv[3])))
     else:
         serve(sys.argv[1])
