@@ -58,9 +58,6 @@ enum TensorFlag : uint32_t {
   kLazyLast = 8,        // from kConjBit and kNegBit to these
 };
 
-struct Tensor;
-bool foreign_is_aligned(const Tensor* t);
-
 // What ended the history of a tensor, kept for the error that says so.
 enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, FromData };
 
@@ -76,6 +73,7 @@ struct Tensor {
   PyObject* array_;       // the ndarray over this memory that NumPy was last given, or nullptr; numpy.cpp
   uint8_t ndim_;
   bool contiguous_;       // as torch has it: elements in row-major order, without gaps
+  bool aligned_;          // each element at a multiple of its size; not so in somebody else's memory alone
   DType dtype;
   uint32_t flags;
   uint32_t output_nr;
@@ -106,8 +104,7 @@ struct Tensor {
   Py_ssize_t offset() const { return offset_; }
   DeviceType device() const { return storage_->device; }
   bool is_contiguous() const { return contiguous_; }
-  // Only somebody else's memory can lie across its elements' natural places.
-  bool is_aligned() const { return !(storage_->flags & Storage::kForeign) || foreign_is_aligned(this); }
+  bool is_aligned() const { return aligned_; }
   bool is_writeable() const { return !(storage_->flags & Storage::kReadOnly); }
 };
 static_assert(sizeof(Tensor) <= 320, "a tensor is allocated from Python's small objects");
@@ -165,6 +162,9 @@ struct ThreadState {
   uint32_t derivative = 0;           // the same of those that differentiate: what was made before may not be written
   int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread
 };
+#ifdef __GLIBC__
+__attribute__((tls_model("initial-exec")))
+#endif
 extern constinit thread_local ThreadState tls;
 
 // What anomaly mode and the profiler want to be told of: calls, nodes made, rules run. One word that is 0 on the plain path,

@@ -110,15 +110,6 @@ bool overlaps_itself(const Tensor* t) {
   return false;
 }
 
-bool foreign_is_aligned(const Tensor* t) {
-  const Py_ssize_t item = is_complex(t->dtype) ? t->item() / 2 : t->item();
-  uintptr_t bits = reinterpret_cast<uintptr_t>(t->data());
-  for (int i = 0; i < t->ndim(); ++i) {
-    if (t->size(i) > 1) bits |= static_cast<uintptr_t>(t->stride(i));
-  }
-  return bits % static_cast<uintptr_t>(item) == 0;
-}
-
 // ---------------------------------------------------------------- of a tensor that exists
 
 namespace {
@@ -162,6 +153,17 @@ inline bool place_dims(Tensor* t, int ndim) {
   return dims != nullptr;
 }
 
+// Only somebody else's memory can lie across its elements' natural places.
+bool lies_aligned(const Tensor* t) {
+  if (!(t->storage_->flags & Storage::kForeign)) return true;
+  const Py_ssize_t item = is_complex(t->dtype) ? t->item() / 2 : t->item();
+  uintptr_t bits = reinterpret_cast<uintptr_t>(t->data());
+  for (int i = 0; i < t->ndim(); ++i) {
+    if (t->size(i) > 1) bits |= static_cast<uintptr_t>(t->stride(i));
+  }
+  return bits % static_cast<uintptr_t>(item) == 0;
+}
+
 inline void fill(Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides) {
   Py_ssize_t numel = 1;
   for (int i = 0; i < ndim; ++i) {
@@ -172,6 +174,7 @@ inline void fill(Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, cons
   t->dtype = dtype;
   t->numel_ = numel;
   t->contiguous_ = is_row_major(ndim, sizes, strides, item_size(dtype), numel);
+  t->aligned_ = lies_aligned(t);
 }
 
 }  // namespace
@@ -183,7 +186,7 @@ void init_layout(Tensor* t) {
   t->dims_ = t->dims_inline_;
   t->array_ = nullptr;
   t->ndim_ = 0;
-  t->contiguous_ = true;
+  t->contiguous_ = t->aligned_ = true;
 }
 
 void drop_layout(Tensor* t) {
@@ -225,6 +228,7 @@ int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssiz
   t->numel_ = numel;
   t->contiguous_ = is_row_major(ndim, t->sizes(), t->strides(), item_size(dtype), numel);
   Storage* before = std::exchange(t->storage_, storage);
+  t->aligned_ = lies_aligned(t);
   Py_CLEAR(t->array_);
   drop(before);
   return 0;
@@ -264,12 +268,38 @@ void raise_too_large(int ndim, const Py_ssize_t* sizes) {
 }  // namespace
 
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device) {
+  const Py_ssize_t item = item_size(dtype);
+  if (ndim <= Tensor::kInlineDims) {  // the everyday case: one pass, into the tensor itself
+    Py_ssize_t step = item, strides[Tensor::kInlineDims];
+    bool fits = true;
+    for (int i = ndim - 1; i >= 0; --i) {
+      strides[i] = step;
+      fits &= !__builtin_mul_overflow(step, sizes[i], &step) && sizes[i] > 0;
+    }
+    if (fits) {
+      Storage* storage = new_storage(static_cast<size_t>(step), device);
+      if (!storage) return nullptr;
+      Tensor* t = allocate_tensor(TensorType);
+      if (!t) {
+        drop(storage);
+        return nullptr;
+      }
+      t->storage_ = storage;
+      t->ndim_ = static_cast<uint8_t>(ndim);
+      t->dtype = dtype;
+      t->numel_ = step / item;
+      for (int i = 0; i < ndim; ++i) {
+        t->dims_inline_[i] = sizes[i];
+        t->dims_inline_[ndim + i] = strides[i];
+      }
+      return t;
+    }
+  }
   if (ndim > kMaxDims) {
     PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %d", kMaxDims, ndim);
     return nullptr;
   }
   Py_ssize_t strides[kMaxDims], numel;
-  const Py_ssize_t item = item_size(dtype);
   if (!contiguous_strides(ndim, sizes, item, strides, &numel)) {
     raise_too_large(ndim, sizes);
     return nullptr;

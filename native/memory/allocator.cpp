@@ -297,14 +297,23 @@ inline int class_of(std::size_t bytes) {
   return kFine + (doubling - 10) * 8 + static_cast<int>((bytes - 1) >> (doubling - 3) & 7);
 }
 
-inline std::size_t class_size(int c) {
+constexpr std::size_t size_of_class(int c) {
   if (c < kFine) return static_cast<std::size_t>(c + 1) * 64;
   const int doubling = 10 + (c - kFine) / 8;
   return (std::size_t{1} << doubling) + (static_cast<std::size_t>((c - kFine) % 8 + 1) << (doubling - 3));
 }
 
+struct Sizes {
+  std::uint32_t at[kClasses];
+  constexpr Sizes() : at() {
+    for (int c = 0; c < kClasses; ++c) at[c] = static_cast<std::uint32_t>(size_of_class(c));
+  }
+};
+constexpr Sizes kSizes;
+inline std::size_t class_size(int c) { return kSizes.at[c]; }
+
 // How many blocks of a class a thread keeps before it gives half of them to the others.
-inline int keeps(int c) { return c < kFine ? 256 : static_cast<int>(std::max<std::size_t>(8, (256 << 10) / class_size(c))); }
+constexpr int keeps(int c) { return c < kFine ? 256 : static_cast<int>(std::max<std::size_t>(8, (256 << 10) / class_size(c))); }
 
 struct Lists {
   Link* first[kClasses] = {};
@@ -364,8 +373,12 @@ Center& center() {
   return *one;
 }
 
-thread_local bool gone = false;  // the thread's lists have been taken apart
-thread_local Lists lists;
+// The thread's lists, made at its first block; none while it starts and when it ends. Read by every small result, so its place is
+// fixed when the library is loaded.
+#ifdef __GLIBC__
+__attribute__((tls_model("initial-exec")))
+#endif
+thread_local Lists* mine = nullptr;
 
 void settle_use(Lists& l) {
   if (!l.used) return;
@@ -374,22 +387,34 @@ void settle_use(Lists& l) {
 }
 
 Lists::~Lists() {
-  gone = true;
+  mine = nullptr;
   settle_use(*this);
   for (int c = 0; c < kClasses; ++c) {
     if (!first[c]) continue;
     Link* last = first[c];
     while (last->next) last = last->next;
     center().return_chain(c, first[c], last);
-    first[c] = nullptr;
   }
+}
+
+// nullptr when the thread is ending.
+Lists* make_lists() {
+  static thread_local bool made = false;
+  if (made) return nullptr;
+  made = true;
+  static thread_local Lists lists;
+  return mine = &lists;
 }
 
 constexpr std::ptrdiff_t kUnnoted = 64 << 10;
 
 void* take_small(int c) {
-  if (gone) return from_malloc(class_size(c));  // never freed as such: joins the lists of whoever frees it
-  Lists& l = lists;
+  Lists* own = mine;
+  if (__builtin_expect(!own, 0) && !(own = make_lists())) {
+    note_use(static_cast<std::ptrdiff_t>(class_size(c)));
+    return from_malloc(class_size(c));  // never freed as such: joins the lists of whoever frees it
+  }
+  Lists& l = *own;
   Link* block = l.first[c];
   if (__builtin_expect(!block, 0)) {
     block = center().fetch(c, &l.count[c]);
@@ -406,12 +431,13 @@ void* take_small(int c) {
 
 void give_small(void* p, int c) {
   Link* block = static_cast<Link*>(p);
-  if (gone) {
+  Lists* own = mine;
+  if (__builtin_expect(!own, 0) && !(own = make_lists())) {
     note_use(-static_cast<std::ptrdiff_t>(class_size(c)));
     center().return_chain(c, block, block);
     return;
   }
-  Lists& l = lists;
+  Lists& l = *own;
   block->next = l.first[c];
   l.first[c] = block;
   if ((l.used -= static_cast<std::ptrdiff_t>(class_size(c))) < -kUnnoted) settle_use(l);
@@ -478,7 +504,7 @@ void give(void* block, std::size_t bytes) {
 }
 
 Stats stats() {
-  if (!gone) settle_use(lists);
+  if (mine) settle_use(*mine);
   const auto used = static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0));
   return {used, used + segments().kept(), static_cast<std::size_t>(most.load(std::memory_order_relaxed))};
 }
