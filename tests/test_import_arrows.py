@@ -25,10 +25,10 @@ ORDER = [
     "backends",
     *("_core", "core", "printing", "generator"),
     "ops",
-    *("tensor", "random", "autograd"),
+    *("storage", "_dlpack", "tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("cuda", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
+    *("cuda", "memory", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
     *("overrides", "profiler"),
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),

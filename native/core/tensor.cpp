@@ -590,13 +590,14 @@ PyMemberDef kMembers[] = {
 
 }  // namespace
 
-// wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
-PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
+namespace {
+
+PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t n) {
   if (n < 1 || n > 2 || !is_array(args[0])) {
     PyErr_SetString(PyExc_TypeError, "wrap(array, requires_grad=False): array must be a numpy.ndarray");
     return nullptr;
   }
-  Tensor* t = tensor_of(Py_NewRef(args[0]));
+  Tensor* t = make(Py_NewRef(args[0]));
   if (t && n == 2 && PyObject_IsTrue(args[1])) {
     if (!is_differentiable(t->dtype)) {
       Py_DECREF(t);
@@ -608,9 +609,14 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return as_object(t);
 }
 
+}  // namespace
+
+// wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
+PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) { return wrapped(tensor_of, args, n); }
+
 // wrap_data(array, requires_grad=False): the same around data of the program's own; a gradient that ends there can say so.
-PyObject* wrap_data(PyObject* module, PyObject* const* args, Py_ssize_t n) {
-  PyObject* t = wrap(module, args, n);
+PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  PyObject* t = wrapped(tensor_of_data, args, n);
   if (t && !(as_tensor(t)->flags & kRequiresGrad)) cut_here(as_tensor(t), Cut::FromData);
   return t;
 }

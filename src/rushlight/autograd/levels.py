@@ -307,10 +307,8 @@ def fitted(tangent: Any, value: Any) -> Any:
 
 def _storage(t: Any) -> tuple[int, int]:
     """Where a plain tensor begins in its storage, and how many elements that has."""
-    whole = t._seen
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    return t.storage_offset(), whole.nbytes // t._seen.itemsize
+    size = t.untyped_storage().nbytes() // t.element_size()
+    return t.storage_offset(), size
 
 
 def laid_out(tangent: Any, value: Any) -> Any:

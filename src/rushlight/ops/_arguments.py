@@ -416,7 +416,7 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
     if kind == "m":
         return isinstance(value, _device.memory_format)
     if kind == "S":
-        return hasattr(value, "_root")
+        return hasattr(value, "_untyped_storage") or isinstance(value, _core.UntypedStorage)
     return True
 
 
