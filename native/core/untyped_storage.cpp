@@ -409,8 +409,8 @@ int read_layout(Py_ssize_t item, PyObject* sizes, PyObject* strides, Py_ssize_t 
   }
   fits &= !__builtin_add_overflow(reach, first, &reach) && reach < PY_SSIZE_T_MAX / item - 1;
   if (!fits && !empty) {
-    PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s and strides=%s",
-                 sizes_text(l->shape, l->ndim).c_str(), sizes_text(steps, l->ndim).c_str());
+    const std::string with = strides == Py_None ? "" : " and strides=" + sizes_text(steps, l->ndim);
+    PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s%s", sizes_text(l->shape, l->ndim).c_str(), with.c_str());
     return -1;
   }
   l->offset = times(first, item);

@@ -112,7 +112,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
 
 def storage_offset(self: Any) -> int:
     """How many elements of the storage come before the first."""
-    return _kernels.storage_offset(self._seen)  # type: ignore[no-any-return]
+    return _kernels.storage_offset(self)  # type: ignore[no-any-return]
 
 
 for _method in (is_contiguous, storage_offset):

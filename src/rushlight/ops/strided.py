@@ -298,7 +298,7 @@ def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | Non
     array = input._seen
     offset = 0
     if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(array)
+        offset = storage_offset - _kernels.storage_offset(input)
     return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(array))
 
 
@@ -310,7 +310,7 @@ def as_strided_scatter(
     array = input._seen
     offset = 0
     if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(array)
+        offset = storage_offset - _kernels.storage_offset(input)
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
@@ -442,11 +442,6 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     _core.check_captured(self, "resize_", None)
     if self.requires_grad and not self.is_inference() and not _core.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
-    for n in wanted:
-        if n < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {n}: {list(wanted)}"
-            )
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
     if self.shape != wanted:
