@@ -3,10 +3,11 @@
 Freed memory is kept for the next tensor, as far as a program used it before: `reserved` counts it,
 `allocated` does not. Memory that NumPy allocated (of `from_numpy`, for one) is in neither.
 
+>>> import rushlight
 >>> from rushlight import memory
 >>> memory.reset_peak()
 >>> before = memory.allocated()
->>> x = torch.empty(1 << 20).clone()
+>>> x = rushlight.empty(1 << 20).clone()
 >>> memory.allocated() - before >= x.nbytes
 True
 >>> del x
@@ -56,6 +57,8 @@ def reset_peak() -> None:
 
     >>> from rushlight import memory
     >>> memory.reset_peak()
+    >>> memory.peak() == memory.allocated()
+    True
     """
     _core.memory_reset_peak()
 
@@ -65,5 +68,7 @@ def empty_cache() -> None:
 
     >>> from rushlight import memory
     >>> memory.empty_cache()
+    >>> memory.reserved() >= memory.allocated()
+    True
     """
     _core.memory_empty_cache()

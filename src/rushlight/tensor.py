@@ -377,7 +377,11 @@ def _typed_storage(self: Any) -> TypedStorage:
 
 
 def _storage(self: Any) -> TypedStorage:
-    """The memory that the tensor and its views share, as elements (deprecated)."""
+    """The memory that the tensor and its views share, as elements (deprecated).
+
+    >>> torch.arange(4)[1:].storage().tolist()
+    [0, 1, 2, 3]
+    """
     warn_of_typed()
     return _typed_storage(self)
 

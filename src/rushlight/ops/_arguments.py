@@ -345,6 +345,7 @@ _TYPE_NAMES = {
     _device.memory_format: "torch.memory_format",
     Generator: "torch._C.Generator",
     Size: "torch.Size",
+    _core.UntypedStorage: "torch.storage.UntypedStorage",
 }
 
 
