@@ -45,10 +45,16 @@ class Program:
         self.tensors = [library.arange(6.0)]
         self.arrays = []
 
-    def grow(self, change):
+    def grow(self, t, change):
         """A change that may make storages larger: new bytes are set, to compare them."""
-        before = [(s, s.nbytes()) for s in (t.untyped_storage() for t in self.tensors)]
-        change()
+        before = [(s, s.nbytes()) for s in (x.untyped_storage() for x in self.tensors)]
+        place = t.untyped_storage(), t.storage_offset(), t.shape, t.stride()
+        try:
+            change()
+        except RuntimeError:
+            if self.lib is not rushlight:  # PyTorch leaves the tensor beyond its memory
+                t.set_(*place)
+            raise
         for storage, n in before:
             if storage.nbytes() > n:
                 storage[n : storage.nbytes()] = 1
@@ -83,7 +89,8 @@ class Program:
         elif op == "copy":
             t.copy_(other)
         elif op == "numpy":
-            self.arrays.append(t.numpy())
+            # Of an alias: PyTorch frees the memory of arrays when their tensor gets other memory.
+            self.arrays.append(t.detach().numpy())
         elif op == "write array":
             if self.arrays:
                 self.arrays[which % len(self.arrays)][...] = a
@@ -91,12 +98,12 @@ class Program:
             if self.arrays:
                 add(self.lib.from_numpy(self.arrays[which % len(self.arrays)]))
         elif op == "resize":
-            self.grow(lambda: t.resize_(a, b))
+            self.grow(t, lambda: t.resize_(a, b))
         elif op == "resize_as":
-            self.grow(lambda: t.resize_as_(other))
+            self.grow(t, lambda: t.resize_as_(other))
         elif op == "grow storage":
             storage = t.untyped_storage()
-            self.grow(lambda: storage.resize_(storage.nbytes() + 4 * a))
+            self.grow(t, lambda: storage.resize_(storage.nbytes() + 4 * a))
         elif op == "set nothing":
             t.set_()
         elif op == "set tensor":
@@ -104,13 +111,14 @@ class Program:
         elif op == "set storage":
             t.set_(other.untyped_storage())
         elif op == "set place":
-            self.grow(lambda: t.set_(other.untyped_storage(), b, (a,), (b + 1,)))
+            self.grow(t, lambda: t.set_(other.untyped_storage(), b, (a,), (b + 1,)))
         elif op == "clone":
-            add(t.clone())
+            add(t.clone(memory_format=self.lib.contiguous_format))
         elif op == "deepcopy":
             add(copy.deepcopy(t))
         elif op == "dlpack":
-            add(self.lib.from_dlpack(t))
+            t.numpy()  # PyTorch moves memory that was handed out by DLPack alone, and frees it
+            add(self.lib.from_dlpack(t.detach()))
         elif op == "delete":
             if len(self.tensors) > 1:
                 self.tensors.pop(which % len(self.tensors))
@@ -404,7 +412,7 @@ def test_a_capsule_that_nobody_used_gives_the_memory_back():
     if torch is not rushlight:
         pytest.skip("asks rushlight for its memory")
     before = rushlight.memory.allocated()
-    capsules = [torch.zeros(1 << 16).__dlpack__(max_version=v) for v in (None, (1, 0))]
+    capsules = [torch.ones(1 << 16).clone().__dlpack__(max_version=v) for v in (None, (1, 0))]
     assert rushlight.memory.allocated() - before >= 2 << 18
     capsules.clear()
     assert rushlight.memory.allocated() - before < 1 << 18
