@@ -28,7 +28,17 @@ ORDER = [
     *("storage", "_dlpack", "tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("cuda", "memory", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
+    *(
+        "cuda",
+        "memory",
+        "linalg",
+        "fft",
+        "special",
+        "serialization",
+        "utils",
+        "distributions",
+        "testing",
+    ),
     *("overrides", "profiler"),
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),

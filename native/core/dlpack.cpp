@@ -98,7 +98,7 @@ PyObject* export_tensor(const Tensor* t, uint64_t flags) {
   int64_t* strides = exported->dims + t->ndim();
   for (int i = 0; i < t->ndim(); ++i) {
     exported->dims[i] = t->size(i);
-    strides[i] = t->size(i) < 2 ? 1 : t->stride(i) / t->item();
+    strides[i] = t->stride(i) / t->item();
   }
   Managed& managed = exported->managed;
   char* data = t->numel() ? t->data() : nullptr;

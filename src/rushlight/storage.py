@@ -132,7 +132,12 @@ _SWAPPED = {"native": False, "little": sys.byteorder != "little", "big": sys.byt
 
 
 def _from_buffer(
-    cls: Any, buffer: Any, byte_order: Any = None, count: int = -1, offset: int = 0, dtype: Any = None
+    cls: Any,
+    buffer: Any,
+    byte_order: Any = None,
+    count: int = -1,
+    offset: int = 0,
+    dtype: Any = None,
 ) -> Any:
     """A storage with a copy of what an object with the buffer interface holds: `count` numbers of
     a dtype in a byte order, from byte `offset` on."""
@@ -141,10 +146,13 @@ def _from_buffer(
     data = memoryview(buffer).cast("B")
     item = dtype.itemsize
     if item > 1 and byte_order not in _SWAPPED:
-        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        raise ValueError(
+            f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')"
+        )
     if not 0 <= offset <= len(data):
         raise ValueError(
-            f"offset must be non-negative and no greater than buffer length ({len(data)}), got {offset}"
+            f"offset must be non-negative and no greater than buffer length ({len(data)}), got "
+            f"{offset}"
         )
     if count < 0:
         if (len(data) - offset) % item:
@@ -300,7 +308,8 @@ class TypedStorage:
                 raise RuntimeError(f"{said}\nArgument 'dtype' must be specified")
             if device is not None:
                 raise RuntimeError(
-                    f"{said}\nArgument 'device' should not be specified when 'wrap_storage' is given"
+                    f"{said}\nArgument 'device' should not be specified when 'wrap_storage' is "
+                    "given"
                 )
             if not isinstance(wrap_storage, UntypedStorage):
                 raise TypeError(

@@ -19,8 +19,6 @@ import rushlight
 from _subject import torch
 
 
-
-
 def described(t):
     return tuple(t.shape), t.stride(), t.storage_offset(), t.untyped_storage().nbytes()
 
@@ -122,9 +120,8 @@ class Program:
         elif op == "delete":
             if len(self.tensors) > 1:
                 self.tensors.pop(which % len(self.tensors))
-        elif op == "delete array":
-            if self.arrays:
-                self.arrays.pop(which % len(self.arrays))
+        elif op == "delete array" and self.arrays:
+            self.arrays.pop(which % len(self.arrays))
 
     def state(self):
         places = [t.untyped_storage()._cdata for t in self.tensors]
@@ -231,7 +228,9 @@ def test_a_smaller_storage_keeps_the_memory_of_its_tensors():
         t.as_strided((2,), (1,))
 
 
-@pytest.mark.parametrize("make", [pickle_copy := lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy])
+@pytest.mark.parametrize(
+    "make", [pickle_copy := lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy]
+)
 def test_copies_of_storages(make):
     storage = torch.UntypedStorage([1, 2, 3])
     copied = make(storage)
@@ -349,9 +348,11 @@ def test_memory_that_is_read_only_is_not_written():
     array = np.arange(3.0)
     array.flags.writeable = False
     for make in (torch.from_numpy, torch.from_dlpack):
-        with pytest.warns(UserWarning, match="The given NumPy array is not writable") if (
-            make is torch.from_numpy
-        ) else nothing():
+        with (
+            pytest.warns(UserWarning, match="The given NumPy array is not writable")
+            if (make is torch.from_numpy)
+            else nothing()
+        ):
             t = make(array)
         with pytest.raises(RuntimeError, match="read-only"):
             t.add_(1)
@@ -418,7 +419,13 @@ def test_a_capsule_that_nobody_used_gives_the_memory_back():
     assert rushlight.memory.allocated() - before < 1 << 18
 
 
-@pytest.mark.parametrize("dtype", "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 uint16 bfloat16".split())
+@pytest.mark.parametrize(
+    "dtype",
+    (
+        "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 uint16 "
+        "bfloat16"
+    ).split(),
+)
 def test_pytorch_as_a_partner(dtype):
     pytorch = pytest.importorskip("torch")
     theirs = pytorch.arange(4).to(getattr(pytorch, dtype))

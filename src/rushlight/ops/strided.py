@@ -27,8 +27,8 @@ from ..device import contiguous_format, preserve_format
 from ._arrays import Array, is_half
 from ._kinds import Sizes, composite, general, linear
 from ._op import internal
-from .copies import format_strides, suggested_format
 from .complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
+from .copies import format_strides, suggested_format
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -446,15 +446,13 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         raise RuntimeError("Unsupported memory formatPreserve")
     if self.shape != wanted:
         _core.check_place(self, False)
-        place = (wanted, None, self.storage_offset())
-        _core.take_place(self, _core.storage_of(self), *place)
+        _core.take_place(self, _core.storage_of(self), wanted, None, self.storage_offset())
         self._bump_version()
     if memory_format not in (None, contiguous_format) or (
         memory_format is contiguous_format and not self.is_contiguous()
     ):
         strides = format_strides(wanted, memory_format)
-        place = (wanted, strides, self.storage_offset())
-        _core.take_place(self, _core.storage_of(self), *place)
+        _core.take_place(self, _core.storage_of(self), wanted, strides, self.storage_offset())
     return self
 
 
@@ -500,7 +498,9 @@ def set_(
     elif isinstance(source, Tensor):
         storage = _core.storage_of(source)
     parts = isinstance(storage_offset, int) and isinstance(size, (tuple, list))
-    if not isinstance(storage, _core.UntypedStorage) or (part and not (source is not None and parts)):
+    if not isinstance(storage, _core.UntypedStorage) or (
+        part and not (source is not None and parts)
+    ):
         given = (source, storage_offset, size, stride)
         raise TypeError(
             "set_() received an invalid combination of arguments - got "
