@@ -78,8 +78,11 @@ bool is_array(PyObject* o);
 PyObject* array_of(Tensor* t);
 PyObject* new_array_of(Tensor* t);  // one of its own, which a program may do with as it likes
 PyObject* read_only_array_of(Tensor* t);
+// An object that keeps the block of a storage where it is.
+PyObject* new_pin(Storage* s);
 // A plain tensor on an ndarray's memory; takes over `array`, also on failure. nullptr with torch's TypeError for other element types.
 Tensor* tensor_of(PyObject* array);
+Tensor* tensor_of_data(PyObject* array);  // of an array that a program gave
 // The same of what a NumPy definition returned: an array, a NumPy scalar, a number, or a tensor already.
 Tensor* result_tensor(PyObject* value);
 // A Python object as NumPy reads it, of an element type.

@@ -1,6 +1,7 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
 #include "core/layout.h"
 #include "core/override.h"
+#include "core/untyped_storage.h"
 
 #include <cstring>
 
@@ -290,10 +291,10 @@ PyObject* make_module() {
   PyObject* m = module.get();
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions}) {
+  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions, kStorageFunctions, kDlpackFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
-  if (init_tensor(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
+  if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
   Ref dense(make_kernels_module());
   if (dense) set_kernels_module(dense.get());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;

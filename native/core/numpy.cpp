@@ -95,6 +95,10 @@ void pin_dealloc(PyObject* self) {
   drop(s);
 }
 
+bool is_pin(PyObject* o) { return o && Py_TYPE(o) == PinType; }
+
+}  // namespace
+
 PyObject* new_pin(Storage* s) {
   Pin* pin = PyObject_New(Pin, PinType);
   if (!pin) return nullptr;
@@ -102,10 +106,6 @@ PyObject* new_pin(Storage* s) {
   count(s->pins, 1);
   return as_object(pin);
 }
-
-bool is_pin(PyObject* o) { return o && Py_TYPE(o) == PinType; }
-
-}  // namespace
 
 int init_numpy(PyObject* module) {
   import_array1(-1);
@@ -170,10 +170,11 @@ bool owns_memory(const Tensor* t) {
 
 namespace {
 
-// The storage that an array shows (a new reference), and where its first element lies in that.
-Storage* storage_of(PyArrayObject* array, Py_ssize_t* offset) {
+// The storage that an array shows (a new reference), and where its first element lies in that. An array of the program's own is a
+// storage by itself, as in torch, whatever else shows its memory.
+Storage* storage_of(PyArrayObject* array, bool of_program, Py_ssize_t* offset) {
   PyArrayObject* root = array;
-  PyObject* base = PyArray_BASE(root);
+  PyObject* base = of_program ? nullptr : PyArray_BASE(root);
   while (base && PyArray_Check(base)) {
     root = as_array(base);
     base = PyArray_BASE(root);
@@ -202,13 +203,17 @@ Storage* storage_of(PyArrayObject* array, Py_ssize_t* offset) {
   const char* at = PyArray_BYTES(array);
   if (PyArray_SIZE(array) == 0) at = low;
   *offset = at - low;
-  return foreign_storage(const_cast<char*>(low), static_cast<size_t>(high - low), PyArray_ISWRITEABLE(root) != 0,
-                         Py_NewRef(as_object(array)));
+  const bool writeable = PyArray_ISWRITEABLE(root) != 0;
+  Storage* s = foreign_storage(const_cast<char*>(low), static_cast<size_t>(high - low), writeable, Py_NewRef(as_object(array)));
+  if (s && writeable && PyArray_CHKFLAGS(root, NPY_ARRAY_OWNDATA)) s->flags |= Storage::kPrivate;
+  return s;
 }
 
 }  // namespace
 
-Tensor* tensor_of(PyObject* object) {
+namespace {
+
+Tensor* made_of(PyObject* object, bool of_program) {
   if (!object) return nullptr;
   const Ref owner(object);
   PyArrayObject* array = as_array(object);
@@ -218,7 +223,7 @@ Tensor* tensor_of(PyObject* object) {
     return nullptr;
   }
   Py_ssize_t offset, strides[kMaxDims], numel;
-  Storage* storage = storage_of(array, &offset);
+  Storage* storage = storage_of(array, of_program, &offset);
   if (!storage) return nullptr;
   const int ndim = PyArray_NDIM(array);
   const npy_intp* sizes = PyArray_DIMS(array);
@@ -228,6 +233,11 @@ Tensor* tensor_of(PyObject* object) {
   if (t && PyArray_CheckExact(object) && storage->flags & Storage::kForeign) t->array_ = Py_NewRef(object);
   return t;
 }
+
+}  // namespace
+
+Tensor* tensor_of(PyObject* array) { return made_of(array, false); }
+Tensor* tensor_of_data(PyObject* array) { return made_of(array, true); }
 
 Tensor* result_tensor(PyObject* value) {
   if (!value || is_tensor(value)) return as_tensor(value);

@@ -1,6 +1,5 @@
 #include "core/storage.h"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -14,6 +13,7 @@ struct Retired {
   Retired* next;
   char* data;
   size_t capacity;
+  PyObject* owner;  // of foreign memory, else nullptr
 };
 
 namespace {
@@ -91,8 +91,10 @@ namespace {
 void free_retired(Storage* s) {
   for (Retired* r = std::exchange(s->retired, nullptr); r;) {
     Retired* next = r->next;
-    memory::give(r->data, r->capacity);
+    PyObject* owner = r->owner;
+    if (!owner) memory::give(r->data, r->capacity);
     memory::give(r, sizeof(Retired));
+    Py_XDECREF(owner);
     r = next;
   }
 }
@@ -115,14 +117,13 @@ int resize_storage(Storage* s, size_t nbytes) {
     s->nbytes = nbytes;
     return 0;
   }
-  if (s->flags & (Storage::kForeign | Storage::kFixed)) {
+  if (!s->is_resizable()) {
     PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable");
     return -1;
   }
-  // A tensor that shows more than is left reads what the block still has: it never shrinks, only its pages go.
-  const size_t room = s->data && s->is_inline() ? s->inline_bytes : s->capacity;
-  if (s->data && nbytes <= room) {
-    if (!s->is_inline() && nbytes < s->nbytes) memory::discard(s->data + nbytes, s->nbytes - nbytes);
+  // A smaller storage keeps its block: tensors that show more of it than is left are not told.
+  if (nbytes <= (s->is_inline() ? s->inline_bytes : s->capacity)) {
+    if (nbytes < s->nbytes && !s->is_inline() && !s->owner) memory::discard(s->data + nbytes, s->nbytes - nbytes);
     s->nbytes = nbytes;
     return 0;
   }
@@ -131,21 +132,25 @@ int resize_storage(Storage* s, size_t nbytes) {
     raise_out_of_memory(nbytes);
     return -1;
   }
-  if (s->data) std::memcpy(data, s->data, std::min(nbytes, s->nbytes));
-  if (s->data && !s->is_inline()) {
-    void* note = s->pins.load(std::memory_order_relaxed) ? memory::take(sizeof(Retired)) : nullptr;
-    if (note) {
-      s->retired = new (note) Retired{s->retired, s->data, s->capacity};
-    } else if (s->pins.load(std::memory_order_relaxed)) {
-      if (data) memory::give(data, nbytes);
-      raise_out_of_memory(nbytes);
+  if (s->nbytes) std::memcpy(data, s->data, s->nbytes);
+  const bool pinned = s->pins.load(std::memory_order_relaxed) != 0;
+  const bool inline_block = s->is_inline();
+  if (pinned && !inline_block) {
+    void* note = memory::take(sizeof(Retired));
+    if (!note) {
+      memory::give(data, nbytes);
+      raise_out_of_memory(sizeof(Retired));
       return -1;
-    } else {
-      memory::give(s->data, s->capacity);
     }
+    s->retired = new (note) Retired{s->retired, s->data, s->capacity, std::exchange(s->owner, nullptr)};
+  } else if (!inline_block && s->data && !s->owner) {
+    memory::give(s->data, s->capacity);
   }
+  PyObject* owner = std::exchange(s->owner, nullptr);
   s->data = data;
   s->nbytes = s->capacity = nbytes;
+  s->flags &= static_cast<uint8_t>(~(Storage::kForeign | Storage::kPrivate));
+  Py_XDECREF(owner);  // last: it may run code
   return 0;
 }
 

@@ -17,20 +17,22 @@ struct Storage {
   enum Flag : uint8_t {
     kForeign = 1,   // somebody else's memory: perhaps not aligned, and it cannot grow
     kReadOnly = 2,  // ... that may not be written
-    kFixed = 4,     // a program has its address (numpy(), DLPack): it cannot grow
+    kFixed = 4,     // a program has its address (numpy()): it cannot grow
+    kPrivate = 8,   // foreign, but nobody else's: what NumPy made here. It can grow
   };
   std::atomic<Py_ssize_t> references;
   char* data;       // nullptr: nothing in it, or a device without memory
   size_t nbytes;
   size_t capacity;  // of a block of its own: what the allocator was asked for
   PyObject* owner;  // strong: keeps foreign memory (an ndarray, a capsule, ...)
-  PyObject* object;  // weak: the UntypedStorage that stands for it
+  PyObject* object;  // weak: the UntypedStorage that stands for it (untyped_storage.cpp)
   std::atomic<int32_t> pins;
   DeviceType device;
   uint8_t flags;
   uint16_t inline_bytes;  // of a small storage: its first block follows this header
   struct Retired* retired;  // replaced blocks, freed with the last pin
 
+  bool is_resizable() const { return !(flags & kFixed) && (!(flags & kForeign) || flags & kPrivate); }
   bool is_inline() const { return data == reinterpret_cast<const char*>(this + 1); }
 };
 static_assert(sizeof(Storage) == 64, "the block of a small storage begins at its next 64 bytes");
@@ -39,7 +41,7 @@ static_assert(sizeof(Storage) == 64, "the block of a small storage begins at its
 Storage* new_storage(size_t nbytes, DeviceType device = DeviceType::Cpu);
 // Memory of `owner`, whose reference is taken over, also on failure.
 Storage* foreign_storage(char* data, size_t nbytes, bool writeable, PyObject* owner);
-// Another size, with the bytes that both have kept; the block moves where it grows only. -1 with torch's exception.
+// Another size, with the bytes that both have kept; a smaller one keeps its block, and gives the pages back. -1 with torch's exception.
 int resize_storage(Storage* s, size_t nbytes);
 void free_storage(Storage* s);
 void unpin_last(Storage* s);

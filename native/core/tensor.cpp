@@ -368,12 +368,9 @@ int set_watched(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* get_storage_bytes(PyObject* self, void*) { return PyLong_FromSize_t(as_tensor(self)->storage()->nbytes); }
-
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
-    {"_storage_bytes", get_storage_bytes, nullptr, "The size of the storage.", nullptr},
     {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", gated_get<"shape", get_shape>, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
     {"dtype", gated_get<"dtype", get_dtype>, refuse_assignment, "The element type.", const_cast<char*>("dtype")},
@@ -621,13 +618,14 @@ PyMemberDef kMembers[] = {
 
 }  // namespace
 
-// wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
-PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
+namespace {
+
+PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t n) {
   if (n < 1 || n > 2 || !is_array(args[0])) {
     PyErr_SetString(PyExc_TypeError, "wrap(array, requires_grad=False): array must be a numpy.ndarray");
     return nullptr;
   }
-  Tensor* t = tensor_of(Py_NewRef(args[0]));
+  Tensor* t = make(Py_NewRef(args[0]));
   if (t && n == 2 && PyObject_IsTrue(args[1])) {
     if (!is_differentiable(t->dtype)) {
       Py_DECREF(t);
@@ -639,9 +637,14 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return as_object(t);
 }
 
+}  // namespace
+
+// wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
+PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) { return wrapped(tensor_of, args, n); }
+
 // wrap_data(array, requires_grad=False): the same around data of the program's own; a gradient that ends there can say so.
-PyObject* wrap_data(PyObject* module, PyObject* const* args, Py_ssize_t n) {
-  PyObject* t = wrap(module, args, n);
+PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  PyObject* t = wrapped(tensor_of_data, args, n);
   if (t && !(as_tensor(t)->flags & kRequiresGrad)) cut_here(as_tensor(t), Cut::FromData);
   return t;
 }

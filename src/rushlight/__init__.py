@@ -36,7 +36,7 @@ from .func import vmap  # noqa: E402
 from .torch_alias import install_as_torch  # noqa: E402
 
 if _TYPE_CHECKING:
-    from . import overrides, profiler, serialization
+    from . import memory, overrides, profiler, serialization
     from .serialization import load, save
 
 __all__ = [
@@ -51,7 +51,7 @@ __all__ = [
     "optim",
     "save",
 ]
-__all__ += ["overrides", "profiler", "serialization", "special", "utils", "vmap"]
+__all__ += ["memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
 # Of base, what is torch's: not the modules and words that its file reads with.
 __all__ += [
     k
@@ -64,6 +64,7 @@ __all__ += [
 __getattr__ = _missing_name(
     __name__,
     late={
+        "memory": "memory",
         "overrides": "overrides",
         "profiler": "profiler",
         "serialization": "serialization",

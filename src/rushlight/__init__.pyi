@@ -7,6 +7,7 @@ from . import func as func
 from . import generator as generator
 from . import handles as handles
 from . import linalg as linalg
+from . import memory as memory
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
@@ -14,6 +15,7 @@ from . import profiler as profiler
 from . import return_types as return_types
 from . import serialization as serialization
 from . import special as special
+from . import storage as storage
 from . import torch_alias as torch_alias
 from . import utils as utils
 from ._version import __version__ as __version__

@@ -877,6 +877,9 @@ class TensorMethods:
 
     @property
     def is_quantized(self) -> _bool: ...
+    def is_set_to(self, tensor: Tensor) -> _bool:
+        """Whether both tensors are the same place: storage, offset, sizes and strides."""
+
     def is_shared(self) -> _bool:
         """Whether processes share the memory: never here."""
 
@@ -1619,7 +1622,7 @@ class TensorMethods:
         """The standard deviation, of all elements or along dimensions."""
 
     def storage(self) -> Any:
-        """The memory that the tensor and its views share."""
+        """The memory that the tensor and its views share, as elements (deprecated)."""
 
     def storage_offset(self) -> _int:
         """How many elements of the storage come before the first."""
@@ -1796,7 +1799,7 @@ class TensorMethods:
         """In-place version of `unsqueeze`."""
 
     def untyped_storage(self) -> Any:
-        """The memory that the tensor and its views share."""
+        """The memory that the tensor and its views share, as bytes."""
 
     def var(
         self,

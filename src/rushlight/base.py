@@ -22,11 +22,13 @@ _core.register(
     size=size.Size, dtypes=list(dtypes.ALL), folder=os.path.join(os.path.dirname(__file__), "")
 )
 
+from . import _dlpack as _dlpack  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from . import device as _device  # noqa: E402
 from . import ops as ops  # noqa: E402
 from . import printing as printing  # noqa: E402
 from . import random as random  # noqa: E402
+from . import storage as _storage  # noqa: E402
 from . import tensor as _tensor  # noqa: E402
 from .ops._arrays import warn_once as _warn_once  # noqa: E402
 
@@ -198,6 +200,8 @@ def _exports() -> dict[str, Any]:
     names.update({n: getattr(_device, n) for n in _device.__all__ if n not in ("resolve",)})
     names.update({n: getattr(random, n) for n in random.__all__})
     names.update(_tensor.tensor_types())
+    names.update({n: getattr(_storage, n) for n in (*_storage.__all__, "is_storage")})
+    names.update(to_dlpack=_dlpack.to_dlpack, from_dlpack=_dlpack.from_dlpack)
     modes = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
     for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
         names[n] = getattr(autograd, n)

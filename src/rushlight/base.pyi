@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
 from . import _core as _core
+from . import _dlpack as _dlpack
 from . import autograd as autograd
 from . import dtypes as dtypes
 from . import errors as errors
@@ -17,6 +18,7 @@ from . import printing as printing
 from . import random as random
 from . import return_types
 from . import size as size
+from ._core import UntypedStorage as UntypedStorage
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import is_grad_enabled as is_grad_enabled
@@ -116,6 +118,11 @@ def are_deterministic_algorithms_enabled() -> _bool:
 def compile(model: Any = None, **options: Any) -> _int:
     """Accepted: gives the model back as it is, or a decorator that does."""
 
+def from_dlpack(
+    ext_tensor: Any, *, device: _Device | None = None, copy: _bool | None = None
+) -> Tensor:
+    """A tensor on the memory of another library's array, or of a DLPack capsule."""
+
 def get_float32_matmul_precision() -> _str:
     """'highest': products are computed in the tensors' own type."""
 
@@ -130,6 +137,9 @@ def is_anomaly_check_nan_enabled() -> _bool:
 
 def is_anomaly_enabled() -> _bool:
     """Whether anomaly mode is on."""
+
+def is_storage(obj: Any) -> _bool:
+    """Whether an object is a storage."""
 
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
     """Turn anomaly mode on or off."""
@@ -152,6 +162,7 @@ def set_num_threads(n: _int) -> None:
 def set_printoptions(**options: Any) -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
 
+def to_dlpack(tensor: Tensor) -> Any: ...
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
     """Accepted: every kernel here is deterministic."""
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import _core, dtypes, printing
+from ._dlpack import dlpack, dlpack_device
 from ._missing import missing_attribute
 from .device import cpu, resolve, strided
 from .handles import warn_if_has_hooks
 from .ops._op import LAZY, namespace
+from .storage import TypedStorage, legacy_types, warn_of_typed
 
 __all__ = ["memory_of", "tensor_types", "with_bits"]
 
@@ -99,6 +101,16 @@ def with_bits(t: Any, conj: bool, neg: bool) -> Any:
     return t
 
 
+def _copied(self: Any, memo: dict[int, Any]) -> Any:
+    """A plain copy; tensors of one storage have one in a copy of both."""
+    lazy = self.is_conj() or self.is_neg()
+    if self._watched is not None or lazy or min(self.stride(), default=0) < 0:
+        return _wrap(self._array.copy(order="K"))
+    storage = _core.storage_of(self).__deepcopy__(memo)
+    place = (self.shape, self.stride(), self.storage_offset())
+    return _core.place(storage, self.dtype, *place)
+
+
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     if not self.is_leaf:
         raise RuntimeError(
@@ -111,7 +123,7 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         return memo[id(self)]
     import copy
 
-    result = _core.make_subclass(type(self), _wrap(self._array.copy(order="K")), self.requires_grad)
+    result = _core.make_subclass(type(self), _copied(self, memo), self.requires_grad)
     memo[id(self)] = result
     if self.grad is not None:
         result.grad = copy.deepcopy(self.grad, memo)
@@ -254,7 +266,7 @@ def tensor_types() -> dict[str, Any]:
         )
         members = {"dtype": dtype, "__module__": "torch", "__doc__": doc}
         types[name] = _TensorType(name, (), members)
-    return types
+    return types | legacy_types()
 
 
 def _tensor_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -349,33 +361,49 @@ def _replaced_by(name: str, parameters: str) -> Any:
     return method
 
 
-class _Storage:
-    """The little of torch's storages that programs ask for."""
+def _untyped_storage(self: Any) -> Any:
+    """The memory that the tensor and its views share, as bytes.
 
-    def __init__(self, tensor: Any) -> None:
-        array = tensor._seen
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        self._root = array
-
-    def data_ptr(self) -> int:
-        return int(self._root.__array_interface__["data"][0]) if self._root.size else 0
-
-    def nbytes(self) -> int:
-        return int(self._root.nbytes)
-
-    def size(self) -> int:
-        return int(self._root.size)
-
-    __len__ = size
-
-    def tolist(self) -> list[Any]:
-        return self._root.ravel().tolist()  # type: ignore[no-any-return]
+    >>> t = torch.zeros(4)
+    >>> t[2:].untyped_storage().data_ptr() == t.data_ptr()
+    True
+    """
+    return _core.storage_of(self)
 
 
-def _storage(self: Any) -> _Storage:
-    """The memory that the tensor and its views share."""
-    return _Storage(self)
+def _typed_storage(self: Any) -> TypedStorage:
+    """The memory that the tensor and its views share, as elements."""
+    return TypedStorage(wrap_storage=_core.storage_of(self), dtype=self.dtype, _internal=True)
+
+
+def _storage(self: Any) -> TypedStorage:
+    """The memory that the tensor and its views share, as elements (deprecated).
+
+    >>> torch.arange(4)[1:].storage().tolist()
+    [0, 1, 2, 3]
+    """
+    warn_of_typed()
+    return _typed_storage(self)
+
+
+def _is_set_to(self: Any, tensor: Any) -> bool:
+    """Whether both tensors are the same place: storage, offset, sizes and strides.
+
+    >>> t = torch.zeros(4)
+    >>> t.is_set_to(t[:]), t.is_set_to(t.clone())
+    (True, False)
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            "is_set_to(): argument 'tensor' (position 1) must be Tensor, not "
+            f"{type(tensor).__name__}"
+        )
+    return (
+        _core.storage_of(self) is _core.storage_of(tensor)
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
 
 
 def _set_volatile(self: Any, value: Any) -> None:
@@ -403,6 +431,8 @@ _METHODS: dict[str, Any] = {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
     "__array_priority__": 1000,
+    "__dlpack__": dlpack,
+    "__dlpack_device__": dlpack_device,
     "__array_wrap__": _array_wrap,
     "cpu": _cpu,
     "cuda": _cuda,
@@ -422,9 +452,10 @@ _METHODS: dict[str, Any] = {
         "Replace every element by function(element, x's element, y's element).",
         _replaced_by("map2_", "x y callable"),
     ),
-    "untyped_storage": _storage,
+    "untyped_storage": _untyped_storage,
     "storage": _storage,
-    "_typed_storage": _storage,
+    "_typed_storage": _typed_storage,
+    "is_set_to": _is_set_to,
     "get_device": _method("The number of the tensor's GPU; -1 in main memory.", lambda self: -1),
     "is_shared": _method("Whether processes share the memory: never here.", lambda self: False),
     "is_pinned": _method("Whether the memory is page-locked: never here.", lambda self: False),

@@ -307,7 +307,8 @@ def fitted(tangent: Any, value: Any) -> Any:
 
 def _storage(t: Any) -> tuple[int, int]:
     """Where a plain tensor begins in its storage, and how many elements that has."""
-    return t.storage_offset(), t._storage_bytes // t.element_size()
+    size = t.untyped_storage().nbytes() // t.element_size()
+    return t.storage_offset(), size
 
 
 def laid_out(tangent: Any, value: Any) -> Any:

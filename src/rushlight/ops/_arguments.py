@@ -345,6 +345,7 @@ _TYPE_NAMES = {
     _device.memory_format: "torch.memory_format",
     Generator: "torch._C.Generator",
     Size: "torch.Size",
+    _core.UntypedStorage: "torch.storage.UntypedStorage",
 }
 
 
@@ -416,7 +417,7 @@ def _fits(value: Any, p: _Param, number_too: bool) -> bool:
     if kind == "m":
         return isinstance(value, _device.memory_format)
     if kind == "S":
-        return hasattr(value, "_root")
+        return hasattr(value, "_untyped_storage") or isinstance(value, _core.UntypedStorage)
     return True
 
 

@@ -42,6 +42,23 @@ def format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
     return None
 
 
+def format_strides(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
+    """The strides of a tensor that lies in memory in a format."""
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(format_order(memory_format, len(shape)) or range(len(shape))):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def suggested_format(t: Any) -> Any:
+    """The format that a tensor lies in memory in, as its strides tell."""
+    for memory_format in (channels_last, channels_last_3d):
+        if not is_contiguous(t) and is_contiguous(t, memory_format):
+            return memory_format
+    return contiguous_format
+
+
 def _copied(a: Array, memory_format: Any) -> Array:
     order = format_order(memory_format, a.ndim)
     if order is None:
@@ -95,7 +112,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
 
 def storage_offset(self: Any) -> int:
     """How many elements of the storage come before the first."""
-    return _kernels.storage_offset(self._seen)  # type: ignore[no-any-return]
+    return _kernels.storage_offset(self)  # type: ignore[no-any-return]
 
 
 for _method in (is_contiguous, storage_offset):

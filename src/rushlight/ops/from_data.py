@@ -365,7 +365,12 @@ def _aliased(obj: Any, dtype: Any) -> Any:
 
 
 def check_strides(array: Any) -> None:
-    """torch's error for an array that runs backwards."""
+    """torch's errors for an array that runs backwards, or not in whole elements."""
+    if any(s % array.itemsize for s in array.strides if array.itemsize):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to reallocate the memory."
+        )
     if any(s < 0 for s in array.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "

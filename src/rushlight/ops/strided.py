@@ -16,7 +16,6 @@ What a write through a view does backwards is made of the last two (native/core/
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
@@ -24,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..device import contiguous_format, preserve_format
 from ._arrays import Array, is_half
 from ._kinds import Sizes, composite, general, linear
 from ._op import internal
 from .complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
+from .copies import format_strides, suggested_format
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -297,7 +298,7 @@ def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | Non
     array = input._seen
     offset = 0
     if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(array)
+        offset = storage_offset - _kernels.storage_offset(input)
     return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(array))
 
 
@@ -309,7 +310,7 @@ def as_strided_scatter(
     array = input._seen
     offset = 0
     if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(array)
+        offset = storage_offset - _kernels.storage_offset(input)
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
@@ -441,35 +442,26 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     _core.check_captured(self, "resize_", None)
     if self.requires_grad and not self.is_inference() and not _core.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
-    for n in wanted:
-        if n < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {n}: {list(wanted)}"
-            )
-    array = self._seen
-    if array.shape == wanted:
-        return self
-    _core.check_place(self, False)
-    n = math.prod(wanted)
-    held = array
-    while isinstance(held.base, np.ndarray):
-        held = held.base
-    offset = _kernels.storage_offset(array)
-    if held.flags.c_contiguous and held.dtype == array.dtype and offset + n <= held.size:
-        self._array = _kernels.strided(array, wanted, _contiguous_strides(wanted), 0)
-    else:
-        grown = np.empty(n, array.dtype)
-        flat = held.reshape(-1)[offset:] if held.flags.c_contiguous else array.reshape(-1)
-        grown[: min(flat.size, n)] = flat[:n].view(array.dtype)
-        self._array = grown.reshape(wanted)
-    self._bump_version()
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if self.shape != wanted:
+        _core.check_place(self, False)
+        _core.take_place(self, _core.storage_of(self), wanted, None, self.storage_offset())
+        self._bump_version()
+    if memory_format not in (None, contiguous_format) or (
+        memory_format is contiguous_format and not self.is_contiguous()
+    ):
+        strides = format_strides(wanted, memory_format)
+        _core.take_place(self, _core.storage_of(self), wanted, strides, self.storage_offset())
     return self
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """`resize_` to the size of another tensor."""
     _core.check_captured(self, "resize_as_", None)
-    return resize_(self, the_template.shape)
+    if memory_format is preserve_format:
+        memory_format = suggested_format(the_template)
+    return resize_(self, the_template.shape, memory_format=memory_format)
 
 
 def _no_derivative_of_set(g: Any) -> Any:
@@ -497,15 +489,18 @@ def set_(
 
     What was computed before keeps its history, which no longer leads to this tensor.
     """
-    root = getattr(source, "_root", None)  # a storage's memory
     part = storage_offset is not None or size is not None or stride is not None
-    overload = "set_.source_" + ("Tensor" if root is None else "Storage")
+    storage = getattr(source, "_untyped_storage", source)
+    overload = "set_.source_" + ("Tensor" if isinstance(source, Tensor) else "Storage")
     overload += "_storage_offset" if part else ""
-    if root is not None:
-        source = _core.wrap(root.reshape(-1))
-    elif source is None:
-        source, overload = _core.wrap(np.empty(0, self._array.dtype)), "set_"
-    if not isinstance(source, Tensor) or (part and not isinstance(size, (tuple, list))):
+    if source is None:
+        storage, overload = _core.UntypedStorage(), "set_"
+    elif isinstance(source, Tensor):
+        storage = _core.storage_of(source)
+    parts = isinstance(storage_offset, int) and isinstance(size, (tuple, list))
+    if not isinstance(storage, _core.UntypedStorage) or (
+        part and not (source is not None and parts)
+    ):
         given = (source, storage_offset, size, stride)
         raise TypeError(
             "set_() received an invalid combination of arguments - got "
@@ -514,19 +509,28 @@ def set_(
             "tuple of ints size, tuple of ints stride = None)\n * (Tensor source)\n * (Tensor "
             "source, int storage_offset, tuple of ints size, tuple of ints stride = None)"
         )
-    if source.dtype is not self.dtype:
+    dtype = getattr(source, "dtype", self.dtype)
+    if dtype is not self.dtype:
+        if not isinstance(source, Tensor):
+            raise RuntimeError(
+                f"Expected a Storage of type {self.dtype.c_name} or an UntypedStorage, but got "
+                f"type {dtype.scalar_name} for argument 1 'storage'"
+            )
         raise RuntimeError(
-            f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
-            f"{self.dtype.c_name}"
+            f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}"
         )
     _core.check_captured(self, overload, None)
-    recording = _core.is_grad_enabled() and (self.requires_grad or source.requires_grad)
+    seen = source if isinstance(source, Tensor) else _core.place(storage, dtype, (0,), None, 0)
+    recording = _core.is_grad_enabled() and (self.requires_grad or seen.requires_grad)
     _core.check_place(self, recording)
-    seen = source.detach()
     if part:
-        seen = as_strided(seen, size, stride or _contiguous_strides(size), storage_offset or 0)
-    node = _set_away(self, source, tuple(seen.shape)).grad_fn if recording else None
-    self._array = seen._seen
+        place = (size, stride or None, storage_offset)
+    elif isinstance(source, Tensor):
+        place = (source.shape, source.stride(), source.storage_offset())
+    else:
+        place = ((storage.nbytes() // self.dtype.itemsize,), None, 0)
+    node = _set_away(self, seen, tuple(place[0])).grad_fn if recording else None
+    _core.take_place(self, storage, *place)
     self._bump_version()
     self._forget_accumulator()
     if node is not None:

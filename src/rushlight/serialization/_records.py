@@ -15,6 +15,7 @@ import numpy as np
 
 from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import printed, shown
+from rushlight.storage import UntypedStorage, bytes_of
 
 ZIP_MAGIC = b"PK\x03\x04"
 _CHUNK = 1 << 22
@@ -212,11 +213,12 @@ def _large(extra: bytes, *numbers: int) -> Iterator[int]:
 
 
 def new_storage(size: int) -> Bytes:
-    """Memory for a storage of so many bytes."""
+    """The bytes of a new storage: tensors that are made on them share it."""
     try:
-        return np.empty(size, np.uint8)
-    except (MemoryError, ValueError):
+        data: Bytes = bytes_of(UntypedStorage(size))._seen
+    except (RuntimeError, OverflowError):
         raise RuntimeError(
             "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
             f"memory: you tried to allocate {size} bytes (a storage of the file)."
         ) from None
+    return data

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rushlight import base, dtypes, nn
+from rushlight.storage import bytes_of
 from rushlight.tensor import memory_of, with_bits
 
 if TYPE_CHECKING:
@@ -42,13 +43,14 @@ def is_tensor(obj: object) -> bool:
 
 
 def tensor_parts(tensor: Any) -> Parts:
-    parts = array_parts(
-        memory_of(tensor),
-        tensor.dtype,
-        tensor.requires_grad,
-        isinstance(tensor, parameter_type()),
-    )
-    return parts._replace(conj=tensor.is_conj(), neg=tensor.is_neg())
+    parameter = isinstance(tensor, parameter_type())
+    described = tensor.dtype, tensor.requires_grad, parameter
+    strides = tensor.stride()
+    if tensor._watched is not None or min(strides, default=0) < 0:
+        return array_parts(memory_of(tensor), *described)
+    data = bytes_of(tensor.untyped_storage())._seen
+    place = tensor.storage_offset(), tuple(tensor.shape), strides
+    return Parts(data, tensor.dtype, *place, *described[1:], tensor.is_conj(), tensor.is_neg())
 
 
 def make_tensor(parts: Parts) -> Any:

@@ -8,7 +8,8 @@ from . import hooks as hooks
 if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import data as data
+    from . import dlpack as dlpack
 
-__all__ = ["checkpoint", "data", "hooks"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
-__getattr__ = missing_name(__name__, late={name: name for name in ("checkpoint", "data")})
+__getattr__ = missing_name(__name__, late={name: name for name in ("checkpoint", "data", "dlpack")})

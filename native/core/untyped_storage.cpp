@@ -1,0 +1,529 @@
+// UntypedStorage, and tensors placed in one by hand (`set_`, `resize_`). A storage knows the one object that stands for it, so that
+// `t.untyped_storage() is t.untyped_storage()`; the pointer is weak, and a storage outlives its object. What is not about memory
+// (text, pickling, conversions) is attached by src/rushlight/storage.py.
+#include "core/untyped_storage.h"
+
+#include <structmember.h>
+
+#include <cstring>
+#include <utility>
+
+#include "core/layout.h"
+#include "memory/allocator.h"
+
+namespace rushlight {
+
+namespace {
+
+struct UntypedStorage {
+  PyObject_HEAD
+  Storage* storage;  // strong
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+
+PyTypeObject* UntypedStorageType = nullptr;
+
+UntypedStorage* as_untyped(PyObject* o) { return reinterpret_cast<UntypedStorage*>(o); }
+Storage* storage_in(PyObject* o) { return as_untyped(o)->storage; }
+bool is_untyped(PyObject* o) { return PyObject_TypeCheck(o, UntypedStorageType); }
+
+// Takes over `s`, also on failure.
+PyObject* new_object(PyTypeObject* type, Storage* s) {
+  if (!s) return nullptr;
+  PyObject* o = type->tp_alloc(type, 0);  // zeroed and tracked
+  if (!o) {
+    drop(s);
+    return nullptr;
+  }
+  as_untyped(o)->storage = s;
+  s->object = o;
+  return o;
+}
+
+// The object that stands for a storage, a new reference. One that is being taken apart (its weak references are told before it lets
+// go of the storage) has no references left, and none are made.
+PyObject* object_of(Storage* s) {
+  if (s->object && Py_REFCNT(s->object) > 0) return Py_NewRef(s->object);
+  return new_object(UntypedStorageType, hold(s));
+}
+
+void untyped_dealloc(PyObject* self) {
+  UntypedStorage* u = as_untyped(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (u->storage && u->storage->object == self) u->storage->object = nullptr;
+  if (u->weakrefs) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(u->dict);
+  drop(std::exchange(u->storage, nullptr));
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int untyped_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_untyped(self)->dict);
+  return 0;
+}
+
+int untyped_clear(PyObject* self) {
+  Py_CLEAR(as_untyped(self)->dict);
+  return 0;
+}
+
+// ---------------------------------------------------------------- bytes
+
+int check_bytes(const Storage* s, bool write) {
+  if (s->device != DeviceType::Cpu) {
+    PyErr_SetString(PyExc_NotImplementedError, "Not available for 'meta' device type");
+    return -1;
+  }
+  if (write && s->flags & Storage::kReadOnly) {
+    PyErr_SetString(PyExc_RuntimeError, "cannot write in place: the memory of this storage is read-only. Please clone() it first.");
+    return -1;
+  }
+  return 0;
+}
+
+// A size in bytes, of an int. -1 with torch's exception.
+Py_ssize_t read_nbytes(PyObject* o) {
+  const Py_ssize_t n = PyNumber_AsSsize_t(o, PyExc_OverflowError);
+  if (n == -1 && PyErr_Occurred()) return -1;
+  if (n < 0) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "[enforce fail at alloc_cpu.cpp:98] ((ptrdiff_t)nbytes) >= 0. alloc_cpu() seems to have been called with negative "
+                 "number: %zu",
+                 static_cast<size_t>(n));
+    return -1;
+  }
+  return n;
+}
+
+// The low eight bits of an int.
+int read_byte(PyObject* o, char* value) {
+  const unsigned long long bits = PyLong_AsUnsignedLongLongMask(o);
+  if (bits == static_cast<unsigned long long>(-1) && PyErr_Occurred()) return -1;
+  *value = static_cast<char>(bits);
+  return 0;
+}
+
+Storage* storage_of_bytes(PyObject* sequence) {
+  const Ref items(PySequence_Fast(sequence, "expected a sequence"));
+  if (!items) return nullptr;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
+  Storage* s = new_storage(static_cast<size_t>(n));
+  for (Py_ssize_t i = 0; s && i < n; ++i) {
+    PyObject* item = i < PySequence_Fast_GET_SIZE(items.get()) ? PySequence_Fast_GET_ITEM(items.get(), i) : Py_None;
+    if (PyLong_Check(item) && read_byte(item, s->data + i) == 0) continue;
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "torch.UntypedStorage(): tried to construct a storage from a sequence (%s), but one of the items was of type %s "
+                   "instead of int",
+                   Py_TYPE(sequence)->tp_name, Py_TYPE(item)->tp_name);
+    }
+    drop(s);
+    return nullptr;
+  }
+  return s;
+}
+
+int read_device(PyObject* device, DeviceType* type) {
+  *type = DeviceType::Cpu;
+  if (device == Py_None) return 0;
+  const Ref name(PyObject_Str(device));
+  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (!text) return -1;
+  if (!strncmp(text, "meta", 4)) {
+    *type = DeviceType::Meta;
+    return 0;
+  }
+  PyObject* resolve = callback("resolve_device");  // which refuses all but the CPU
+  const Ref done(resolve ? PyObject_CallOneArg(resolve, device) : nullptr);
+  return done ? 0 : -1;
+}
+
+void refuse_arguments(PyObject* args, PyObject* kwargs) {
+  std::string given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) given += std::string(given.empty() ? "" : ", ") + Py_TYPE(PyTuple_GET_ITEM(args, i))->tp_name;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
+    const char* name = PyUnicode_AsUTF8(key);
+    if (!name) return;
+    given += std::string(given.empty() ? "" : ", ") + name + "=" + Py_TYPE(value)->tp_name;
+  }
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError,
+               "torch.UntypedStorage() received an invalid combination of arguments - got (%s), but expected one of:\n"
+               " * (*, int allocator = None, torch.device device = None)\n"
+               " * (int size, *, int allocator = None, torch.device device = None)\n"
+               " * (object sequence, *, int allocator = None, torch.device device = None)\n",
+               given.c_str());
+}
+
+PyObject* untyped_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"", "allocator", "device", nullptr};
+  PyObject *what = nullptr, *allocator = Py_None, *device = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO:UntypedStorage", const_cast<char**>(names), &what, &allocator, &device)) {
+    refuse_arguments(args, kwargs);
+    return nullptr;
+  }
+  DeviceType place;
+  if (read_device(device, &place) < 0) return nullptr;
+  if (!what) return new_object(type, new_storage(0, place));
+  if (PyIndex_Check(what)) {
+    const Py_ssize_t n = read_nbytes(what);
+    return n < 0 ? nullptr : new_object(type, new_storage(static_cast<size_t>(n), place));
+  }
+  if (!PySequence_Check(what) && !is_untyped(what)) {
+    refuse_arguments(args, kwargs);
+    return nullptr;
+  }
+  return new_object(type, storage_of_bytes(what));
+}
+
+// Arguments were read by `__new__`.
+int untyped_init(PyObject*, PyObject*, PyObject*) { return 0; }
+
+Py_ssize_t untyped_length(PyObject* self) { return static_cast<Py_ssize_t>(storage_in(self)->nbytes); }
+
+// Reads a subscript: one byte or a range of them. 1 for a slice, 0 for a number, -1 with an exception (`other` for the wrong type).
+int read_key(PyObject* self, PyObject* key, PyObject* other, Py_ssize_t* start, Py_ssize_t* length) {
+  const Py_ssize_t size = untyped_length(self);
+  if (PySlice_Check(key)) {
+    Py_ssize_t stop, step;
+    if (PySlice_Unpack(key, start, &stop, &step) < 0) return -1;
+    *length = PySlice_AdjustIndices(untyped_length(self), start, &stop, step);
+    if (step == 1) return 1;
+    PyErr_Format(PyExc_RuntimeError, "Trying to slice with a step of %zd, but only a step of 1 is supported", step);
+    return -1;
+  }
+  if (!PyLong_Check(key)) {
+    PyErr_Format(other, "can't index a torch.UntypedStorage with %s", Py_TYPE(key)->tp_name);
+    return -1;
+  }
+  const Py_ssize_t at = PyNumber_AsSsize_t(key, PyExc_IndexError);
+  if (at == -1 && PyErr_Occurred()) return -1;
+  *start = at < 0 ? at + size : at;
+  *length = 1;
+  if (*start >= 0 && *start < size) return 0;
+  if (other == PyExc_TypeError) PyErr_Format(PyExc_IndexError, "index %zd out of range for storage of size %zd", at, size);
+  else PyErr_Format(PyExc_RuntimeError, "out of bounds. Index %zd, of %zd bytes.", at, size);
+  return -1;
+}
+
+PyObject* untyped_subscript(PyObject* self, PyObject* key) {
+  Storage* s = storage_in(self);
+  Py_ssize_t start, length;
+  if (check_bytes(s, false) < 0) return nullptr;
+  const int slice = read_key(self, key, PyExc_TypeError, &start, &length);
+  if (slice < 0) return nullptr;
+  if (!slice) return PyLong_FromLong(static_cast<unsigned char>(s->data[start]));
+  PyObject* pin = new_pin(s);
+  if (!pin) return nullptr;
+  return new_object(UntypedStorageType, foreign_storage(s->data + start, static_cast<size_t>(length), !(s->flags & Storage::kReadOnly), pin));
+}
+
+int untyped_assign(PyObject* self, PyObject* key, PyObject* value) {
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "'torch.storage.UntypedStorage' object doesn't support item deletion");
+    return -1;
+  }
+  Storage* s = storage_in(self);
+  Py_ssize_t start, length;
+  char byte;
+  if (check_bytes(s, true) < 0) return -1;
+  if (!PyLong_Check(value)) {
+    PyErr_Format(PyExc_RuntimeError, "can only set storage content with a int types, but got %s instead", Py_TYPE(value)->tp_name);
+    return -1;
+  }
+  if (read_byte(value, &byte) < 0 || read_key(self, key, PyExc_RuntimeError, &start, &length) < 0) return -1;
+  if (length) std::memset(s->data + start, byte, static_cast<size_t>(length));
+  return 0;
+}
+
+// ---------------------------------------------------------------- methods
+
+PyObject* untyped_nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_in(self)->nbytes); }
+
+PyObject* untyped_data_ptr(PyObject* self, PyObject*) {
+  const Storage* s = storage_in(self);
+  return PyLong_FromVoidPtr(s->nbytes ? s->data : nullptr);
+}
+
+PyObject* untyped_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(storage_in(self)->is_resizable()); }
+
+PyObject* untyped_resize(PyObject* self, PyObject* size) {
+  if (!PyIndex_Check(size)) {
+    PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(size)->tp_name);
+    return nullptr;
+  }
+  const Py_ssize_t n = PyNumber_AsSsize_t(size, PyExc_OverflowError);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  Storage* s = storage_in(self);
+  if (!s->is_resizable()) {
+    PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable");
+    return nullptr;
+  }
+  const Py_ssize_t nbytes = read_nbytes(size);
+  return nbytes < 0 || resize_storage(s, static_cast<size_t>(nbytes)) < 0 ? nullptr : Py_NewRef(self);
+}
+
+PyObject* untyped_fill(PyObject* self, PyObject* value) {
+  Storage* s = storage_in(self);
+  char byte;
+  if (!PyLong_Check(value)) {
+    PyErr_Format(PyExc_RuntimeError, "fill_ expects int, but got %s", Py_TYPE(value)->tp_name);
+    return nullptr;
+  }
+  if (read_byte(value, &byte) < 0) return nullptr;
+  if (s->device == DeviceType::Cpu) {
+    if (check_bytes(s, true) < 0) return nullptr;
+    if (s->nbytes) std::memset(s->data, byte, s->nbytes);
+  }
+  return Py_NewRef(self);
+}
+
+PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"src", "non_blocking", nullptr};
+  PyObject *src, *non_blocking;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:copy_", const_cast<char**>(names), &src, &non_blocking)) return nullptr;
+  if (!is_untyped(src)) {
+    PyErr_Format(PyExc_TypeError, "copy_(): argument 'src' (position 1) must be torch.Storage, not %s", Py_TYPE(src)->tp_name);
+    return nullptr;
+  }
+  Storage *to = storage_in(self), *from = storage_in(src);
+  if (to->nbytes != from->nbytes) {
+    PyErr_Format(PyExc_RuntimeError, "size does not match, self was %zu bytes but src was %zu bytes", to->nbytes, from->nbytes);
+    return nullptr;
+  }
+  if (to->device == DeviceType::Cpu) {
+    if (from->device == DeviceType::Meta) {
+      PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+      return nullptr;
+    }
+    if (check_bytes(to, true) < 0) return nullptr;
+    if (to->nbytes) std::memmove(to->data, from->data, to->nbytes);
+  }
+  return Py_NewRef(self);
+}
+
+PyObject* untyped_tolist(PyObject* self, PyObject*) {
+  const Storage* s = storage_in(self);
+  if (check_bytes(s, false) < 0) return nullptr;
+  const Ref bytes(PyBytes_FromStringAndSize(s->data, static_cast<Py_ssize_t>(s->nbytes)));
+  return bytes ? PySequence_List(bytes.get()) : nullptr;
+}
+
+PyObject* untyped_fresh(PyObject*, PyObject*) { return new_object(UntypedStorageType, new_storage(0)); }
+PyObject* untyped_element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
+PyObject* get_cdata(PyObject* self, void*) { return PyLong_FromVoidPtr(storage_in(self)); }
+PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(storage_in(self)->device == DeviceType::Meta); }
+
+PyGetSetDef kGetSet[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"_cdata", get_cdata, nullptr, "A number that no other storage has while this one lives.", nullptr},
+    {"_is_meta", get_is_meta, nullptr, "Whether it has a size, but no memory.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyCFunction keywords(PyCFunctionWithKeywords f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)); }
+
+PyMethodDef kMethods[] = {
+    {"nbytes", untyped_nbytes, METH_NOARGS, "How many bytes it has."},
+    {"size", untyped_nbytes, METH_NOARGS, "How many bytes it has."},
+    {"data_ptr", untyped_data_ptr, METH_NOARGS, "The address of its first byte; 0 of none."},
+    {"resizable", untyped_resizable, METH_NOARGS, "Whether resize_ is allowed: not of memory that NumPy knows of, or that is NumPy's."},
+    {"resize_", untyped_resize, METH_O, "Another size. New bytes are not set; tensors keep their shapes, and their memory with a smaller one."},
+    {"fill_", untyped_fill, METH_O, "Set every byte."},
+    {"copy_", keywords(untyped_copy), METH_VARARGS | METH_KEYWORDS, "Take over the bytes of another storage of the same size."},
+    {"tolist", untyped_tolist, METH_NOARGS, "The bytes as a list of ints."},
+    {"new", untyped_fresh, METH_NOARGS, "An empty storage."},
+    {"element_size", untyped_element_size, METH_NOARGS, "1: its elements are bytes."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMemberDef kMembers[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(UntypedStorage, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(UntypedStorage, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+// ---------------------------------------------------------------- tensors placed in a storage
+
+DType dtype_from(PyObject* o) {
+  for (int i = 0; i < static_cast<int>(DType::Count); ++i) {
+    if (registry.dtypes[i] == o) return static_cast<DType>(i);
+  }
+  PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+  return DType::Count;
+}
+
+int read_numbers(PyObject* sequence, Py_ssize_t* numbers, int* n) {
+  const Ref items(PySequence_Tuple(sequence));
+  if (!items) return -1;
+  if (PyTuple_GET_SIZE(items.get()) > kMaxDims) {
+    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, PyTuple_GET_SIZE(items.get()));
+    return -1;
+  }
+  *n = static_cast<int>(PyTuple_GET_SIZE(items.get()));
+  for (int i = 0; i < *n; ++i) {
+    numbers[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_OverflowError);
+    if (numbers[i] == -1 && PyErr_Occurred()) return -1;
+  }
+  return 0;
+}
+
+// A layout that was asked for in elements, and how many bytes its storage must have. `strides` None: row-major. -1 with torch's
+// exception.
+int read_layout(Py_ssize_t item, PyObject* sizes, PyObject* strides, Py_ssize_t first, Layout* l, size_t* needed) {
+  Py_ssize_t steps[kMaxDims], numel = 1, reach = 0;
+  if (read_numbers(sizes, l->shape, &l->ndim) < 0) return -1;
+  bool empty = false, fits = true;
+  for (int i = 0; i < l->ndim; ++i) {
+    empty |= l->shape[i] == 0;
+    fits &= l->shape[i] >= 0 && !__builtin_mul_overflow(numel, l->shape[i] ? l->shape[i] : 1, &numel);
+  }
+  if (!fits) {
+    PyErr_Format(PyExc_RuntimeError, "numel: integer multiplication overflow. The sizes are %s.", sizes_text(l->shape, l->ndim).c_str());
+    return -1;
+  }
+  if (first < 0) {
+    PyErr_Format(PyExc_RuntimeError, "Tensor: invalid storage offset %zd", first);
+    return -1;
+  }
+  if (strides == Py_None) {
+    fits = contiguous_strides(l->ndim, l->shape, item, l->strides, &numel);
+    for (int i = 0; i < l->ndim; ++i) steps[i] = l->strides[i] / item;
+  } else {
+    int n;
+    if (read_numbers(strides, steps, &n) < 0) return -1;
+    if (n != l->ndim) {
+      PyErr_Format(PyExc_RuntimeError, "unequal size length (%d) and stride length (%d)", l->ndim, n);
+      return -1;
+    }
+  }
+  for (int i = 0; i < l->ndim; ++i) {
+    Py_ssize_t far = 0;
+    l->strides[i] = times(steps[i], item);
+    if (l->shape[i] > 1) fits &= steps[i] >= 0 && !__builtin_mul_overflow(steps[i], l->shape[i] - 1, &far) && !__builtin_add_overflow(reach, far, &reach);
+  }
+  fits &= !__builtin_add_overflow(reach, first, &reach) && reach < PY_SSIZE_T_MAX / item - 1;
+  if (!fits && !empty) {
+    const std::string with = strides == Py_None ? "" : " and strides=" + sizes_text(steps, l->ndim);
+    PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s%s", sizes_text(l->shape, l->ndim).c_str(), with.c_str());
+    return -1;
+  }
+  l->offset = times(first, item);
+  *needed = empty ? 0 : static_cast<size_t>((reach + 1) * item);
+  return 0;
+}
+
+// storage_of(tensor): what stands for its memory.
+PyObject* storage_of_function(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "storage_of(tensor)");
+    return nullptr;
+  }
+  return object_of(as_tensor(o)->storage());
+}
+
+// place(storage, dtype, sizes, strides, offset): a tensor at that place of a storage, which must have it.
+PyObject* place(PyObject*, PyObject* args) {
+  PyObject *storage, *dtype, *sizes, *strides;
+  Py_ssize_t first;
+  if (!PyArg_ParseTuple(args, "O!OOOn", UntypedStorageType, &storage, &dtype, &sizes, &strides, &first)) return nullptr;
+  const DType type = dtype_from(dtype);
+  Layout l;
+  size_t needed;
+  if (type == DType::Count || read_layout(item_size(type), sizes, strides, first, &l, &needed) < 0) return nullptr;
+  Storage* s = storage_in(storage);
+  if (needed > s->nbytes) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "setStorage: sizes %s, storage offset %zd, and itemsize %zd requiring a storage size of %zu are out of bounds for "
+                 "storage of size %zu",
+                 sizes_text(l.shape, l.ndim).c_str(), first, item_size(type), needed, s->nbytes);
+    return nullptr;
+  }
+  return as_object(new_on_storage(hold(s), type, l.ndim, l.shape, l.strides, needed ? l.offset : 0));
+}
+
+// take_place(tensor, storage, sizes, strides, offset): moves a tensor there; a storage that is too small grows.
+PyObject* take_place(PyObject*, PyObject* args) {
+  PyObject *o, *storage, *sizes, *strides;
+  Py_ssize_t first;
+  if (!PyArg_ParseTuple(args, "O!O!OOn", TensorType, &o, UntypedStorageType, &storage, &sizes, &strides, &first)) return nullptr;
+  Tensor* t = as_tensor(o);
+  Storage* s = storage_in(storage);
+  if (s->device != t->device()) {
+    const char* names[] = {"cpu", "meta"};
+    PyErr_Format(PyExc_RuntimeError,
+                 "Attempted to set the storage of a tensor on device \"%s\" to a storage on different device \"%s\".  This is no "
+                 "longer allowed; the devices must match.",
+                 names[static_cast<int>(t->device())], names[static_cast<int>(s->device)]);
+    return nullptr;
+  }
+  Layout l;
+  size_t needed;
+  if (read_layout(t->item(), sizes, strides, first, &l, &needed) < 0) return nullptr;
+  if (needed > s->nbytes && resize_storage(s, needed) < 0) return nullptr;
+  if (set_layout(t, hold(s), t->dtype, l.ndim, l.shape, l.strides, l.offset) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// ---------------------------------------------------------------- the allocator
+
+PyObject* memory_stats(PyObject*, PyObject*) {
+  const memory::Stats s = memory::stats();
+  return Py_BuildValue("(nnn)", static_cast<Py_ssize_t>(s.allocated), static_cast<Py_ssize_t>(s.reserved), static_cast<Py_ssize_t>(s.peak));
+}
+
+PyObject* memory_reset_peak(PyObject*, PyObject*) {
+  memory::reset_peak();
+  Py_RETURN_NONE;
+}
+
+PyObject* memory_empty_cache(PyObject*, PyObject*) {
+  memory::empty_cache();
+  Py_RETURN_NONE;
+}
+
+template <typename F>
+void* slot(F f) {
+  return reinterpret_cast<void*>(f);
+}
+
+}  // namespace
+
+PyMethodDef kStorageFunctions[] = {
+    {"storage_of", storage_of_function, METH_O, "What stands for the memory of a tensor."},
+    {"place", place, METH_VARARGS, "A tensor at a place of a storage."},
+    {"take_place", take_place, METH_VARARGS, "Moves a tensor to a place of a storage."},
+    {"memory_stats", memory_stats, METH_NOARGS, "Bytes in use, in use or kept, and the most in use."},
+    {"memory_reset_peak", memory_reset_peak, METH_NOARGS, "Counts the most in use from now on."},
+    {"memory_empty_cache", memory_empty_cache, METH_NOARGS, "Gives memory that is kept to the system."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+int init_untyped_storage(PyObject* module) {
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("The memory of tensors, as bytes.")},
+      {Py_tp_new, slot(untyped_new)},
+      {Py_tp_init, slot(untyped_init)},
+      {Py_tp_dealloc, slot(untyped_dealloc)},
+      {Py_tp_traverse, slot(untyped_traverse)},
+      {Py_tp_clear, slot(untyped_clear)},
+      {Py_tp_getset, kGetSet},
+      {Py_tp_methods, kMethods},
+      {Py_tp_members, kMembers},
+      {Py_mp_length, slot(untyped_length)},
+      {Py_mp_subscript, slot(untyped_subscript)},
+      {Py_mp_ass_subscript, slot(untyped_assign)},
+      {0, nullptr},
+  };
+  PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(UntypedStorage), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  UntypedStorageType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  return UntypedStorageType ? PyModule_AddObjectRef(module, "UntypedStorage", as_object(UntypedStorageType)) : -1;
+}
+
+}  // namespace rushlight

@@ -1,0 +1,604 @@
+"""Storages: the memory that a tensor and its views share (torch.storage).
+
+`UntypedStorage` is memory as bytes (native/core/untyped_storage.cpp); what is not about memory is
+attached here. `TypedStorage` is PyTorch's older form, with elements of a dtype, and `FloatStorage`
+and its kin are the still older names of that.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from . import _core, dtypes
+from .device import cpu, resolve
+from .device import device as Device
+from .ops._op import namespace
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+UntypedStorage = _core.UntypedStorage
+_META = Device("meta")
+_WIDE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # of these there are no legacy classes
+
+
+def bytes_of(storage: Any) -> Any:
+    """The bytes of a storage as a tensor on its memory."""
+    return _core.place(storage, dtypes.uint8, (storage.nbytes(),), None, 0)
+
+
+def elements_of(storage: Any, dtype: Any) -> Any:
+    """The whole elements of a storage as a tensor on its memory."""
+    return _core.place(storage, dtype, (storage.nbytes() // dtype.itemsize,), None, 0)
+
+
+def from_bytes(data: Any) -> Any:
+    """A new storage with those bytes."""
+    storage = UntypedStorage(len(data))
+    bytes_of(storage)._array[...] = np.frombuffer(data, np.uint8)
+    return storage
+
+
+# ---- UntypedStorage
+
+
+def _device(self: Any) -> Any:
+    return _META if self._is_meta else cpu
+
+
+def _text(self: Any) -> str:
+    end = f"[torch.storage.{type(self).__name__}(device={self.device}) of size {len(self)}]"
+    if self._is_meta:
+        return f"...\n{end}"
+    return " " + "\n ".join(map(str, self.tolist())) + "\n" + end
+
+
+def _clone(self: Any) -> Any:
+    """A copy of the storage."""
+    return type(self)(self.nbytes(), device=self.device).copy_(self)
+
+
+def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
+    copied = memo.setdefault("torch", {})
+    if self._cdata not in copied:
+        copied[self._cdata] = self.clone()
+    return copied[self._cdata]
+
+
+def _reduce(self: Any) -> Any:
+    return from_bytes, (bytes_of(self)._array.tobytes(),)
+
+
+def _to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+    """The storage on a device: itself where it is there."""
+    wanted = Device(device)
+    if wanted.type == self.device.type:
+        return self
+    if wanted.type != "meta":
+        resolve(wanted)
+    return UntypedStorage(self.nbytes(), device=wanted).copy_(self)
+
+
+def _cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+    """Refused: there is no CUDA device here."""
+    resolve("cuda")
+    raise AssertionError
+
+
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the class."""
+    if dtype is None:
+        return f"torch.storage.{type(self).__name__}"
+    raise TypeError(
+        f"type(): an UntypedStorage has no elements to convert to {dtype!r}; take .float() or "
+        "another such method of it"
+    )
+
+
+def _converter(dtype: Any) -> Any:
+    def convert(self: Any) -> Any:
+        made = bytes_of(self).to(dtype)
+        made = made.clone() if dtype is dtypes.uint8 else made
+        return TypedStorage(wrap_storage=made.untyped_storage(), dtype=dtype, _internal=True)
+
+    convert.__doc__ = f"A TypedStorage with the bytes as numbers of {dtype.name}."
+    return convert
+
+
+def _share_memory(self: Any) -> Any:
+    """Refused: memory is not shared between processes here."""
+    raise NotImplementedError(
+        "share_memory_() is not implemented: tensors lie in this process's own memory. Give other "
+        "processes a copy, or make the tensor with torch.from_numpy() on an array in "
+        "multiprocessing.shared_memory."
+    )
+
+
+def _byteswap(self: Any, dtype: Any) -> None:
+    """Turn the bytes of every number around, in place."""
+    width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if self.nbytes() % width:
+        raise RuntimeError(f"the length of data is not a multiple of {width}")
+    rows = bytes_of(self)._array.reshape(-1, width)
+    self.copy_(from_bytes(rows[:, ::-1].tobytes()))
+
+
+_SWAPPED = {"native": False, "little": sys.byteorder != "little", "big": sys.byteorder != "big"}
+
+
+def _from_buffer(
+    cls: Any,
+    buffer: Any,
+    byte_order: Any = None,
+    count: int = -1,
+    offset: int = 0,
+    dtype: Any = None,
+) -> Any:
+    """A storage with a copy of what an object with the buffer interface holds: `count` numbers of
+    a dtype in a byte order, from byte `offset` on."""
+    if dtype is None:
+        raise RuntimeError("argument 'dtype' cannot be None")
+    data = memoryview(buffer).cast("B")
+    item = dtype.itemsize
+    if item > 1 and byte_order not in _SWAPPED:
+        raise ValueError(
+            f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')"
+        )
+    if not 0 <= offset <= len(data):
+        raise ValueError(
+            f"offset must be non-negative and no greater than buffer length ({len(data)}), got "
+            f"{offset}"
+        )
+    if count < 0:
+        if (len(data) - offset) % item:
+            raise ValueError(
+                f"buffer size ({len(data)}) must be a multiple of element size ({item})"
+            )
+        count = (len(data) - offset) // item
+    if offset + count * item > len(data):
+        raise ValueError(
+            f"buffer has only {len(data) - offset} elements after offset {offset}, but specified a "
+            f"size of {count}"
+        )
+    made = from_bytes(data[offset : offset + count * item])
+    if item > 1 and _SWAPPED[byte_order]:
+        made.byteswap(dtype)
+    return made
+
+
+def _never(doc: str) -> Any:
+    return property(lambda self: False, doc=f"{doc}: never here.")
+
+
+def _says_no(doc: str) -> Any:
+    def method(self: Any, device: Any = None) -> bool:
+        return False
+
+    method.__doc__ = f"{doc}: never here."
+    return method
+
+
+def _itself(self: Any) -> Any:
+    """The storage itself."""
+    return self
+
+
+_CASTS = {
+    "double": dtypes.float64,
+    "float": dtypes.float32,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64,
+    "int": dtypes.int32,
+    "short": dtypes.int16,
+    "char": dtypes.int8,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool,
+    "complex_double": dtypes.complex128,
+    "complex_float": dtypes.complex64,
+}
+
+_METHODS: dict[str, Any] = {
+    **{name: _converter(dtype) for name, dtype in _CASTS.items()},
+    "device": property(_device, doc="Where the memory is."),
+    "__repr__": _text,
+    "__iter__": lambda self: iter(self.tolist()),
+    "__copy__": _clone,
+    "__deepcopy__": _deepcopy,
+    "__reduce__": _reduce,
+    "__sizeof__": lambda self: object.__sizeof__(self) + self.nbytes(),
+    "clone": _clone,
+    "cpu": lambda self: self.to(device="cpu"),
+    "cuda": _cuda,
+    "to": _to,
+    "type": _type,
+    "untyped": _itself,
+    "pin_memory": _itself,
+    "byteswap": _byteswap,
+    "share_memory_": _share_memory,
+    "get_device": lambda self: -1 if self._is_meta else self.device.index,
+    "is_shared": _says_no("Whether processes share the memory"),
+    "is_pinned": _says_no("Whether the memory is page-locked"),
+    "is_cuda": _never("Whether it is an NVIDIA GPU's memory"),
+    "is_hpu": _never("Whether it is a Gaudi's memory"),
+    "is_sparse": False,
+    "is_sparse_csr": False,
+    "filename": property(lambda self: None, doc="The file that the memory maps: None."),
+    "from_buffer": classmethod(_from_buffer),
+}
+for _name, _value in _METHODS.items():
+    setattr(UntypedStorage, _name, _value)
+UntypedStorage.__doc__ = """The memory of tensors, as bytes: of a size, or with the bytes of a list.
+
+Every view of a tensor has the tensor's storage.
+
+>>> t = torch.zeros(2, 3)
+>>> t.untyped_storage().nbytes()
+24
+>>> t[1].untyped_storage() is t.untyped_storage()
+True
+>>> torch.UntypedStorage([1, 2]).tolist()
+[1, 2]
+"""
+UntypedStorage.get_device.__doc__ = "The number of the device; None of the CPU."
+UntypedStorage.cpu.__doc__ = "The storage in main memory: itself where it is there."
+
+
+# ---- TypedStorage
+
+_warned = False
+
+
+def warn_of_typed() -> None:
+    """PyTorch's warning that these classes will go, once."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
+            "be the only storage class. This should only matter to you if you are using storages "
+            "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+            "tensor.storage()",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+class TypedStorage:
+    """The memory of tensors as elements of a dtype; deprecated, as in PyTorch.
+
+    >>> s = torch.tensor([1.0, 2.0]).storage()
+    >>> s.size(), s.nbytes(), s.tolist()
+    (2, 8, [1.0, 2.0])
+    """
+
+    is_sparse = False
+    __module__ = "torch.storage"
+
+    def __init__(
+        self,
+        *args: Any,
+        device: Any = None,
+        dtype: Any = None,
+        wrap_storage: Any = None,
+        _internal: bool = False,
+    ) -> None:
+        if not _internal:
+            warn_of_typed()
+        said = (
+            "TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
+            " * (*, torch.device device, torch.dtype dtype)\n"
+            " * (int size, *, torch.device device, torch.dtype dtype)\n"
+            " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
+            " * (*, UntypedStorage wrap_storage, torch.dtype dtype)"
+        )
+        if dtype is not None and not isinstance(dtype, dtypes.dtype):
+            raise TypeError(f"{said}\nArgument 'dtype' must be torch.dtype, not {type(dtype)}")
+        if wrap_storage is not None:
+            if args:
+                raise RuntimeError(
+                    f"{said}\nNo positional arguments should be given when using 'wrap_storage'"
+                )
+            if dtype is None:
+                raise RuntimeError(f"{said}\nArgument 'dtype' must be specified")
+            if device is not None:
+                raise RuntimeError(
+                    f"{said}\nArgument 'device' should not be specified when 'wrap_storage' is "
+                    "given"
+                )
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(
+                    f"{said}\nArgument 'wrap_storage' must be UntypedStorage, but got "
+                    f"{type(wrap_storage)}"
+                )
+            self.dtype, self._untyped_storage = dtype, wrap_storage
+            return
+        self.dtype = dtypes.get_default_dtype() if dtype is None else dtype
+        if len(args) > 1:
+            raise RuntimeError(f"{said}\nToo many positional arguments")
+        what = args[0] if args else 0
+        if isinstance(what, Sequence):
+            made = namespace("torch")["tensor"](what, dtype=self.dtype)
+            self._untyped_storage = made.clone().untyped_storage()
+            return
+        try:
+            size = as_int(what)
+        except TypeError:
+            raise TypeError(f"{said}\nArgument type not recognized: {type(what)}") from None
+        self._untyped_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
+
+    def _elements(self) -> Any:
+        if self._untyped_storage._is_meta:
+            raise NotImplementedError("Not available for 'meta' device type")
+        return elements_of(self._untyped_storage, self.dtype)
+
+    def _like(self, untyped: Any) -> TypedStorage:
+        return TypedStorage(wrap_storage=untyped, dtype=self.dtype, _internal=True)
+
+    def _size(self) -> int:
+        return int(self._untyped_storage.nbytes() // self.dtype.itemsize)
+
+    def untyped(self) -> Any:
+        """The memory as bytes."""
+        warn_of_typed()
+        return self._untyped_storage
+
+    def __len__(self) -> int:
+        warn_of_typed()
+        return self._size()
+
+    def size(self) -> int:
+        """How many elements it has."""
+        warn_of_typed()
+        return self._size()
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        warn_of_typed()
+        return int(self._untyped_storage.nbytes())
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        warn_of_typed()
+        return int(self.dtype.itemsize)
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 of none."""
+        warn_of_typed()
+        return int(self._untyped_storage.data_ptr())
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        warn_of_typed()
+        return list(self._elements().tolist())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, idx: Any) -> Any:
+        warn_of_typed()
+        if isinstance(idx, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        self._check_key(idx)
+        elements, size = self._elements(), self._size()
+        if not -size <= idx < size:
+            raise IndexError(f"index {idx} out of range for storage of size {size}")
+        return elements[idx].item()
+
+    def __setitem__(self, idx: Any, value: Any) -> None:
+        warn_of_typed()
+        self._check_key(idx)
+        if is_storage(value):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
+        elements, size = self._elements(), self._size()
+        if not isinstance(idx, slice) and not -size <= idx < size:
+            raise IndexError(f"index {idx} out of range for storage of size {size}")
+        elements[idx] = value
+
+    def _check_key(self, idx: Any) -> None:
+        if not isinstance(idx, (int, slice)):
+            raise RuntimeError(f"can't index a {type(self)} with {type(idx)}")
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set every element."""
+        warn_of_typed()
+        self._elements().fill_(value)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> TypedStorage:
+        """Take over the elements of another storage of the same size."""
+        warn_of_typed()
+        if isinstance(source, TypedStorage):
+            self._elements().copy_(source._elements())
+        else:
+            self._untyped_storage.copy_(source, non_blocking)
+        return self
+
+    def resizable(self) -> bool:
+        """Whether `resize_` is allowed."""
+        warn_of_typed()
+        return bool(self._untyped_storage.resizable())
+
+    def resize_(self, size: int) -> None:
+        """Another size, in elements; new ones are not set."""
+        warn_of_typed()
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def clone(self) -> TypedStorage:
+        """A copy of the storage."""
+        warn_of_typed()
+        return self._like(self._untyped_storage.clone())
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
+        warn_of_typed()
+        return self._like(_deepcopy(self._untyped_storage, memo))
+
+    def __reduce__(self) -> Any:
+        return _typed, (self._untyped_storage, self.dtype)
+
+    def cpu(self) -> TypedStorage:
+        """The storage in main memory."""
+        warn_of_typed()
+        return self._like(self._untyped_storage.cpu())
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """Refused: there is no CUDA device here."""
+        return _cuda(self)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the legacy class; a dtype converts."""
+        warn_of_typed()
+        if dtype is None:
+            if self.dtype in _WIDE:
+                return "torch.storage.TypedStorage"
+            return f"torch.{self.dtype.scalar_name}Storage"
+        return _cast(self, dtype)
+
+    def share_memory_(self) -> Any:
+        """Refused: memory is not shared between processes here."""
+        return _share_memory(self)
+
+    def is_shared(self) -> bool:
+        """Whether processes share the memory: never here."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked: never here."""
+        return False
+
+    def pickle_storage_type(self) -> str:
+        """The name that the class has in files."""
+        warn_of_typed()
+        if self.dtype in _WIDE:
+            raise KeyError(f"dtype {self.dtype} is not recognized")
+        return f"{self.dtype.scalar_name}Storage"
+
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> Any:
+        """A storage with a copy of what an object with the buffer interface holds."""
+        warn_of_typed()
+        dtype = dtypes.get_default_dtype() if dtype is None else dtype
+        made = UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)
+        return TypedStorage(wrap_storage=made, dtype=dtype, _internal=True)
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        warn_of_typed()
+        return self._untyped_storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is an NVIDIA GPU's memory: never here."""
+        return False
+
+    @property
+    def filename(self) -> None:
+        """The file that the memory maps: None."""
+        return
+
+    @property
+    def _cdata(self) -> int:
+        return int(self._untyped_storage._cdata)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + int(self._untyped_storage.nbytes())
+
+    def __repr__(self) -> str:
+        warn_of_typed()
+        end = (
+            f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
+            f"of size {self._size()}]"
+        )
+        if self._untyped_storage._is_meta:
+            return f"...\n{end}"
+        return " " + "\n ".join(map(str, self.tolist())) + "\n" + end
+
+
+def _typed(untyped: Any, dtype: Any) -> TypedStorage:
+    return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
+
+
+def _cast(storage: TypedStorage, dtype: Any) -> TypedStorage:
+    made = storage._elements().to(dtype)
+    made = made.clone() if dtype is storage.dtype else made
+    return _typed(made.untyped_storage(), dtype)
+
+
+def _cast_method(dtype: Any) -> Any:
+    def convert(self: Any) -> Any:
+        warn_of_typed()
+        return _cast(self, dtype)
+
+    convert.__doc__ = f"The storage with elements of {dtype.name}."
+    return convert
+
+
+for _name, _dtype in _CASTS.items():
+    setattr(TypedStorage, _name, _cast_method(_dtype))
+
+
+class _Legacy(type):
+    """The older names: calling one makes a TypedStorage, and those of the dtype are instances."""
+
+    _dtype: Any
+
+    def __call__(cls, *args: Any, wrap_storage: Any = None, **kwargs: Any) -> Any:
+        warn_of_typed()
+        for name in ("device", "dtype"):
+            if kwargs.get(name) is not None:
+                raise RuntimeError(
+                    f"{cls}.__new__ received an invalid combination of arguments. Expected one of:"
+                    "\n * no arguments\n * (int size)\n * (Sequence data)\n"
+                    f" * (*, UntypedStorage wrap_storage)\nKeyword argument '{name}' cannot be "
+                    "specified"
+                )
+        return TypedStorage(*args, dtype=cls._dtype, wrap_storage=wrap_storage, _internal=True)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls._dtype
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+    @property
+    def dtype(cls) -> Any:
+        """The dtype of the elements."""
+        warn_of_typed()
+        return cls._dtype
+
+    def from_buffer(cls, *args: Any, **kwargs: Any) -> Any:
+        """A storage with a copy of what an object with the buffer interface holds."""
+        return TypedStorage.from_buffer(*args, dtype=cls._dtype, **kwargs)
+
+
+def legacy_types() -> dict[str, Any]:
+    """The legacy classes by name."""
+    types: dict[str, Any] = {}
+    for dtype in dtypes.ALL:
+        if dtype in _WIDE:
+            continue
+        name = f"{dtype.scalar_name}Storage"
+        doc = f"A TypedStorage of dtype {dtype.name}.\n\n>>> torch.{name}(2).size()\n2"
+        types[name] = _Legacy(name, (), {"_dtype": dtype, "__module__": "torch", "__doc__": doc})
+    types["Storage"] = types["FloatStorage"]
+    return types
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is a storage.
+
+    >>> torch.is_storage(torch.zeros(1).untyped_storage()), torch.is_storage(torch.zeros(1))
+    (True, False)
+    """
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+_core.register(callbacks={"resolve_device": resolve})

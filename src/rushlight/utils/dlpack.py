@@ -1,0 +1,10 @@
+"""torch.utils.dlpack: tensors shared with other libraries by DLPack."""
+
+from __future__ import annotations
+
+from .._dlpack import DLDeviceType, from_dlpack, to_dlpack
+from .._missing import missing_name
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+__getattr__ = missing_name(__name__)
