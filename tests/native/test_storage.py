@@ -107,7 +107,9 @@ class Program:
         elif op == "set tensor":
             t.set_(other)
         elif op == "set storage":
-            t.set_(other.untyped_storage())
+            storage = other.untyped_storage()
+            t.set_()  # PyTorch keeps the strides of a tensor that has the storage's size already
+            t.set_(storage)
         elif op == "set place":
             self.grow(t, lambda: t.set_(other.untyped_storage(), b, (a,), (b + 1,)))
         elif op == "clone":

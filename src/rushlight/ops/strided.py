@@ -345,7 +345,8 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     _may_be_written(self)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
-    self._array = made._seen
+    place = made.shape, made.stride(), made.storage_offset()
+    _core.take_place(self, _core.storage_of(made), *place)
     self._bump_version()
     if node is not None:
         _core.set_history(self, node, 0)  # a view's only: its memory is as it was
