@@ -530,6 +530,8 @@ def set_(
         place = (source.shape, source.stride(), source.storage_offset())
     else:
         place = ((storage.nbytes() // self.dtype.itemsize,), None, 0)
+    if place[1] is None and tuple(place[0]) == self.shape:
+        place = (place[0], self.stride(), place[2])  # as in torch, which looks at the sizes alone
     node = _set_away(self, seen, tuple(place[0])).grad_fn if recording else None
     _core.take_place(self, storage, *place)
     self._bump_version()
