@@ -59,14 +59,14 @@ NAMESPACES = (
     *(f"rushlight.{name}" for name in ("autograd", "func", "linalg", "special", "nn", "optim")),
     *(
         f"rushlight.{name}"
-        for name in ("backends", "cuda", "overrides", "profiler", "serialization")
+        for name in ("backends", "cuda", "memory", "overrides", "profiler", "serialization")
     ),
     *(f"rushlight.autograd.{name}" for name in ("anomaly_mode", "forward_ad", "function")),
     *(f"rushlight.autograd.{name}" for name in ("functional", "grad_mode", "graph", "profiler")),
     *(f"rushlight.nn.{name}" for name in ("functional", "init", "parameter", "utils")),
     "rushlight.nn.utils.rnn",
     "rushlight.optim.lr_scheduler",
-    *(f"rushlight.utils.{name}" for name in ("checkpoint", "data", "hooks")),
+    *(f"rushlight.utils.{name}" for name in ("checkpoint", "data", "dlpack", "hooks")),
     *(f"rushlight.backends.{name}" for name in ("cuda", "cudnn", "mkldnn", "mps")),
 )
 

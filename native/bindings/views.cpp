@@ -483,7 +483,7 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
                                         " requiring a storage size of " + std::to_string(needed) +
                                         " are out of bounds for storage of size " + std::to_string(size));
   }
-  l.offset = empty ? 0 : offset * item;
+  l.offset = offset * item;
   return make_view(a, l);
 }
 

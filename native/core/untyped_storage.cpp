@@ -444,7 +444,7 @@ PyObject* place(PyObject*, PyObject* args) {
                  sizes_text(l.shape, l.ndim).c_str(), first, item_size(type), needed, s->nbytes);
     return nullptr;
   }
-  return as_object(new_on_storage(hold(s), type, l.ndim, l.shape, l.strides, needed ? l.offset : 0));
+  return as_object(new_on_storage(hold(s), type, l.ndim, l.shape, l.strides, l.offset));
 }
 
 // take_place(tensor, storage, sizes, strides, offset): moves a tensor there; a storage that is too small grows.

@@ -15,7 +15,11 @@ Tensor = _core.Tensor
 
 
 class DLDeviceType(IntEnum):
-    """The numbers that DLPack has for kinds of devices."""
+    """The numbers that DLPack has for kinds of devices.
+
+    >>> torch.zeros(1).__dlpack_device__() == (torch.utils.dlpack.DLDeviceType.kDLCPU, 0)
+    True
+    """
 
     kDLCPU = 1
     kDLCUDA = 2

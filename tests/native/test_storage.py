@@ -50,8 +50,7 @@ class Program:
         try:
             change()
         except RuntimeError:
-            if self.lib is not rushlight:  # PyTorch leaves the tensor beyond its memory
-                t.set_(*place)
+            t.set_(*place)  # PyTorch leaves the tensor beyond its memory
             raise
         for storage, n in before:
             if storage.nbytes() > n:
@@ -107,9 +106,17 @@ class Program:
         elif op == "set tensor":
             t.set_(other)
         elif op == "set storage":
-            t.set_(other.untyped_storage())
+            storage = other.untyped_storage()
+            t.set_()  # a tensor of that size keeps its strides, in PyTorch beyond the storage
+            t.set_(storage)
         elif op == "set place":
-            self.grow(t, lambda: t.set_(other.untyped_storage(), b, (a,), (b + 1,)))
+            storage = other.untyped_storage()
+
+            def move():
+                t.set_()  # PyTorch does not let the storage grow for a tensor of that layout
+                t.set_(storage, b, (a,), (b + 1,))
+
+            self.grow(t, move)
         elif op == "clone":
             add(t.clone(memory_format=self.lib.contiguous_format))
         elif op == "deepcopy":

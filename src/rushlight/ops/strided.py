@@ -345,7 +345,8 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     _may_be_written(self)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
-    self._array = made._seen
+    place = made.shape, made.stride(), made.storage_offset()
+    _core.take_place(self, _core.storage_of(made), *place)
     self._bump_version()
     if node is not None:
         _core.set_history(self, node, 0)  # a view's only: its memory is as it was
@@ -529,6 +530,8 @@ def set_(
         place = (source.shape, source.stride(), source.storage_offset())
     else:
         place = ((storage.nbytes() // self.dtype.itemsize,), None, 0)
+    if place[1] is None and tuple(place[0]) == self.shape:
+        place = (place[0], self.stride(), place[2])  # as in torch, which looks at the sizes alone
     node = _set_away(self, seen, tuple(place[0])).grad_fn if recording else None
     _core.take_place(self, storage, *place)
     self._bump_version()
