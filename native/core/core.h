@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/callbacks.h"
 #include "core/python.h"
 #include "core/site.h"
 #include "core/storage.h"
@@ -503,7 +504,6 @@ PyObject* run_forward(Op* op, PyObject* const* slots);
 // A definition on the arguments of a call: a kernel takes tensors, anything else is NumPy and is given ndarrays. A new reference to
 // what it returned.
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
-Op* op_callback(const char* name);  // a registered Op, borrowed
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 // The same of any node but a leaf's.
@@ -539,12 +539,9 @@ struct Registry {
   PyObject* dtypes[static_cast<int>(DType::Count)] = {};
   DType default_dtype = DType::F32;
   PyObject* symbol_type = nullptr;  // what partials are traced with
-  PyObject* callbacks = nullptr;  // dict name -> callable
-  Op* add = nullptr;              // of these the one that every sum of gradients calls
 };
 extern Registry registry;
 extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force
-PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
 // ---- watched.cpp ----

@@ -34,7 +34,7 @@ void* run_errand(void* argument) {
   Py_XINCREF(tls.saved_hooks);
   tls.nested_here = 0;
   if (PyContext_Enter(errand.context) == 0) {
-    PyObject* restore = callback("set_thread_state");
+    PyObject* restore = callbacks.set_thread_state.get();
     Ref ready(restore ? PyObject_CallOneArg(restore, errand.python_state) : nullptr);
     if (ready) errand.done = errand.work();
     if (errand.done < 0) PyErr_Fetch(&errand.type, &errand.value, &errand.traceback);
@@ -78,7 +78,7 @@ int too_deep(int depth) {
 }
 
 int on_fresh_thread(const std::function<int()>& work) {
-  PyObject* save = callback("thread_state");
+  PyObject* save = callbacks.thread_state.get();
   Ref python_state(save ? PyObject_CallNoArgs(save) : nullptr);
   Ref context(python_state ? PyContext_CopyCurrent() : nullptr);
   if (!context) return -1;

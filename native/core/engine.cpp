@@ -539,7 +539,8 @@ class Backward {
   }
 
   static int add_in_place(Tensor* have, PyObject* g) {
-    Op* add = registry.add;
+    Op* add = callbacks.add.op();
+    if (!add) return -1;
     if (!have->is_contiguous() && check_in_place(have, false) < 0) return -1;
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
@@ -560,7 +561,7 @@ class Backward {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       const OverridesOf quiet(Overrides::None);
-      PyObject* copy = callback("copy_gradient");
+      PyObject* copy = callbacks.copy_gradient.get();
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
     if (as_tensor(g)->flags & kLazy) {
@@ -714,7 +715,7 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (any_transformed(roots) || any_transformed(inputs)) {
-    PyObject* f = callback("watched_backward");
+    PyObject* f = callbacks.watched_backward.get();
     return f ? PyObject_Vectorcall(f, args, n_args, nullptr) : nullptr;
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
@@ -726,7 +727,7 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
     Edge e{nullptr, 0};
     if (read_edge(root, &e) < 0) return nullptr;
     if (!e.node) {
-      PyObject* f = callback("no_grad_root");
+      PyObject* f = callbacks.no_grad_root.get();
       if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, root));
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_root must raise");
       return nullptr;
@@ -749,7 +750,7 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
       Edge e{nullptr, 0};
       if (read_edge(PyTuple_GET_ITEM(inputs, i), &e) < 0) return nullptr;
       if (!e.node) {
-        PyObject* f = callback("no_grad_input");
+        PyObject* f = callbacks.no_grad_input.get();
         if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, PyTuple_GET_ITEM(inputs, i)));
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_input must raise");
         return nullptr;

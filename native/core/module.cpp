@@ -45,9 +45,7 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "folder") && PyUnicode_Check(value)) {
       if (set_library_folder(value) < 0) return nullptr;
     } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
-      if (!registry.callbacks && !(registry.callbacks = PyDict_New())) return nullptr;
-      if (PyDict_Update(registry.callbacks, value) < 0) return nullptr;
-      if (PyDict_GetItemString(value, "add") && !(registry.add = op_callback("add"))) return nullptr;
+      if (register_callbacks(value) < 0) return nullptr;
     } else {
       PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
       return nullptr;
@@ -246,6 +244,7 @@ PyCFunction function(F f) {
 
 PyMethodDef kMethods[] = {
     {"register", function(register_objects), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
+    {"check_registered", check_registered, METH_NOARGS, "Raises where a callback is not registered, and names it."},
     {"set_operator", set_operator, METH_VARARGS, "What an operator of Tensor calls."},
     {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},

@@ -277,7 +277,7 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   if ((!strncmp(text, "_saved_", 7) || !strncmp(text, "_raw_saved_", 11)) && unfold(n) < 0) return nullptr;
   if (!strncmp(text, "_saved_", 7) && (at = saved_index(n, text + 7)) >= 0) return saved_value(n, at);
   if (!strncmp(text, "_raw_saved_", 11) && (at = saved_index(n, text + 11)) >= 0 && saves_tensor(n, at)) {
-    PyObject* f = callback("raw_saved");
+    PyObject* f = callbacks.raw_saved.get();
     return f ? PyObject_CallFunction(f, "Oi", self, at) : nullptr;
   }
   if (n->kind == Node::Accumulate && !strcmp(text, "variable")) {
@@ -312,7 +312,7 @@ PyObject* node_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, "keyword arguments are not supported");
     return nullptr;
   }
-  PyObject* f = callback("call_node");
+  PyObject* f = callbacks.call_node.get();
   if (!f) return nullptr;
   PyObject* call[] = {self, args};
   return PyObject_Vectorcall(f, call, 2, nullptr);

@@ -246,7 +246,7 @@ void reword_memory_error() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  PyObject* f = callback("beyond_memory");
+  PyObject* f = callbacks.beyond_memory.get();
   Ref said(f ? PyObject_CallOneArg(f, value) : nullptr);
   if (!said || said.get() == Py_None) {
     PyErr_Clear();

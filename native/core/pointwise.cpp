@@ -438,7 +438,7 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
                                 : surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
       continue;
     }
-    PyObject* f = callback("fitted_number");
+    PyObject* f = callbacks.fitted_number.get();
     if (!f) return -1;
     PyObject* descr = descr_object(common);
     Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, descr, nullptr) : nullptr);
@@ -460,7 +460,7 @@ int check_integer_power(PyObject* exponent, DType common) {
     return -1;
   }
   if (surely_fits(exponent, common)) return 0;
-  PyObject* f = callback("fitted_number");
+  PyObject* f = callbacks.fitted_number.get();
   PyObject* descr = f ? descr_object(common) : nullptr;
   return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, descr, nullptr)) ? 0 : -1;
 }

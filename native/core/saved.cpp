@@ -373,7 +373,7 @@ PyObject* saved_value(Node* n, int at) {
   // A number as second operand is shown as torch's is: a tensor without dimensions.
   const bool number = PyFloat_Check(value.get()) || PyLong_Check(value.get()) || PyComplex_Check(value.get());
   if (!number || saved_name(n->op, n->op->saves[at]) != "other") return value.release();
-  PyObject* f = callback("as_tensor");
+  PyObject* f = callbacks.as_tensor.get();
   return f ? PyObject_CallOneArg(f, value.get()) : nullptr;
 }
 

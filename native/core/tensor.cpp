@@ -137,7 +137,7 @@ void tensor_dealloc(PyObject* self) {
 int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  PyObject* make = callback("tensor_new");
+  PyObject* make = callbacks.tensor_new.get();
   if (!make) return nullptr;
   const OverridesOf quiet(Overrides::None);
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
@@ -191,7 +191,7 @@ PyObject* get_array(PyObject* self, void*) {
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_array");
+    PyObject* f = callbacks.watched_array.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   if (!(t->flags & kLazy)) return array_of(t);
@@ -250,7 +250,7 @@ PyObject* get_data(PyObject* self, void*) {
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_data");
+    PyObject* f = callbacks.watched_data.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return as_object(alias(t, false));
@@ -270,7 +270,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   const int watched[] = {is_watched(t), is_watched(v)};
   if (watched[0] < 0 || watched[1] < 0) return -1;
   if (watched[0] || watched[1]) {
-    PyObject* f = callback("watched_set_data");
+    PyObject* f = callbacks.watched_set_data.get();
     Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
     return done ? 0 : -1;
   }
@@ -289,7 +289,7 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   if (t->flags & kStandsFor) {
-    PyObject* f = callback("watched_version");
+    PyObject* f = callbacks.watched_version.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   if (t->flags & kInference && !t->version) {
@@ -371,7 +371,7 @@ PyObject* method_detach(PyObject* self, PyObject*) {
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_detach");
+    PyObject* f = callbacks.watched_detach.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return as_object(alias(t, true));
@@ -456,7 +456,7 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
   const int watched = is_watched(as_tensor(self));
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_memory");
+    PyObject* f = callbacks.watched_memory.get();
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
@@ -556,8 +556,8 @@ Py_ssize_t tensor_length(PyObject* self) {
   return a->size(0);
 }
 
-PyObject* call_callback(const char* name, PyObject* a, PyObject* b = nullptr, PyObject* c = nullptr) {
-  PyObject* f = callback(name);
+PyObject* call_callback(const Callback& callback, PyObject* a, PyObject* b = nullptr, PyObject* c = nullptr) {
+  PyObject* f = callback.get();
   if (!f) return nullptr;
   PyObject* args[] = {a, b, c};
   return PyObject_Vectorcall(f, args, c ? 3 : b ? 2 : 1, nullptr);
@@ -568,8 +568,8 @@ PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
   return key ? tensor_subscript(self, key.get()) : nullptr;
 }
 
-PyObject* tensor_iter(PyObject* self) { return call_callback("iter", self); }
-PyObject* tensor_repr(PyObject* self) { return call_callback("repr", self); }
+PyObject* tensor_iter(PyObject* self) { return call_callback(callbacks.iter, self); }
+PyObject* tensor_repr(PyObject* self) { return call_callback(callbacks.repr, self); }
 
 // Identity: the address without its always-zero low bits.
 Py_hash_t tensor_hash(PyObject* self) {
@@ -647,7 +647,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
 }
 
 PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
-  Op* alias = op_callback("alias");
+  Op* alias = callbacks.alias.op();
   Ref made(alias ? call_op(alias, tensor) : nullptr);
   if (!made || cls == TensorType) return made.release();
   Tensor* from = as_tensor(made.get());

@@ -90,7 +90,7 @@ PyObject* method_item(PyObject* self, PyObject*) {
   const int watched = is_watched(as_tensor(self));
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_item");
+    PyObject* f = callbacks.watched_item.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return scalar_of(as_tensor(self));
@@ -104,7 +104,7 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   const int watched = is_watched(as_tensor(self));
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_memory");
+    PyObject* f = callbacks.watched_memory.get();
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
@@ -153,7 +153,7 @@ int tensor_bool(PyObject* self) {
   const int watched = is_watched(t);
   if (watched < 0) return -1;
   if (watched) {
-    PyObject* f = callback("watched_bool");
+    PyObject* f = callbacks.watched_bool.get();
     Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
     return r ? PyObject_IsTrue(r.get()) : -1;
   }

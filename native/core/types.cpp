@@ -51,12 +51,6 @@ PyObject* dtype_object(DType dtype) {
   return o;
 }
 
-PyObject* callback(const char* name) {
-  PyObject* f = registry.callbacks ? PyDict_GetItemString(registry.callbacks, name) : nullptr;
-  if (!f) PyErr_Format(PyExc_RuntimeError, "rushlight: callback '%s' is not registered", name);
-  return f;
-}
-
 PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {
   PyTypeObject* type = registry.size_type ? reinterpret_cast<PyTypeObject*>(registry.size_type) : &PyTuple_Type;
   Py_ssize_t kept[kMaxDims];

@@ -8,14 +8,14 @@
 namespace rushlight {
 
 int settle(Tensor* t) {
-  PyObject* f = callback("settle");
+  PyObject* f = callbacks.settle.get();
   Ref done(f ? PyObject_CallOneArg(f, as_object(t)) : nullptr);
   if (!done) return -1;
   return (t->flags & kStandsFor) != 0;
 }
 
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
-  PyObject* f = callback("refuse_captured");
+  PyObject* f = callbacks.refuse_captured.get();
   PyObject* args[] = {as_object(t), name, value ? value : Py_None};
   Ref done(f ? PyObject_Vectorcall(f, args, 3, nullptr) : nullptr);
   return done ? 0 : -1;

@@ -309,13 +309,3 @@ def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: 
             )
         _state.first_bad = f"{kind} from '{name}', {text}"
         return
-
-
-_core.register(
-    callbacks={
-        "op_ran": _op_ran,
-        "node_made": note_place,
-        "node_ran": _node_ran,
-        "node_failed": node_failed,
-    }
-)

@@ -85,15 +85,6 @@ def _copy_gradient(grad: Any) -> Any:
     return namespace("torch")["empty_like"](grad.detach()).copy_(grad)
 
 
-_core.register(
-    callbacks={
-        "no_grad_root": _no_grad_root,
-        "no_grad_input": _no_grad_input,
-        "copy_gradient": _copy_gradient,
-    }
-)
-
-
 def _as_gradient(output: Any, gradient: Any) -> Any:
     """A root's gradient as a tensor that fits it; numbers, lists and arrays are accepted."""
     if gradient is None:

@@ -429,7 +429,6 @@ _core.Node.register_hook = _register_hook
 _core.Node.register_prehook = _register_prehook
 _core.Node._input_metadata = property(_input_metadata)
 _core.Node.requires_grad = True  # of every recorded call
-_core.register(callbacks={"call_node": _call_node, "move_retained": _move_retained})
 for _method in (register_post_accumulate_grad_hook, retain_grad):
     setattr(_Tensor, _method.__name__, _method)
 _MEMBERS = {

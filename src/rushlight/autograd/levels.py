@@ -1082,25 +1082,3 @@ def _refuse_requires_grad() -> None:
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
             "of a function being transformed instead."
         )
-
-
-_core.register(
-    callbacks={
-        "refuse_requires_grad": _refuse_requires_grad,
-        "settle": settled,
-        "refuse_captured": _refuse_captured,
-        "watched_call": _watched_call,
-        "watched_in_place": _watched_in_place,
-        "watched_item": _watched_item,
-        "watched_memory": _watched_memory,
-        "watched_array": _watched_array,
-        "watched_data": _watched_data,
-        "watched_set_data": _watched_set_data,
-        "watched_requires_grad": _watched_requires_grad,
-        "watched_bool": _watched_bool,
-        "watched_detach": _watched_detach,
-        "watched_version": _watched_version,
-        "watched_grad_fn": _watched_grad_fn,
-        "watched_backward": run_backward,
-    }
-)

@@ -638,15 +638,3 @@ def _renamed(name: str, method: bool, error: str) -> str | None:
         place = f" (position {int(position) - 1 if method and int(position) > 1 else position})"
     text = f"{name}(): argument '{match[2]}'{place}{error[match.end() :]}"
     return text if text != error else None
-
-
-_core.register(
-    callbacks={
-        "explain": explain,
-        "takes": takes,
-        "device": _device.device,
-        "layout": _device.layout,
-        "memory_format": _device.memory_format,
-        "Generator": Generator,
-    }
-)

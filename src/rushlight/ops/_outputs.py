@@ -85,6 +85,3 @@ def _write(out: Any, result: Any) -> Any:
     _core.write_values(out, array)
     out._bump_version()
     return out
-
-
-_core.register(callbacks={"write_out": write_out})

@@ -435,6 +435,3 @@ def frombuffer(
         )
     raw = np.frombuffer(buffer, np.uint8, count * item, offset)
     return _wrap_data(raw.view(dtype.numpy), requires_grad)
-
-
-_core.register(callbacks={"as_tensor": as_tensor})

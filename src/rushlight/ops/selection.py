@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import cell, fitted_number
+from ._arrays import cell
 from ._kinds import composite, general, pointwise, variant
 from ._op import OPS, namespace
 from ._portable import add_method, alias
@@ -448,4 +448,3 @@ fill_ = _in_place(_overwrite, "fill_")
 zero_ = _in_place(_zeroed, "zero_")
 copy_ = _in_place(_copied, "copy_")
 namespace("torch")["fill_"], namespace("torch")["zero_"] = fill_, zero_
-_core.register(callbacks={"fitted_number": fitted_number})

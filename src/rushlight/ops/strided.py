@@ -271,16 +271,6 @@ def _mixed_scatter(
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
 
 
-_core.register(
-    callbacks={
-        "strided_view": strided_view,
-        "strided_gather": _strided_gather,
-        "strided_scatter": _strided_scatter,
-        "mixed_strided_view": _mixed_view,
-        "mixed_strided_gather": _mixed_gather,
-        "mixed_strided_scatter": _mixed_scatter,
-    }
-)
 internal("strided_view")
 
 
