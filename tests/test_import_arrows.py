@@ -20,16 +20,18 @@ SOURCE = ROOT / "src" / "rushlight"
 # The rooms from left to right, those within a line too; a module belongs to the longest prefix of
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
+    "_core",  # native: it imports nothing
     *("_version", "_missing", "errors", "dtypes", "device", "size", "return_types", "handles"),
     "utils.hooks",
     "backends",
-    *("_core", "core", "printing", "generator"),
+    *("core", "printing", "generator"),
     "ops",
     *("tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *("cuda", "linalg", "fft", "special", "serialization", "utils", "distributions", "testing"),
     *("overrides", "profiler"),
+    "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]

@@ -182,15 +182,15 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
 
 constexpr int kMostLists = 64;  // in one another; NumPy's limit
 
-// Which kinds of Python's own numbers nested lists hold: 1 bool, 2 int, 4 float, 8 complex; 16 for anything else.
+// The bits of PythonNumbers.
 int number_kinds(PyObject* data, int depth) {
-  if (PyFloat_CheckExact(data)) return 4;
-  if (PyLong_CheckExact(data)) return 2;
-  if (PyBool_Check(data)) return 1;
-  if (PyComplex_CheckExact(data)) return 8;
-  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return 16;
+  if (PyFloat_CheckExact(data)) return kHasFloat;
+  if (PyLong_CheckExact(data)) return kHasInt;
+  if (PyBool_Check(data)) return kHasBool;
+  if (PyComplex_CheckExact(data)) return kHasComplex;
+  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return kHasOther;
   int kinds = 0;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < 16; ++i) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < kHasOther; ++i) {
     kinds |= number_kinds(PySequence_Fast_GET_ITEM(data, i), depth + 1);
   }
   return kinds;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/callbacks.h"
+#include "core/guard.h"
 #include "core/python.h"
 #include "core/site.h"
 #include "core/storage.h"
@@ -142,6 +143,9 @@ PyObject* shape_of(const Tensor* t);                    // the same of a tensor
 PyObject* dtype_object(DType dtype);                    // borrowed
 const char* scalar_name(DType dtype);                   // "Float", "Long", ... as torch's messages have it
 const char* c_name(DType dtype);                        // "float", "long int", ...
+// In the order of promotion.
+enum class Category : uint8_t { Bool, Integer, Floating, Complex };
+Category category_of(DType t);
 bool is_floating(DType t);
 bool is_complex(DType t);
 inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
@@ -349,7 +353,7 @@ struct Takes {
 // Where an argument of a rule comes from.
 struct Source {
   // Needs: of each edge 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
-  enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Outs, Grad, Grads, Needs };
+  enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Grad, Grads, Needs };
   Kind kind;
   uint8_t index;
   int8_t slot;  // in Node::saved, -1 where nothing is saved for it
@@ -360,7 +364,6 @@ struct Rule {
   std::vector<Source> sources;
   std::vector<uint8_t> params;   // the arguments it gives gradients for
   // Pointwise partials once traced: d out / d param applied to g as one program over `program_sources`.
-  bool compiled = false;
   bool identity = false;         // the gradient is g itself
   Program* program = nullptr;
   std::vector<Source> program_sources;
@@ -393,7 +396,7 @@ enum Overlap : uint8_t {
   kSaidLate = 16,       // what else is wrong is said before
 };
 
-enum class ResultType : uint8_t { Promoted, Float, Bool, Default };
+enum class ResultType : uint8_t { Promoted, Float, Bool };
 
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
@@ -559,6 +562,7 @@ extern PyMethodDef kWatchedFunctions[];
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);
 int init_op(PyObject* module);
+int init_enums(PyObject* module);
 extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];

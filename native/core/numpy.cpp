@@ -109,7 +109,7 @@ bool is_pin(PyObject* o) { return o && Py_TYPE(o) == PinType; }
 
 int init_numpy(PyObject* module) {
   import_array1(-1);
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(pin_dealloc)},
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<pin_dealloc>()},
                          {Py_tp_doc, const_cast<char*>("Keeps the memory of a tensor that an ndarray shows.")},
                          {0, nullptr}};
   PyType_Spec spec = {"rushlight._core.Pin", sizeof(Pin), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

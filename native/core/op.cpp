@@ -484,6 +484,8 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
   return call_op(op, slots);
 }
 
+namespace {
+
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -493,6 +495,10 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   result = bind_and_call(op, args, n, kwnames);
   return result ? result : explain(self, op->in_place, args, n, kwnames);
 }
+
+}  // namespace
+
+const vectorcallfunc kOpVectorcall = guarded<op_vectorcall>;
 
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || Py_TYPE(args[0]) != OpType || !PySequence_Check(args[1])) {

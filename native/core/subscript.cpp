@@ -628,7 +628,7 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 PyMethodDef kSubscriptMethods[] = {
-    {"set_subscript", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(set_subscript)), METH_FASTCALL,
+    {"set_subscript", method_of<set_subscript>(), METH_FASTCALL,
      "The ops that subscripts are made of."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -179,19 +179,14 @@ PyObject* tensor_index(PyObject* self) {
   return value ? PyNumber_Long(value.get()) : nullptr;
 }
 
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 void add_conversion_slots(std::vector<PyType_Slot>* slots) {
   const PyType_Slot own[] = {
-      {Py_nb_bool, slot(gated_truth<"__bool__", tensor_bool>)},
-      {Py_nb_float, slot(gated_unary<"__float__", tensor_float>)},
-      {Py_nb_int, slot(gated_unary<"__int__", tensor_int>)},
-      {Py_nb_index, slot(gated_unary<"__index__", tensor_index>)},
+      {Py_nb_bool, slot_of<gated_truth<"__bool__", tensor_bool>>()},
+      {Py_nb_float, slot_of<gated_unary<"__float__", tensor_float>>()},
+      {Py_nb_int, slot_of<gated_unary<"__int__", tensor_int>>()},
+      {Py_nb_index, slot_of<gated_unary<"__index__", tensor_index>>()},
   };
   slots->insert(slots->end(), std::begin(own), std::end(own));
 }

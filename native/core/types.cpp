@@ -42,6 +42,11 @@ constexpr TypeFact kTypes[] = {
 
 bool is_floating(DType t) { return t >= DType::F16 && t <= DType::F64; }
 bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
+Category category_of(DType t) {
+  if (t == DType::Bool) return Category::Bool;
+  if (is_complex(t)) return Category::Complex;
+  return is_floating(t) ? Category::Floating : Category::Integer;
+}
 const char* scalar_name(DType t) { return kTypes[static_cast<int>(t)].scalar; }
 const char* c_name(DType t) { return kTypes[static_cast<int>(t)].c; }
 

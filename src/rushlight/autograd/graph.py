@@ -364,7 +364,7 @@ def retain_grad(tensor: Any) -> None:
     _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
 
 
-_RETAINS_GRAD = 2
+_RETAINS_GRAD = _core.Flag.RETAINS_GRAD
 
 
 def _move_retained(tensor: Any, old_node: Any, old_nr: int) -> None:

@@ -199,7 +199,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
-    if self.dtype.category < 2:
+    if not self.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
         found = _core.result_type([self, *bounds])
         if not _core.can_cast(found.code, self.dtype.code):

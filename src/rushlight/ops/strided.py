@@ -326,7 +326,10 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     if self._watched is not None:  # stands for others in a transform: so does the view
         made = seen(_core.split(self), *args)
         made._watched.origin = self._watched.origin
-        self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
+        self._array, self._watched = (
+            made._seen,
+            (self._flags() & _core.Flag.STANDS_FOR, made._watched),
+        )
         while made._watched is not None:
             made = made._watched.value
         made._bump_version()

@@ -21,7 +21,7 @@ from ..tensor import memory_of
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
 
-_SELECTIVE = 4  # Observed::kSelective
+_SELECTIVE = _core.Observed.SELECTIVE
 _COMPOSITE = 4  # Op::Composite
 _Tensor = _core.Tensor
 _lock = threading.Lock()
