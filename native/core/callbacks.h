@@ -7,7 +7,7 @@ namespace rushlight {
 
 struct Op;
 
-// The function is in the Python file that stands before it.
+// clang-format off
 #define RUSHLIGHT_CALLBACKS(X)                                                                                       \
   /* ops, called as such */                                                                                          \
   X(add) X(alias) X(conj_view) X(neg_view) X(strided_view) X(strided_gather) X(strided_scatter)                      \
@@ -28,6 +28,7 @@ struct Op;
   X(watched_grad_fn) X(watched_backward)                                                                             \
   /* anomaly mode, the profiler and selective checkpoints; see observe.cpp */                                        \
   X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed)
+// clang-format on
 
 class Callback {
  public:
