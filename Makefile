@@ -6,7 +6,7 @@
 #   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make bench      benchmarks/compare.py against PyTorch
-#   make lint       ruff and mypy
+#   make lint       ruff, mypy and clang-format
 #   make clean      remove everything that these made
 #
 # Settings: PYTHON=python3.12   VENV=folder   PYTEST_ARGS='-k engine -x'   BENCH_ARGS='--quick'
@@ -48,6 +48,7 @@ lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $$(find native -name '*.h' -o -name '*.cpp')
 
 install: $(VENV)/installed
 torch: $(VENV)/torch

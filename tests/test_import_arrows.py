@@ -20,10 +20,11 @@ SOURCE = ROOT / "src" / "rushlight"
 # The rooms from left to right, those within a line too; a module belongs to the longest prefix of
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
+    "_core",  # native: it imports nothing
     *("_version", "_missing", "errors", "dtypes", "device", "size", "return_types", "handles"),
     "utils.hooks",
     "backends",
-    *("_core", "core", "printing", "generator"),
+    *("core", "printing", "generator"),
     "ops",
     *("storage", "_dlpack", "tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
@@ -40,6 +41,7 @@ ORDER = [
         "testing",
     ),
     *("overrides", "profiler"),
+    "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),
 ]

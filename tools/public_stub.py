@@ -214,7 +214,7 @@ def of_op(op: Any) -> list[Parameter]:
     for i, row in enumerate(rows):
         default = row[2] if len(row) > 2 else _NO_DEFAULT
         kind = _KEYWORD if i >= positional else _EITHER
-        if row[1] == _op._VARARGS:
+        if row[1] == _core.ParamKind.VARARGS:
             found.append(Parameter(row[0], "_Ints", "", inspect.Parameter.VAR_POSITIONAL))
             continue
         letter = _arguments._KINDS.get(row[1], "")

@@ -63,7 +63,7 @@ PyObject* over_aliases(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 
 template <FastFunction F>
 inline PyMethodDef kernel(const char* name, const char* doc) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(over_arrays<F>)), METH_FASTCALL, doc};
+  return {name, method_of<over_arrays<F>>(), METH_FASTCALL, doc};
 }
 template <FastFunction F>
 inline PyMethodDef long_kernel(const char* name, const char* doc) {

@@ -134,13 +134,13 @@ Fit fit_type(PyObject* o, Ref* instead) {
 
 // The other kinds are instances of a class of their own.
 Fit fit_class(PyObject* o, uint16_t kinds) {
-  constexpr std::pair<Takes::Kind, const char*> kClasses[] = {{Takes::kGenerator, "Generator"},
-                                                              {Takes::kLayout, "layout"},
-                                                              {Takes::kDevice, "device"},
-                                                              {Takes::kMemoryFormat, "memory_format"}};
-  for (const auto& [kind, name] : kClasses) {
+  constexpr std::pair<Takes::Kind, Callback Callbacks::*> kClasses[] = {{Takes::kGenerator, &Callbacks::Generator},
+                                                              {Takes::kLayout, &Callbacks::layout},
+                                                              {Takes::kDevice, &Callbacks::device},
+                                                              {Takes::kMemoryFormat, &Callbacks::memory_format}};
+  for (const auto& [kind, wanted] : kClasses) {
     if (!(kinds & kind)) continue;
-    PyObject* type = callback(name);
+    PyObject* type = (callbacks.*wanted).get();
     const int is = type ? PyObject_IsInstance(o, type) : -1;
     if (is) return is < 0 ? kRaised : kFits;
   }
@@ -182,15 +182,15 @@ Fit fit(PyObject* o, PyObject* function, const Takes::Row& row, Ref* instead) {
 
 constexpr int kMostLists = 64;  // in one another; NumPy's limit
 
-// Which kinds of Python's own numbers nested lists hold: 1 bool, 2 int, 4 float, 8 complex; 16 for anything else.
+// The bits of PythonNumbers.
 int number_kinds(PyObject* data, int depth) {
-  if (PyFloat_CheckExact(data)) return 4;
-  if (PyLong_CheckExact(data)) return 2;
-  if (PyBool_Check(data)) return 1;
-  if (PyComplex_CheckExact(data)) return 8;
-  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return 16;
+  if (PyFloat_CheckExact(data)) return kHasFloat;
+  if (PyLong_CheckExact(data)) return kHasInt;
+  if (PyBool_Check(data)) return kHasBool;
+  if (PyComplex_CheckExact(data)) return kHasComplex;
+  if ((!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) || depth == kMostLists) return kHasOther;
   int kinds = 0;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < 16; ++i) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data) && kinds < kHasOther; ++i) {
     kinds |= number_kinds(PySequence_Fast_GET_ITEM(data, i), depth + 1);
   }
   return kinds;
@@ -207,7 +207,7 @@ void forget_takes(Takes* takes) {
 
 int learn_takes(PyObject* function, Takes* takes) {
   if (takes->known) return 0;
-  PyObject* f = callback("takes");
+  PyObject* f = callbacks.takes.get();
   Ref said(f ? PyObject_CallOneArg(f, function) : nullptr);
   if (!said) return -1;
   PyObject* rows;
@@ -343,7 +343,7 @@ PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssi
   if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  PyObject* f = callback("explain");
+  PyObject* f = callbacks.explain.get();
   Ref said(f ? value ? PyObject_Str(value) : PyUnicode_FromString("") : nullptr);
   Ref given(said ? PyTuple_New(n) : nullptr);
   Ref named(given ? PyDict_New() : nullptr);

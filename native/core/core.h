@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/callbacks.h"
+#include "core/guard.h"
 #include "core/python.h"
 #include "core/site.h"
 #include "core/storage.h"
@@ -138,6 +140,9 @@ PyObject* shape_of(const Tensor* t);                    // the same of a tensor
 PyObject* dtype_object(DType dtype);                    // borrowed
 const char* scalar_name(DType dtype);                   // "Float", "Long", ... as torch's messages have it
 const char* c_name(DType dtype);                        // "float", "long int", ...
+// In the order of promotion.
+enum class Category : uint8_t { Bool, Integer, Floating, Complex };
+Category category_of(DType t);
 bool is_floating(DType t);
 bool is_complex(DType t);
 inline bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
@@ -348,7 +353,7 @@ struct Takes {
 // Where an argument of a rule comes from.
 struct Source {
   // Needs: of each edge 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
-  enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Outs, Grad, Grads, Needs };
+  enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Grad, Grads, Needs };
   Kind kind;
   uint8_t index;
   int8_t slot;  // in Node::saved, -1 where nothing is saved for it
@@ -359,7 +364,6 @@ struct Rule {
   std::vector<Source> sources;
   std::vector<uint8_t> params;   // the arguments it gives gradients for
   // Pointwise partials once traced: d out / d param applied to g as one program over `program_sources`.
-  bool compiled = false;
   bool identity = false;         // the gradient is g itself
   Program* program = nullptr;
   std::vector<Source> program_sources;
@@ -392,7 +396,7 @@ enum Overlap : uint8_t {
   kSaidLate = 16,       // what else is wrong is said before
 };
 
-enum class ResultType : uint8_t { Promoted, Float, Bool, Default };
+enum class ResultType : uint8_t { Promoted, Float, Bool };
 
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
@@ -503,7 +507,6 @@ PyObject* run_forward(Op* op, PyObject* const* slots);
 // A definition on the arguments of a call: a kernel takes tensors, anything else is NumPy and is given ndarrays. A new reference to
 // what it returned.
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
-Op* op_callback(const char* name);  // a registered Op, borrowed
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 // The same of any node but a leaf's.
@@ -540,12 +543,9 @@ struct Registry {
   PyObject* dtypes[static_cast<int>(DType::Count)] = {};
   DType default_dtype = DType::F32;
   PyObject* symbol_type = nullptr;  // what partials are traced with
-  PyObject* callbacks = nullptr;  // dict name -> callable
-  Op* add = nullptr;              // of these the one that every sum of gradients calls
 };
 extern Registry registry;
 extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force
-PyObject* callback(const char* name);  // borrowed; nullptr with an exception when missing
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
 // ---- watched.cpp ----
@@ -563,6 +563,7 @@ extern PyMethodDef kWatchedFunctions[];
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);
 int init_op(PyObject* module);
+int init_enums(PyObject* module);
 extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];

@@ -34,9 +34,13 @@ void* run_errand(void* argument) {
   Py_XINCREF(tls.saved_hooks);
   tls.nested_here = 0;
   if (PyContext_Enter(errand.context) == 0) {
-    PyObject* restore = callback("set_thread_state");
+    PyObject* restore = callbacks.set_thread_state.get();
     Ref ready(restore ? PyObject_CallOneArg(restore, errand.python_state) : nullptr);
-    if (ready) errand.done = errand.work();
+    try {
+      if (ready) errand.done = errand.work();
+    } catch (...) {
+      raise_caught();
+    }
     if (errand.done < 0) PyErr_Fetch(&errand.type, &errand.value, &errand.traceback);
     if (PyContext_Exit(errand.context) < 0) PyErr_Clear();
   } else {
@@ -77,8 +81,15 @@ int too_deep(int depth) {
   return -1;
 }
 
+struct Deeper {
+  Deeper() { ++tls.nested, ++tls.nested_here; }
+  ~Deeper() { --tls.nested, --tls.nested_here; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+};
+
 int on_fresh_thread(const std::function<int()>& work) {
-  PyObject* save = callback("thread_state");
+  PyObject* save = callbacks.thread_state.get();
   Ref python_state(save ? PyObject_CallNoArgs(save) : nullptr);
   Ref context(python_state ? PyContext_CopyCurrent() : nullptr);
   if (!context) return -1;
@@ -92,12 +103,8 @@ int on_fresh_thread(const std::function<int()>& work) {
 
 int run_nested(const std::function<int()>& work) {
   if (tls.nested >= kAtMost) return too_deep(tls.nested);
-  ++tls.nested;
-  ++tls.nested_here;
-  const int done = tls.nested_here > kOnOneThread ? on_fresh_thread(work) : work();
-  --tls.nested;
-  --tls.nested_here;
-  return done;
+  const Deeper now;
+  return tls.nested_here > kOnOneThread ? on_fresh_thread(work) : work();
 }
 
 }  // namespace rushlight

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/layout.h"
+#include "core/guard.h"
 #include "core/lazy.h"
 #include "core/untyped_storage.h"
 
@@ -243,8 +244,8 @@ PyObject* from_dlpack(PyObject*, PyObject* o) {
 }  // namespace
 
 PyMethodDef kDlpackFunctions[] = {
-    {"to_dlpack", to_dlpack, METH_VARARGS, "A DLPack capsule of a tensor's memory."},
-    {"from_dlpack", from_dlpack, METH_O, "A tensor of the memory that a DLPack capsule describes."},
+    {"to_dlpack", method_of<to_dlpack>(), METH_VARARGS, "A DLPack capsule of a tensor's memory."},
+    {"from_dlpack", method_of<from_dlpack>(), METH_O, "A tensor of the memory that a DLPack capsule describes."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -539,7 +539,8 @@ class Backward {
   }
 
   static int add_in_place(Tensor* have, PyObject* g) {
-    Op* add = registry.add;
+    Op* add = callbacks.add.op();
+    if (!add) return -1;
     if (!have->is_contiguous() && check_in_place(have, false) < 0) return -1;
     PyObject* slots[kMaxParams] = {as_object(have), g};
     for (int i = 2; i < add->n_params; ++i) slots[i] = add->params[i].fallback;
@@ -560,7 +561,7 @@ class Backward {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       const OverridesOf quiet(Overrides::None);
-      PyObject* copy = callback("copy_gradient");
+      PyObject* copy = callbacks.copy_gradient.get();
       return copy ? PyObject_CallOneArg(copy, g) : nullptr;
     }
     if (as_tensor(g)->flags & kLazy) {
@@ -707,14 +708,16 @@ PyObject* reaches_others(PyObject*, PyObject* args) {
   Py_RETURN_FALSE;
 }
 
-PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
+// run_backward(roots, gradients, retain, create_graph, inputs or None, accumulate=False) -> None, or a tuple of the inputs'
+// gradients. With `accumulate` only what the inputs are reached by is walked, and `.grad` filled, as `backward` does.
+PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   if (n_args < 5 || n_args > 6 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
     PyErr_SetString(PyExc_TypeError, "run_backward(roots, gradients, retain, create_graph, inputs, accumulate=False)");
     return nullptr;
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (any_transformed(roots) || any_transformed(inputs)) {
-    PyObject* f = callback("watched_backward");
+    PyObject* f = callbacks.watched_backward.get();
     return f ? PyObject_Vectorcall(f, args, n_args, nullptr) : nullptr;
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
@@ -726,7 +729,7 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
     Edge e{nullptr, 0};
     if (read_edge(root, &e) < 0) return nullptr;
     if (!e.node) {
-      PyObject* f = callback("no_grad_root");
+      PyObject* f = callbacks.no_grad_root.get();
       if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, root));
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_root must raise");
       return nullptr;
@@ -749,7 +752,7 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
       Edge e{nullptr, 0};
       if (read_edge(PyTuple_GET_ITEM(inputs, i), &e) < 0) return nullptr;
       if (!e.node) {
-        PyObject* f = callback("no_grad_input");
+        PyObject* f = callbacks.no_grad_input.get();
         if (f) Py_XDECREF(PyObject_CallFunction(f, "nO", i, PyTuple_GET_ITEM(inputs, i)));
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "rushlight: no_grad_input must raise");
         return nullptr;
@@ -760,16 +763,6 @@ PyObject* walk(PyObject* const* args, Py_ssize_t n_args) {
   if (task.run(restricted, accumulate) < 0) return nullptr;
   if (!restricted || accumulate) Py_RETURN_NONE;
   return task.take_captured();
-}
-
-// run_backward(roots, gradients, retain, create_graph, inputs or None, accumulate=False) -> None, or a tuple of the inputs'
-// gradients. With `accumulate` only what the inputs are reached by is walked, and `.grad` filled, as `backward` does.
-PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
-  try {
-    return walk(args, n_args);
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
-  }
 }
 
 }  // namespace
@@ -829,21 +822,17 @@ PyObject* node_gradients(PyObject*, PyObject* args) {
   return result;
 }
 
-PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
-}
-
 }  // namespace
 
 PyMethodDef kEngineMethods[] = {
-    {"run_backward", fast(run_backward), METH_FASTCALL, "Walks the graph backwards from the roots."},
-    {"reaches_others", reaches_others, METH_VARARGS, "Whether the roots' graph leads to a leaf that is none of the inputs."},
-    {"queue_callback", queue_callback, METH_O, "Calls a function when the running backward ends."},
-    {"will_run", will_run, METH_O, "Whether the running backward reaches a node."},
-    {"restricted", restricted, METH_NOARGS, "Whether the running backward computes some gradients only."},
-    {"current_task", current_task, METH_NOARGS, "The number of the running backward, or -1."},
-    {"current_node", current_node, METH_NOARGS, "The node that is being run, or None."},
-    {"node_gradients", node_gradients, METH_VARARGS, "Runs one node's rule."},
+    {"run_backward", method_of<run_backward>(), METH_FASTCALL, "Walks the graph backwards from the roots."},
+    {"reaches_others", method_of<reaches_others>(), METH_VARARGS, "Whether the roots' graph leads to a leaf that is none of the inputs."},
+    {"queue_callback", method_of<queue_callback>(), METH_O, "Calls a function when the running backward ends."},
+    {"will_run", method_of<will_run>(), METH_O, "Whether the running backward reaches a node."},
+    {"restricted", method_of<restricted>(), METH_NOARGS, "Whether the running backward computes some gradients only."},
+    {"current_task", method_of<current_task>(), METH_NOARGS, "The number of the running backward, or -1."},
+    {"current_node", method_of<current_node>(), METH_NOARGS, "The node that is being run, or None."},
+    {"node_gradients", method_of<node_gradients>(), METH_VARARGS, "Runs one node's rule."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -54,19 +54,19 @@ int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0
   return g->size && g->stride && g->offset && g->layout ? 0 : -1;
 }
 
-// A tensor that is made by the recorded op or, where complex and real meet, by the Python function of that name
+// A tensor that is made by the recorded op or, where complex and real meet, by the Python function for that
 // (ops/strided.py), of one or two tensors and a place.
-PyObject* place_op(const char* name, const char* mixed, PyObject* a, PyObject* b, PyObject* const* place) {
+PyObject* place_op(const Callback& plain_op, const Callback& mixed_op, const char* mixed, PyObject* a, PyObject* b, PyObject* const* place) {
   PyObject* slots[kMaxParams];
   int n = 0;
   slots[n++] = a;
   if (b) slots[n++] = b;
   for (int i = 0; i < 4; ++i) slots[n++] = place[i];
   if (!mixed) {
-    Op* op = op_callback(name);
+    Op* op = plain_op.op();
     return op ? call_op(op, slots) : nullptr;
   }
-  PyObject* f = callback((std::string("mixed_") + name).c_str());
+  PyObject* f = mixed_op.get();
   Ref which(f ? PyUnicode_FromString(mixed) : nullptr);
   if (!which) return nullptr;
   slots[n++] = which.get();
@@ -80,7 +80,7 @@ PyObject* show(const Geometry& g, PyObject* whole) {
   const bool of_parts = g.mixed && !strcmp(g.mixed, "root") && g.before & kNegBit;
   Ref seen(changed_over(Py_NewRef(whole), of_parts ? g.before & ~kNegBit : g.before));
   if (seen && !g.whole) {
-    seen = Ref(place_op("strided_view", of_parts ? "negative root" : g.mixed, seen.get(), nullptr, place));
+    seen = Ref(place_op(callbacks.strided_view, callbacks.mixed_strided_view, of_parts ? "negative root" : g.mixed, seen.get(), nullptr, place));
   }
   return seen ? changed_over(seen.release(), g.after) : nullptr;
 }
@@ -88,7 +88,7 @@ PyObject* show(const Geometry& g, PyObject* whole) {
 // A tensor that retains its gradient goes on doing so under its new node.
 int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
   if (!(self->flags & kRetainsGrad)) return 0;
-  PyObject* f = callback("move_retained");
+  PyObject* f = callbacks.move_retained.get();
   if (!f) return -1;
   Ref done(PyObject_CallFunction(f, "OOI", as_object(self), old_node ? old_node : Py_None, old_nr));
   return done ? 0 : -1;
@@ -107,7 +107,7 @@ int remake_grad_fn(Tensor* view) {
     if (!seen) return -1;
     node = as_tensor(seen.get())->grad_fn.own().release();
   } else {
-    Op* op = op_callback("strided_view");
+    Op* op = callbacks.strided_view.op();
     if (!op) return -1;
     PyObject* slots[] = {as_object(view->base), g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
     node = make_op_node(op, slots, nullptr, 1);
@@ -430,7 +430,7 @@ int check_memory(Tensor* self, bool may_overlap) {
     return -1;
   }
   if (watching_writes) {
-    PyObject* f = callback("before_write");
+    PyObject* f = callbacks.before_write.get();
     Ref done(f ? PyObject_CallOneArg(f, as_object(self)) : nullptr);
     if (!done) return -1;
   }
@@ -477,7 +477,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
   }
   const int edge = more ? -1 : static_cast<int>(n->saved[0].expected);
   const Ref whole(changed_over(Py_NewRef(grads[0]), before));
-  Ref part(whole ? place_op("strided_gather", mixed, whole.get(), nullptr, place) : nullptr);
+  Ref part(whole ? place_op(callbacks.strided_gather, callbacks.mixed_strided_gather, mixed, whole.get(), nullptr, place) : nullptr);
   if (part) part = Ref(changed_over(part.release(), after));
   if (!part) return -1;
   PyObject* incoming[] = {part.get()};
@@ -489,7 +489,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
     grads_in[edge] = nullptr;
   }
   if (!given) {
-    PyObject* zeros = callback("zeros_like");
+    PyObject* zeros = callbacks.zeros_like.get();
     given = Ref(zeros ? PyObject_CallOneArg(zeros, part.get()) : nullptr);
     if (!given) return -1;
   } else if (!is_tensor(given.get())) {
@@ -503,7 +503,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
     if (!given) return -1;
   }
   given = Ref(changed_over(given.release(), after));
-  if (given) given = Ref(place_op("strided_scatter", mixed, whole.get(), given.get(), place));
+  if (given) given = Ref(place_op(callbacks.strided_scatter, callbacks.mixed_strided_scatter, mixed, whole.get(), given.get(), place));
   if (!given) return -1;
   grads_in[more ? 0 : edge] = changed_over(given.release(), before);
   return grads_in[more ? 0 : edge] ? 0 : -1;
@@ -538,7 +538,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   bool wants_grad, symbolic;
   if (look_at_arguments(real, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
   if (flags & kStandsFor) {
-    PyObject* f = callback("watched_in_place");
+    PyObject* f = callbacks.watched_in_place.get();
     Ref tuple(f ? PyTuple_New(op->n_params) : nullptr);
     if (!tuple) return nullptr;
     for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(slots[i]));

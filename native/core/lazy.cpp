@@ -42,9 +42,9 @@ PyObject* plain_tensor(PyObject* o) {
 
 PyObject* changed_over(PyObject* t, uint32_t bits) {
   Ref seen(t);
-  for (const auto& [bit, name] : {std::pair(kConjBit, "conj_view"), std::pair(kNegBit, "neg_view")}) {
+  for (const auto& [bit, view] : {std::pair(kConjBit, &callbacks.conj_view), std::pair(kNegBit, &callbacks.neg_view)}) {
     if (!(bits & bit)) continue;
-    Op* op = op_callback(name);
+    Op* op = view->op();
     seen = Ref(op ? call_op(op, seen.get()) : nullptr);
     if (!seen) return nullptr;
   }

@@ -11,7 +11,7 @@ namespace {
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
   if (t->flags & kStandsFor) {
-    PyObject* f = callback("watched_requires_grad");
+    PyObject* f = callbacks.watched_requires_grad.get();
     PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
     Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
     if (!done) return -1;
@@ -54,7 +54,7 @@ int visible_grad_fn(Tensor* t, Node** node) {
 
 PyObject* get_grad_fn(PyObject* self, void*) {
   if (as_tensor(self)->flags & kStandsFor) {
-    PyObject* f = callback("watched_grad_fn");
+    PyObject* f = callbacks.watched_grad_fn.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   Node* node;
@@ -99,7 +99,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
     return nullptr;
   }
   if (tls.transform) {
-    PyObject* f = callback("refuse_requires_grad");
+    PyObject* f = callbacks.refuse_requires_grad.get();
     Ref done(f ? PyObject_CallNoArgs(f) : nullptr);
     if (!done) return nullptr;
   }

@@ -116,15 +116,15 @@ PyObject* op_get_view(PyObject* self, void*) {
 }
 
 PyGetSetDef kOpGetSet[] = {
-    {"__name__", op_get_name, nullptr, "The op's name.", nullptr},
-    {"__qualname__", op_get_name, nullptr, "The op's name.", nullptr},
-    {"kind", op_get_kind, nullptr, "The kind of its derivative.", nullptr},
-    {"forward", op_get_forward, nullptr, "What computes the values, on ndarrays.", nullptr},
-    {"base", op_get_base, nullptr, "Of an in-place form: the op it is the form of.", nullptr},
-    {"params", op_get_params, nullptr, "The parameters' names.", nullptr},
-    {"differentiable", op_get_differentiable, nullptr, "Whether calls are recorded.", nullptr},
-    {"has_var_args", op_get_has_var_args, nullptr, "Whether its last parameter takes any number of arguments.", nullptr},
-    {"view", op_get_view, nullptr, "Whether its results show the memory of its first argument.", nullptr},
+    {"__name__", guarded<op_get_name>, nullptr, "The op's name.", nullptr},
+    {"__qualname__", guarded<op_get_name>, nullptr, "The op's name.", nullptr},
+    {"kind", guarded<op_get_kind>, nullptr, "The kind of its derivative.", nullptr},
+    {"forward", guarded<op_get_forward>, nullptr, "What computes the values, on ndarrays.", nullptr},
+    {"base", guarded<op_get_base>, nullptr, "Of an in-place form: the op it is the form of.", nullptr},
+    {"params", guarded<op_get_params>, nullptr, "The parameters' names.", nullptr},
+    {"differentiable", guarded<op_get_differentiable>, nullptr, "Whether calls are recorded.", nullptr},
+    {"has_var_args", guarded<op_get_has_var_args>, nullptr, "Whether its last parameter takes any number of arguments.", nullptr},
+    {"view", guarded<op_get_view>, nullptr, "Whether its results show the memory of its first argument.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -168,7 +168,7 @@ int read_sources(PyObject* list, std::vector<Source>* sources) {
 
 // Finds (or adds) the place in Node::saved that a source is kept in.
 void place(Op* op, Source* s, uint32_t wanted_by) {
-  if (s->kind == Source::Grad || s->kind == Source::Grads || s->kind == Source::Needs || s->kind == Source::Outs) return;
+  if (s->kind == Source::Grad || s->kind == Source::Grads || s->kind == Source::Needs) return;
   for (size_t i = 0; i < op->saves.size(); ++i) {
     Source& have = op->saves[i].source;
     if (have.kind == s->kind && have.index == s->index) {
@@ -399,7 +399,7 @@ Op* allocate_op() {
   new (&op->backward_sources) std::vector<Source>();
   new (&op->saves) std::vector<Op::Save>();
   new (&op->node_types) std::vector<Op::NodeName>();
-  op->vectorcall = op_vectorcall;
+  op->vectorcall = kOpVectorcall;
   op->list_param = -1;
   op->zero_dim_param = -1;
   op->typed_out = -1;
@@ -532,25 +532,20 @@ PyObject* opcode_arity(PyObject*, PyObject* name) {
   return PyLong_FromLong(op < 0 ? -1 : kernels().opcode_arity(op));
 }
 
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 PyMethodDef kOpFunctions[] = {
-    {"make_op", make_op, METH_O, "An Op from the fields of a table statement."},
-    {"make_in_place", make_in_place, METH_VARARGS, "The form of an op that writes its first argument."},
-    {"number_kinds", number_kinds_function, METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
-    {"make_public", make_public, METH_VARARGS, "A function of the table as programs see it."},
-    {"overridable", make_overridable, METH_VARARGS, "A function that `__torch_function__` may take over."},
-    {"changed_public", changed_public, METH_VARARGS, "The same of another function."},
-    {"add_variant", add_variant, METH_VARARGS, "Which op takes over for a kind of argument."},
-    {"set_program", set_program, METH_VARARGS, "The traced forward of a composed pointwise op."},
-    {"set_rule_program", set_rule_program, METH_VARARGS, "A traced partial."},
-    {"kernel_arity", opcode_arity, METH_O, "How many arguments a pointwise kernel reads; -1 where there is none."},
-    {"call_op", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(call_bound)), METH_FASTCALL,
+    {"make_op", method_of<make_op>(), METH_O, "An Op from the fields of a table statement."},
+    {"make_in_place", method_of<make_in_place>(), METH_VARARGS, "The form of an op that writes its first argument."},
+    {"number_kinds", method_of<number_kinds_function>(), METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
+    {"make_public", method_of<make_public>(), METH_VARARGS, "A function of the table as programs see it."},
+    {"overridable", method_of<make_overridable>(), METH_VARARGS, "A function that `__torch_function__` may take over."},
+    {"changed_public", method_of<changed_public>(), METH_VARARGS, "The same of another function."},
+    {"add_variant", method_of<add_variant>(), METH_VARARGS, "Which op takes over for a kind of argument."},
+    {"set_program", method_of<set_program>(), METH_VARARGS, "The traced forward of a composed pointwise op."},
+    {"set_rule_program", method_of<set_rule_program>(), METH_VARARGS, "A traced partial."},
+    {"kernel_arity", method_of<opcode_arity>(), METH_O, "How many arguments a pointwise kernel reads; -1 where there is none."},
+    {"call_op", method_of<call_bound>(), METH_FASTCALL,
      "Calls an op with one argument for each of its parameters."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -558,11 +553,11 @@ PyMethodDef kOpFunctions[] = {
 int init_op(PyObject* module) {
   static PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("One entry of the op table, and the function itself.")},
-      {Py_tp_dealloc, slot(op_dealloc)},
-      {Py_tp_traverse, slot(op_traverse)},
-      {Py_tp_repr, slot(op_repr)},
-      {Py_tp_call, slot(PyVectorcall_Call)},
-      {Py_tp_descr_get, slot(op_descr_get)},
+      {Py_tp_dealloc, slot_of<op_dealloc>()},
+      {Py_tp_traverse, slot_of<op_traverse>()},
+      {Py_tp_repr, slot_of<op_repr>()},
+      {Py_tp_call, slot_of<PyVectorcall_Call>()},
+      {Py_tp_descr_get, slot_of<op_descr_get>()},
       {Py_tp_getset, kOpGetSet},
       {Py_tp_members, kOpMembers},
       {0, nullptr},

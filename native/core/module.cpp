@@ -46,9 +46,7 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "folder") && PyUnicode_Check(value)) {
       if (set_library_folder(value) < 0) return nullptr;
     } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
-      if (!registry.callbacks && !(registry.callbacks = PyDict_New())) return nullptr;
-      if (PyDict_Update(registry.callbacks, value) < 0) return nullptr;
-      if (PyDict_GetItemString(value, "add") && !(registry.add = op_callback("add"))) return nullptr;
+      if (register_callbacks(value) < 0) return nullptr;
     } else {
       PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
       return nullptr;
@@ -240,45 +238,41 @@ PyObject* set_threads(PyObject*, PyObject* n) {
 }
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
 
-template <typename F>
-PyCFunction function(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
-}
-
 PyMethodDef kMethods[] = {
-    {"register", function(register_objects), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
-    {"set_operator", set_operator, METH_VARARGS, "What an operator of Tensor calls."},
-    {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
-    {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},
-    {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
-    {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
-    {"arguments_of", arguments_of, METH_O, "What a custom Function asks of its arguments."},
-    {"bump_versions", bump_versions, METH_O, "Counts one in-place write of each tensor."},
-    {"to_write", to_write, METH_O, "An array for the new values of a tensor."},
-    {"write_values", write_values, METH_VARARGS, "Puts values where a tensor shows them."},
-    {"find_members", find_members, METH_VARARGS, "Lets a class of modules find its members in C."},
-    {"set_default_dtype", set_default_dtype, METH_O, "The type of Python floats."},
-    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records."},
-    {"set_grad_enabled", set_grad_enabled, METH_O, "Sets it; returns what it was."},
-    {"is_inference", is_inference, METH_NOARGS, "Whether this thread is in inference mode."},
-    {"set_inference", set_inference, METH_O, "Sets it; returns what it was."},
-    {"watch_writes", watch_writes, METH_O, "Whether the callback before_write is told of in-place writes."},
-    {"set_version", set_version, METH_VARARGS, "Sets how often a storage was written in place."},
-    {"observe", observe, METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
-    {"set_history", set_history_function, METH_VARARGS, "Makes a node the maker of a tensor."},
-    {"check_place", check_place_function, METH_VARARGS, "Raises where a tensor may not be written, whatever its memory."},
-    {"check_dirty", check_dirty_function, METH_O, "Raises where a custom Function may not have written a tensor."},
-    {"check_in_place", check_in_place_function, METH_VARARGS, "Raises where an in-place write is not allowed."},
-    {"shown", shown, METH_VARARGS, "What a view shows of its root, of another tensor that lies in memory as that does."},
-    {"rebase", rebase, METH_VARARGS, "Makes a node the maker of a tensor written in place."},
-    {"cut_of", cut_of_function, METH_O, "Why and where a tensor lost its history, or None."},
-    {"gradient_edge", gradient_edge_function, METH_O, "(node, output number) of a tensor, or None."},
-    {"result_type", result_type, METH_O, "The common type of tensors and numbers."},
-    {"promote", promote_function, METH_VARARGS, "The common type of two element type codes."},
-    {"can_cast", can_cast_function, METH_VARARGS, "Whether a type code converts to another without losing its category."},
-    {"isa", isa, METH_NOARGS, "The instruction set the kernels run with."},
-    {"set_num_threads", set_threads, METH_O, "How many threads long kernels may use."},
-    {"get_num_threads", get_threads, METH_NOARGS, "How many threads long kernels may use."},
+    {"register", method_of<register_objects>(), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
+    {"check_registered", method_of<check_registered>(), METH_NOARGS, "Raises where a callback is not registered, and names it."},
+    {"set_operator", method_of<set_operator>(), METH_VARARGS, "What an operator of Tensor calls."},
+    {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
+    {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
+    {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
+    {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
+    {"arguments_of", method_of<arguments_of>(), METH_O, "What a custom Function asks of its arguments."},
+    {"bump_versions", method_of<bump_versions>(), METH_O, "Counts one in-place write of each tensor."},
+    {"to_write", method_of<to_write>(), METH_O, "An array for the new values of a tensor."},
+    {"write_values", method_of<write_values>(), METH_VARARGS, "Puts values where a tensor shows them."},
+    {"find_members", method_of<find_members>(), METH_VARARGS, "Lets a class of modules find its members in C."},
+    {"set_default_dtype", method_of<set_default_dtype>(), METH_O, "The type of Python floats."},
+    {"is_grad_enabled", method_of<is_grad_enabled>(), METH_NOARGS, "Whether this thread records."},
+    {"set_grad_enabled", method_of<set_grad_enabled>(), METH_O, "Sets it; returns what it was."},
+    {"is_inference", method_of<is_inference>(), METH_NOARGS, "Whether this thread is in inference mode."},
+    {"set_inference", method_of<set_inference>(), METH_O, "Sets it; returns what it was."},
+    {"watch_writes", method_of<watch_writes>(), METH_O, "Whether the callback before_write is told of in-place writes."},
+    {"set_version", method_of<set_version>(), METH_VARARGS, "Sets how often a storage was written in place."},
+    {"observe", method_of<observe>(), METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
+    {"set_history", method_of<set_history_function>(), METH_VARARGS, "Makes a node the maker of a tensor."},
+    {"check_place", method_of<check_place_function>(), METH_VARARGS, "Raises where a tensor may not be written, whatever its memory."},
+    {"check_dirty", method_of<check_dirty_function>(), METH_O, "Raises where a custom Function may not have written a tensor."},
+    {"check_in_place", method_of<check_in_place_function>(), METH_VARARGS, "Raises where an in-place write is not allowed."},
+    {"shown", method_of<shown>(), METH_VARARGS, "What a view shows of its root, of another tensor that lies in memory as that does."},
+    {"rebase", method_of<rebase>(), METH_VARARGS, "Makes a node the maker of a tensor written in place."},
+    {"cut_of", method_of<cut_of_function>(), METH_O, "Why and where a tensor lost its history, or None."},
+    {"gradient_edge", method_of<gradient_edge_function>(), METH_O, "(node, output number) of a tensor, or None."},
+    {"result_type", method_of<result_type>(), METH_O, "The common type of tensors and numbers."},
+    {"promote", method_of<promote_function>(), METH_VARARGS, "The common type of two element type codes."},
+    {"can_cast", method_of<can_cast_function>(), METH_VARARGS, "Whether a type code converts to another without losing its category."},
+    {"isa", method_of<isa>(), METH_NOARGS, "The instruction set the kernels run with."},
+    {"set_num_threads", method_of<set_threads>(), METH_O, "How many threads long kernels may use."},
+    {"get_num_threads", method_of<get_threads>(), METH_NOARGS, "How many threads long kernels may use."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -294,7 +288,10 @@ PyObject* make_module() {
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions, kStorageFunctions, kDlpackFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
-  if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0) return nullptr;
+  if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0 ||
+      init_enums(m) < 0) {
+    return nullptr;
+  }
   Ref dense(make_kernels_module());
   if (dense) set_kernels_module(dense.get());
   if (!dense || PyModule_AddObjectRef(m, "kernels", dense.get()) < 0) return nullptr;

@@ -277,7 +277,7 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   if ((!strncmp(text, "_saved_", 7) || !strncmp(text, "_raw_saved_", 11)) && unfold(n) < 0) return nullptr;
   if (!strncmp(text, "_saved_", 7) && (at = saved_index(n, text + 7)) >= 0) return saved_value(n, at);
   if (!strncmp(text, "_raw_saved_", 11) && (at = saved_index(n, text + 11)) >= 0 && saves_tensor(n, at)) {
-    PyObject* f = callback("raw_saved");
+    PyObject* f = callbacks.raw_saved.get();
     return f ? PyObject_CallFunction(f, "Oi", self, at) : nullptr;
   }
   if (n->kind == Node::Accumulate && !strcmp(text, "variable")) {
@@ -312,7 +312,7 @@ PyObject* node_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, "keyword arguments are not supported");
     return nullptr;
   }
-  PyObject* f = callback("call_node");
+  PyObject* f = callbacks.call_node.get();
   if (!f) return nullptr;
   PyObject* call[] = {self, args};
   return PyObject_Vectorcall(f, call, 2, nullptr);
@@ -389,28 +389,28 @@ PyObject* node_new(PyTypeObject* type, PyObject*, PyObject*) {
 int node_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 PyGetSetDef kGetSet[] = {
-    {"next_functions", get_next_functions, refuse_assignment, "((node, output number), ...): where the gradients go.",
+    {"next_functions", guarded<get_next_functions>, guarded<refuse_assignment>, "((node, output number), ...): where the gradients go.",
      const_cast<char*>("next_functions")},
-    {"metadata", get_metadata, refuse_assignment, "A dictionary for the program's own use.", const_cast<char*>("metadata")},
-    {"_hooks", get_hooks, set_hooks, "The hooks object, or None.", nullptr},
-    {"_output_metas", get_output_metas, nullptr, "((shape, dtype), ...) of the outputs.", nullptr},
-    {"_op", get_op, nullptr, "The table entry this is a call of, or None.", nullptr},
+    {"metadata", guarded<get_metadata>, guarded<refuse_assignment>, "A dictionary for the program's own use.", const_cast<char*>("metadata")},
+    {"_hooks", guarded<get_hooks>, guarded<set_hooks>, "The hooks object, or None.", nullptr},
+    {"_output_metas", guarded<get_output_metas>, nullptr, "((shape, dtype), ...) of the outputs.", nullptr},
+    {"_op", guarded<get_op>, nullptr, "The table entry this is a call of, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 PyMethodDef kMethods[] = {
-    {"name", node_name, METH_NOARGS, "The node's name."},
-    {"_sequence_nr", node_sequence_nr, METH_NOARGS, "The node's place in the order of creation."},
-    {"_set_sequence_nr", node_set_sequence_nr, METH_O, "Changes the node's place in the engine's order."},
-    {"_set_edges", node_set_edges, METH_O, "Sets where gradients go (Function nodes)."},
-    {"_attach", node_attach, METH_VARARGS, "Makes tensors the outputs of this node (Function nodes)."},
-    {"_save", node_save, METH_VARARGS, "Keeps values for backward (Function nodes)."},
-    {"_unpack_saved", node_unpack_saved, METH_NOARGS, "The values kept for backward (Function nodes)."},
-    {"_unpack_one", node_unpack_one, METH_O, "One saved value."},
-    {"_pack_one", node_pack_one, METH_VARARGS, "Runs (pack, unpack) hooks over one saved value."},
-    {"_packed", node_packed, METH_O, "(packed object, unpack hook) of one saved value, or None."},
-    {"_release", node_release, METH_NOARGS, "Frees the saved values."},
-    {"__dir__", node_dir, METH_NOARGS, "Attribute names, saved values included."},
+    {"name", method_of<node_name>(), METH_NOARGS, "The node's name."},
+    {"_sequence_nr", method_of<node_sequence_nr>(), METH_NOARGS, "The node's place in the order of creation."},
+    {"_set_sequence_nr", method_of<node_set_sequence_nr>(), METH_O, "Changes the node's place in the engine's order."},
+    {"_set_edges", method_of<node_set_edges>(), METH_O, "Sets where gradients go (Function nodes)."},
+    {"_attach", method_of<node_attach>(), METH_VARARGS, "Makes tensors the outputs of this node (Function nodes)."},
+    {"_save", method_of<node_save>(), METH_VARARGS, "Keeps values for backward (Function nodes)."},
+    {"_unpack_saved", method_of<node_unpack_saved>(), METH_NOARGS, "The values kept for backward (Function nodes)."},
+    {"_unpack_one", method_of<node_unpack_one>(), METH_O, "One saved value."},
+    {"_pack_one", method_of<node_pack_one>(), METH_VARARGS, "Runs (pack, unpack) hooks over one saved value."},
+    {"_packed", method_of<node_packed>(), METH_O, "(packed object, unpack hook) of one saved value, or None."},
+    {"_release", method_of<node_release>(), METH_NOARGS, "Frees the saved values."},
+    {"__dir__", method_of<node_dir>(), METH_NOARGS, "Attribute names, saved values included."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -419,11 +419,6 @@ PyMemberDef kFunctionMembers[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
-
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
-}
 
 PyObject* node_types = nullptr;  // name -> class
 
@@ -440,7 +435,7 @@ PyTypeObject* node_type(const char* name) {
   // As torch's: a class of `builtins` with the default object repr. Made by hand because thousands of instances a second
   // need the plain allocator, not the one of Python-level subclasses.
   // Given by hand: a class without a dealloc of its own gets the one of Python-level subclasses, which is slower.
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)}, {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<node_dealloc>()}, {0, nullptr}};
   PyType_Spec spec = {name, sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};  // collected as its base is
   Ref bases(PyTuple_Pack(1, as_object(NodeType)));
   if (!bases) return nullptr;
@@ -496,11 +491,11 @@ int init_node(PyObject* module) {
   if (!node_types) return -1;
   static PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("A node of the backward graph.")},
-      {Py_tp_dealloc, slot(node_dealloc)},
-      {Py_tp_traverse, slot(node_traverse)},
-      {Py_tp_clear, slot(node_clear)},
-      {Py_tp_getattro, slot(node_getattro)},
-      {Py_tp_call, slot(node_call)},
+      {Py_tp_dealloc, slot_of<node_dealloc>()},
+      {Py_tp_traverse, slot_of<node_traverse>()},
+      {Py_tp_clear, slot_of<node_clear>()},
+      {Py_tp_getattro, slot_of<node_getattro>()},
+      {Py_tp_call, slot_of<node_call>()},
       {Py_tp_getset, kGetSet},
       {Py_tp_methods, kMethods},
       {0, nullptr},
@@ -515,8 +510,8 @@ int init_node(PyObject* module) {
   // What custom Functions derive from: instances have attributes and can be referred to weakly.
   static PyType_Slot function_slots[] = {
       {Py_tp_doc, const_cast<char*>("The node, and ctx, of a custom Function.")},
-      {Py_tp_new, slot(node_new)},
-      {Py_tp_init, slot(node_init)},
+      {Py_tp_new, slot_of<node_new>()},
+      {Py_tp_init, slot_of<node_init>()},
       {Py_tp_members, kFunctionMembers},
       {0, nullptr},
   };

@@ -109,7 +109,7 @@ PyObject* new_pin(Storage* s) {
 
 int init_numpy(PyObject* module) {
   import_array1(-1);
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(pin_dealloc)},
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<pin_dealloc>()},
                          {Py_tp_doc, const_cast<char*>("Keeps the memory of a tensor that an ndarray shows.")},
                          {0, nullptr}};
   PyType_Spec spec = {"rushlight._core.Pin", sizeof(Pin), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
@@ -256,7 +256,7 @@ void reword_memory_error() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  PyObject* f = callback("beyond_memory");
+  PyObject* f = callbacks.beyond_memory.get();
   Ref said(f ? PyObject_CallOneArg(f, value) : nullptr);
   if (!said || said.get() == Py_None) {
     PyErr_Clear();

@@ -29,7 +29,7 @@ class Reporting {
 PyObject* report_start(Op* op) {
   if (!(observing & kSelective) || tls.reporting) Py_RETURN_NONE;
   Reporting on;
-  PyObject* f = callback("op_starts");
+  PyObject* f = callbacks.op_starts.get();
   return f ? PyObject_CallOneArg(f, as_object(op)) : nullptr;
 }
 
@@ -38,14 +38,14 @@ PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t 
   Ref owned(result);
   const int64_t stop = clock_ns();
   Reporting on;
-  PyObject* f = callback("op_ran");
+  PyObject* f = callbacks.op_ran.get();
   Ref arguments(f ? PyTuple_New(op->n_params) : nullptr);
   if (!arguments) return nullptr;
   for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(slots[i] ? slots[i] : Py_None));
   Ref done(PyObject_CallFunction(f, "OOOLL", as_object(op), arguments.get(), result, static_cast<long long>(start),
                                  static_cast<long long>(stop)));
   if (done && (observing & kSelective)) {
-    f = callback("op_ends");
+    f = callbacks.op_ends.get();
     done = Ref(f ? PyObject_CallFunction(f, "OOO", as_object(op), arguments.get(), result) : nullptr);
   }
   return done ? owned.release() : nullptr;
@@ -54,7 +54,7 @@ PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t 
 int report_made(Node* node) {
   if (tls.reporting || !(observing & kAnomaly)) return 0;
   Reporting on;
-  PyObject* f = callback("node_made");
+  PyObject* f = callbacks.node_made.get();
   Ref done(f ? PyObject_CallOneArg(f, as_object(node)) : nullptr);
   return done ? 0 : -1;
 }
@@ -67,7 +67,7 @@ int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start) 
     if (!(observing & kAnomaly)) return done;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject* f = callback("node_failed");
+    PyObject* f = callbacks.node_failed.get();
     Ref told(f ? PyObject_CallOneArg(f, as_object(node)) : nullptr);
     if (told) {
       PyErr_Restore(type, value, traceback);
@@ -78,7 +78,7 @@ int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start) 
     }
     return done;
   }
-  PyObject* f = callback("node_ran");
+  PyObject* f = callbacks.node_ran.get();
   Ref tuple(f ? PyTuple_New(node->n_edges) : nullptr);
   if (!tuple) return -1;
   for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(gradients[i] ? gradients[i] : Py_None));

@@ -33,8 +33,8 @@ PyObject* slots_tuple(Op* op, PyObject* const* slots) {
   return tuple;
 }
 
-PyObject* call_with_slots(const char* name, Op* op, PyObject* const* slots) {
-  PyObject* f = callback(name);
+PyObject* call_with_slots(const Callback& callback, Op* op, PyObject* const* slots) {
+  PyObject* f = callback.get();
   Ref tuple(f ? slots_tuple(op, slots) : nullptr);
   if (!tuple) return nullptr;
   PyObject* args[] = {as_object(op), tuple.get()};
@@ -144,15 +144,6 @@ int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wan
   *wants_grad = seen.wants_grad;
   *symbolic = seen.symbolic;
   return 0;
-}
-
-Op* op_callback(const char* name) {
-  PyObject* o = callback(name);
-  if (o && Py_TYPE(o) != OpType) {
-    PyErr_Format(PyExc_RuntimeError, "rushlight: callback '%s' must be an Op", name);
-    return nullptr;
-  }
-  return reinterpret_cast<Op*>(o);
 }
 
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
@@ -365,10 +356,10 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   Seen seen;
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  if (seen.symbolic) return call_with_slots("trace_call", op, slots);
+  if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
   if (seen.flags & kWatched) {
     if (seen.flags & kStandsFor) {
-      PyObject* r = call_with_slots("watched_call", op, slots);
+      PyObject* r = call_with_slots(callbacks.watched_call, op, slots);
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
     }
@@ -473,7 +464,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
       refuse_overlap(op, slots, as_tensor(out), -1) < 0) {
     return nullptr;
   }
-  PyObject* f = result ? callback("write_out") : nullptr;
+  PyObject* f = result ? callbacks.write_out.get() : nullptr;
   if (!f) return nullptr;
   const Op* chosen = choose_variant(op, slots);
   if (!chosen) return nullptr;
@@ -493,6 +484,8 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
   return call_op(op, slots);
 }
 
+namespace {
+
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Op* op = reinterpret_cast<Op*>(self);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -502,6 +495,10 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   result = bind_and_call(op, args, n, kwnames);
   return result ? result : explain(self, op->in_place, args, n, kwnames);
 }
+
+}  // namespace
+
+const vectorcallfunc kOpVectorcall = guarded<op_vectorcall>;
 
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || Py_TYPE(args[0]) != OpType || !PySequence_Check(args[1])) {

@@ -60,7 +60,8 @@ int find_name(PyObject* keyword, int count, const NameOf& name_of) {
   }
   return -1;
 }
-// number_kinds(data): what numbers nested lists hold.
+// number_kinds(data): what numbers nested lists hold, of Python's own.
+enum PythonNumbers { kHasBool = 1, kHasInt = 2, kHasFloat = 4, kHasComplex = 8, kHasOther = 16 };
 PyObject* number_kinds_function(PyObject*, PyObject* data);
 // Asks what a function takes, unless that is known. -1 with an exception.
 int learn_takes(PyObject* function, Takes* takes);
@@ -79,7 +80,7 @@ PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssi
 // ---- op.cpp ----
 // A call as a program writes it, in-place forms and out= included.
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
-PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames);
+extern const vectorcallfunc kOpVectorcall;  // what an Op's own call runs
 // call_op(op, slots): the call that watched_call was told of, with other arguments.
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 

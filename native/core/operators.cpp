@@ -97,11 +97,6 @@ PyObject* compare(PyObject* a, PyObject* b, int how) {
   return apply(f, a, b);
 }
 
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 // set_operator(name, callable): what `a + b` and its kind call.
@@ -122,36 +117,36 @@ PyObject* set_operator(PyObject*, PyObject* args) {
 
 void add_operator_slots(std::vector<PyType_Slot>* slots) {
   const PyType_Slot own[] = {
-      {Py_tp_richcompare, slot(compare)},
-      {Py_nb_add, slot(binary<kAdd, kRAdd>)},
-      {Py_nb_subtract, slot(binary<kSub, kRSub>)},
-      {Py_nb_multiply, slot(binary<kMul, kRMul>)},
-      {Py_nb_true_divide, slot(binary<kDiv, kRDiv>)},
-      {Py_nb_floor_divide, slot(binary<kFloorDiv, kRFloorDiv>)},
-      {Py_nb_remainder, slot(binary<kMod, kRMod>)},
-      {Py_nb_power, slot(ternary_pow)},
-      {Py_nb_matrix_multiply, slot(binary<kMatMul, kRMatMul>)},
-      {Py_nb_and, slot(binary<kAnd, kRAnd>)},
-      {Py_nb_or, slot(binary<kOr, kROr>)},
-      {Py_nb_xor, slot(binary<kXor, kRXor>)},
-      {Py_nb_lshift, slot(binary<kLShift, kRLShift>)},
-      {Py_nb_rshift, slot(binary<kRShift, kRRShift>)},
-      {Py_nb_negative, slot(unary<kNeg>)},
-      {Py_nb_positive, slot(unary<kPos>)},
-      {Py_nb_absolute, slot(unary<kAbs>)},
-      {Py_nb_invert, slot(unary<kInvert>)},
-      {Py_nb_inplace_add, slot(in_place<kIAdd>)},
-      {Py_nb_inplace_subtract, slot(in_place<kISub>)},
-      {Py_nb_inplace_multiply, slot(in_place<kIMul>)},
-      {Py_nb_inplace_true_divide, slot(in_place<kIDiv>)},
-      {Py_nb_inplace_floor_divide, slot(in_place<kIFloorDiv>)},
-      {Py_nb_inplace_remainder, slot(in_place<kIMod>)},
-      {Py_nb_inplace_power, slot(in_place_pow)},
-      {Py_nb_inplace_and, slot(in_place<kIAnd>)},
-      {Py_nb_inplace_or, slot(in_place<kIOr>)},
-      {Py_nb_inplace_xor, slot(in_place<kIXor>)},
-      {Py_nb_inplace_lshift, slot(in_place<kILShift>)},
-      {Py_nb_inplace_rshift, slot(in_place<kIRShift>)},
+      {Py_tp_richcompare, slot_of<compare>()},
+      {Py_nb_add, slot_of<binary<kAdd, kRAdd>>()},
+      {Py_nb_subtract, slot_of<binary<kSub, kRSub>>()},
+      {Py_nb_multiply, slot_of<binary<kMul, kRMul>>()},
+      {Py_nb_true_divide, slot_of<binary<kDiv, kRDiv>>()},
+      {Py_nb_floor_divide, slot_of<binary<kFloorDiv, kRFloorDiv>>()},
+      {Py_nb_remainder, slot_of<binary<kMod, kRMod>>()},
+      {Py_nb_power, slot_of<ternary_pow>()},
+      {Py_nb_matrix_multiply, slot_of<binary<kMatMul, kRMatMul>>()},
+      {Py_nb_and, slot_of<binary<kAnd, kRAnd>>()},
+      {Py_nb_or, slot_of<binary<kOr, kROr>>()},
+      {Py_nb_xor, slot_of<binary<kXor, kRXor>>()},
+      {Py_nb_lshift, slot_of<binary<kLShift, kRLShift>>()},
+      {Py_nb_rshift, slot_of<binary<kRShift, kRRShift>>()},
+      {Py_nb_negative, slot_of<unary<kNeg>>()},
+      {Py_nb_positive, slot_of<unary<kPos>>()},
+      {Py_nb_absolute, slot_of<unary<kAbs>>()},
+      {Py_nb_invert, slot_of<unary<kInvert>>()},
+      {Py_nb_inplace_add, slot_of<in_place<kIAdd>>()},
+      {Py_nb_inplace_subtract, slot_of<in_place<kISub>>()},
+      {Py_nb_inplace_multiply, slot_of<in_place<kIMul>>()},
+      {Py_nb_inplace_true_divide, slot_of<in_place<kIDiv>>()},
+      {Py_nb_inplace_floor_divide, slot_of<in_place<kIFloorDiv>>()},
+      {Py_nb_inplace_remainder, slot_of<in_place<kIMod>>()},
+      {Py_nb_inplace_power, slot_of<in_place_pow>()},
+      {Py_nb_inplace_and, slot_of<in_place<kIAnd>>()},
+      {Py_nb_inplace_or, slot_of<in_place<kIOr>>()},
+      {Py_nb_inplace_xor, slot_of<in_place<kIXor>>()},
+      {Py_nb_inplace_lshift, slot_of<in_place<kILShift>>()},
+      {Py_nb_inplace_rshift, slot_of<in_place<kIRShift>>()},
   };
   slots->insert(slots->end(), std::begin(own), std::end(own));
 }

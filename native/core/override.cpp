@@ -486,25 +486,20 @@ PyObject* entered_modes(PyObject*, PyObject*) {
   return list;
 }
 
-template <typename F>
-PyCFunction function(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
-}
-
 PyMethodDef kFunctions[] = {
-    {"_disabled_torch_function_impl", function(disabled_torch_function), METH_VARARGS | METH_KEYWORDS,
+    {"_disabled_torch_function_impl", method_of<disabled_torch_function>(), METH_VARARGS | METH_KEYWORDS,
      "The `__torch_function__` of a class that takes nothing over."},
-    {"skip_one_hop", function(skip_one_hop), METH_VARARGS | METH_KEYWORDS, "A call past its own gate."},
-    {"has_torch_function", has_torch_function, METH_O, "Whether one of several arguments, or a mode, takes calls over."},
-    {"has_torch_function_unary", has_torch_function_unary, METH_O, "Whether an argument, or a mode, takes calls over."},
-    {"has_torch_function_variadic", function(has_torch_function_variadic), METH_FASTCALL,
+    {"skip_one_hop", method_of<skip_one_hop>(), METH_VARARGS | METH_KEYWORDS, "A call past its own gate."},
+    {"has_torch_function", method_of<has_torch_function>(), METH_O, "Whether one of several arguments, or a mode, takes calls over."},
+    {"has_torch_function_unary", method_of<has_torch_function_unary>(), METH_O, "Whether an argument, or a mode, takes calls over."},
+    {"has_torch_function_variadic", method_of<has_torch_function_variadic>(), METH_FASTCALL,
      "Whether one of the arguments, or a mode, takes calls over."},
-    {"handle_torch_function", handle_torch_function, METH_VARARGS, "Asks the mode and the classes of the arguments."},
-    {"set_overrides", set_overrides, METH_O, "Who takes calls over on this thread; returns what it was."},
-    {"get_overrides", get_overrides, METH_NOARGS, "Who takes calls over on this thread."},
-    {"enter_mode", enter_mode, METH_O, "Enters a mode on this thread."},
-    {"leave_mode", leave_mode, METH_NOARGS, "Leaves the mode entered last; returns it."},
-    {"entered_modes", entered_modes, METH_NOARGS, "The modes entered on this thread, the oldest first."},
+    {"handle_torch_function", method_of<handle_torch_function>(), METH_VARARGS, "Asks the mode and the classes of the arguments."},
+    {"set_overrides", method_of<set_overrides>(), METH_O, "Who takes calls over on this thread; returns what it was."},
+    {"get_overrides", method_of<get_overrides>(), METH_NOARGS, "Who takes calls over on this thread."},
+    {"enter_mode", method_of<enter_mode>(), METH_O, "Enters a mode on this thread."},
+    {"leave_mode", method_of<leave_mode>(), METH_NOARGS, "Leaves the mode entered last; returns it."},
+    {"entered_modes", method_of<entered_modes>(), METH_NOARGS, "The modes entered on this thread, the oldest first."},
     {nullptr, nullptr, 0, nullptr},
 };
 

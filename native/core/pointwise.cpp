@@ -14,13 +14,7 @@ namespace rushlight {
 
 namespace {
 
-enum Category { kBool, kInt, kFloat, kComplex };
-
-Category category_of(DType t) {
-  if (t == DType::Bool) return kBool;
-  if (is_complex(t)) return kComplex;
-  return is_floating(t) ? kFloat : kInt;
-}
+using enum Category;
 
 DType to_complex(DType t) { return t == DType::F64 || t == DType::C128 ? DType::C128 : DType::C64; }
 
@@ -30,9 +24,9 @@ DType combine(DType high, DType low) {
   if (high == kNone) return low;
   if (low == kNone) return high;
   const Category h = category_of(high), l = category_of(low);
-  if (h == kComplex) return high;
-  if (h == kFloat) return l == kComplex ? to_complex(high) : high;
-  if (h == kBool || l == kFloat || l == kComplex) return promote(high, low);
+  if (h == Complex) return high;
+  if (h == Floating) return l == Complex ? to_complex(high) : high;
+  if (h == Bool || l == Floating || l == Complex) return promote(high, low);
   return high;
 }
 
@@ -54,18 +48,18 @@ bool is_python_scalar(PyObject* o) {
 DType promote(DType a, DType b) {
   if (a == b) return a;
   const Category ca = category_of(a), cb = category_of(b);
-  if (ca == kComplex || cb == kComplex) {
+  if (ca == Complex || cb == Complex) {
     const bool wide = a == DType::C128 || b == DType::C128 || a == DType::F64 || b == DType::F64;
     return wide ? DType::C128 : DType::C64;
   }
-  if (ca == kFloat || cb == kFloat) {
-    if (ca != kFloat) return b;
-    if (cb != kFloat) return a;
+  if (ca == Floating || cb == Floating) {
+    if (ca != Floating) return b;
+    if (cb != Floating) return a;
     if (a == DType::F64 || b == DType::F64) return DType::F64;
     return DType::F32;  // float32 with a half, or the two halves together
   }
-  if (ca == kBool) return b;
-  if (cb == kBool) return a;
+  if (ca == Bool) return b;
+  if (cb == Bool) return a;
   // Signed integers by width; an unsigned one needs a wider signed partner.
   const auto is_unsigned = [](DType t) { return t == DType::U8 || t >= DType::U16; };
   const ptrdiff_t sa = item_size(a), sb = item_size(b);
@@ -438,7 +432,7 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
                                 : surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
       continue;
     }
-    PyObject* f = callback("fitted_number");
+    PyObject* f = callbacks.fitted_number.get();
     if (!f) return -1;
     PyObject* descr = descr_object(common);
     Ref number(descr ? PyObject_CallFunctionObjArgs(f, o, descr, nullptr) : nullptr);
@@ -460,7 +454,7 @@ int check_integer_power(PyObject* exponent, DType common) {
     return -1;
   }
   if (surely_fits(exponent, common)) return 0;
-  PyObject* f = callback("fitted_number");
+  PyObject* f = callbacks.fitted_number.get();
   PyObject* descr = f ? descr_object(common) : nullptr;
   return descr && Ref(PyObject_CallFunctionObjArgs(f, exponent, descr, nullptr)) ? 0 : -1;
 }
@@ -564,7 +558,6 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
       if (!is_differentiable(common)) common = result = registry.default_dtype;
       break;
     case ResultType::Bool: result = DType::Bool; break;
-    case ResultType::Default: break;
   }
   int ndim;
   Py_ssize_t dims[kMaxDims];

@@ -297,7 +297,7 @@ PyObject* make_public(PyObject*, PyObject* args) {
   int method, number = 0;
   Asks asks;
   if (!PyArg_ParseTuple(args, "Op|i", &target, &method, &number) || !read_asks(number, &asks)) return nullptr;
-  return public_of(target, Py_TYPE(target) == OpType ? public_of_op : after_gate<run_explained>, method != 0, asks);
+  return public_of(target, Py_TYPE(target) == OpType ? guarded<public_of_op> : guarded<after_gate<run_explained>>, method != 0, asks);
 }
 
 // overridable(function, asks=0): a function whose errors are its own, with a gate.
@@ -306,7 +306,7 @@ PyObject* make_overridable(PyObject*, PyObject* args) {
   int number = 0;
   Asks asks;
   if (!PyArg_ParseTuple(args, "O|i", &target, &number) || !read_asks(number, &asks)) return nullptr;
-  return public_of(target, after_gate<run_as_it_is>, false, asks);
+  return public_of(target, guarded<after_gate<run_as_it_is>>, false, asks);
 }
 
 // changed_public(public, function): the same Public of another function.
@@ -314,20 +314,19 @@ PyObject* changed_public(PyObject*, PyObject* args) {
   PyObject *public_, *function;
   if (!PyArg_ParseTuple(args, "O!O", PublicType, &public_, &function)) return nullptr;
   const Public* p = reinterpret_cast<Public*>(public_);
-  return public_of(function, p->vectorcall == public_of_op ? after_gate<run_explained> : p->vectorcall, p->method, p->asks);
+  return public_of(function, p->vectorcall == guarded<public_of_op> ? guarded<after_gate<run_explained>> : p->vectorcall, p->method, p->asks);
 }
 
 int init_public(PyObject* module) {
-  const auto slot = [](auto f) { return reinterpret_cast<void*>(f); };
   static PyType_Slot public_slots[] = {
       {Py_tp_doc, const_cast<char*>("A function of the table as programs see it.")},
-      {Py_tp_dealloc, slot(public_dealloc)},
-      {Py_tp_traverse, slot(public_traverse)},
-      {Py_tp_repr, slot(public_repr)},
-      {Py_tp_call, slot(PyVectorcall_Call)},
-      {Py_tp_getattro, slot(public_getattr)},
-      {Py_tp_setattro, slot(public_setattr)},
-      {Py_tp_descr_get, slot(public_descr_get)},
+      {Py_tp_dealloc, slot_of<public_dealloc>()},
+      {Py_tp_traverse, slot_of<public_traverse>()},
+      {Py_tp_repr, slot_of<public_repr>()},
+      {Py_tp_call, slot_of<PyVectorcall_Call>()},
+      {Py_tp_getattro, slot_of<public_getattr>()},
+      {Py_tp_setattro, slot_of<public_setattr>()},
+      {Py_tp_descr_get, slot_of<public_descr_get>()},
       {Py_tp_members, kPublicMembers},
       {0, nullptr},
   };
@@ -338,12 +337,12 @@ int init_public(PyObject* module) {
   PublicType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &public_spec, nullptr));
   if (!PublicType) return -1;
   static PyType_Slot attribute_slots[] = {
-      {Py_tp_new, slot(attribute_new)},
-      {Py_tp_dealloc, slot(attribute_dealloc)},
-      {Py_tp_traverse, slot(attribute_traverse)},
-      {Py_tp_repr, slot(attribute_repr)},
-      {Py_tp_descr_get, slot(attribute_get)},
-      {Py_tp_descr_set, slot(attribute_set)},
+      {Py_tp_new, slot_of<attribute_new>()},
+      {Py_tp_dealloc, slot_of<attribute_dealloc>()},
+      {Py_tp_traverse, slot_of<attribute_traverse>()},
+      {Py_tp_repr, slot_of<attribute_repr>()},
+      {Py_tp_descr_get, slot_of<attribute_get>()},
+      {Py_tp_descr_set, slot_of<attribute_set>()},
       {Py_tp_members, kAttributeMembers},
       {0, nullptr},
   };

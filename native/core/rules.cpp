@@ -264,7 +264,8 @@ int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** g
 
 PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   Ref left(a), right(b);
-  Op* add = registry.add;
+  Op* add = callbacks.add.op();
+  if (!add) return nullptr;
   Tensor* x = as_tensor(a);
   Tensor* y = as_tensor(b);
   if (create_graph || (x->flags | y->flags) & kWatched) return call_op(add, a, b);
@@ -292,14 +293,14 @@ PyObject* fit_gradient(PyObject* g, DType dtype, int ndim, const Py_ssize_t* dim
   GradMode mode(create_graph);
   if (!same) {
     Ref shape(shape_tuple(ndim, dims));
-    PyObject* f = shape ? callback("sum_to") : nullptr;
+    PyObject* f = shape ? callbacks.sum_to.get() : nullptr;
     if (!f) return nullptr;
     PyObject* args[] = {current.get(), shape.get()};
     current = Ref(call_rule(f, args, 2));
     if (!current) return nullptr;
   }
   if (as_tensor(current.get())->dtype != dtype) {
-    PyObject* f = callback("fit_dtype");
+    PyObject* f = callbacks.fit_dtype.get();
     PyObject* wanted = f ? dtype_object(dtype) : nullptr;
     if (!wanted) return nullptr;
     PyObject* args[] = {current.get(), wanted};

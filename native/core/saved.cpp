@@ -373,7 +373,7 @@ PyObject* saved_value(Node* n, int at) {
   // A number as second operand is shown as torch's is: a tensor without dimensions.
   const bool number = PyFloat_Check(value.get()) || PyLong_Check(value.get()) || PyComplex_Check(value.get());
   if (!number || saved_name(n->op, n->op->saves[at]) != "other") return value.release();
-  PyObject* f = callback("as_tensor");
+  PyObject* f = callbacks.as_tensor.get();
   return f ? PyObject_CallOneArg(f, value.get()) : nullptr;
 }
 
@@ -505,9 +505,9 @@ PyObject* has_saved_hooks(PyObject*, PyObject*) { return PyBool_FromLong(tls.sav
 }  // namespace
 
 PyMethodDef kSavedMethods[] = {
-    {"push_saved_hooks", push_saved_hooks, METH_VARARGS, "What values saved on this thread go through from now on."},
-    {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, "Back to the hooks that were in force before."},
-    {"has_saved_hooks", has_saved_hooks, METH_NOARGS, "Whether values saved on this thread go through hooks."},
+    {"push_saved_hooks", method_of<push_saved_hooks>(), METH_VARARGS, "What values saved on this thread go through from now on."},
+    {"pop_saved_hooks", method_of<pop_saved_hooks>(), METH_NOARGS, "Back to the hooks that were in force before."},
+    {"has_saved_hooks", method_of<has_saved_hooks>(), METH_NOARGS, "Whether values saved on this thread go through hooks."},
     {nullptr, nullptr, 0, nullptr},
 };
 

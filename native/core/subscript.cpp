@@ -449,11 +449,11 @@ int wants_recording(Tensor* self, bool* recording) {
   return 0;
 }
 
-PyObject* leave_to(const char* name, PyObject* self, PyObject* key, PyObject* value) {
+PyObject* leave_to(const Callback& callback, PyObject* self, PyObject* key, PyObject* value) {
   PyObject* result;
   // Keys and values of other classes are rare ones; of another `self`, all were asked at once.
   if (is_plain(self) && subscript_overridden(self, key, value, &result)) return result;
-  PyObject* f = callback(name);
+  PyObject* f = callback.get();
   if (!f) return nullptr;
   PyObject* args[] = {self, key, value};
   return PyObject_Vectorcall(f, args, value ? 3 : 2, nullptr);
@@ -483,7 +483,7 @@ Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
   Ref apart;
   if (walk->is_mask() && t->numel() == 1 && may_share_memory(t, self)) {
     // Under a mask one value is read before it is written; elsewhere, a value in the written memory is refused.
-    PyObject* clone = callback("clone");
+    PyObject* clone = callbacks.clone.get();
     apart = Ref(clone ? PyObject_CallOneArg(clone, value) : nullptr);
     if (!(value = apart.get())) return Outcome::Error;
   }
@@ -533,7 +533,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   PyObject* taken;
   if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
   Tensor* t = as_tensor(self);
-  if (watched_bits(t) || !ops.select) return leave_to("getitem", self, key, nullptr);
+  if (watched_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && index->ndim() && t->ndim() &&
@@ -558,7 +558,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
     if (!walk.changed()) done = walk.alias();
     if (done == Outcome::Done) return walk.finish();
   }
-  return done == Outcome::Error ? nullptr : leave_to("getitem", self, key, nullptr);
+  return done == Outcome::Error ? nullptr : leave_to(callbacks.getitem, self, key, nullptr);
 }
 
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
@@ -610,7 +610,7 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
         Tensor* from = as_tensor(value);
         fill = from->ndim() == 0 && place->ndim() != 0;
         if (!fill && !same_shape(from, place)) {
-          PyObject* spread = callback("spread_to");
+          PyObject* spread = callbacks.spread_to.get();
           PyObject* args[] = {value, target.get()};
           source = Ref(spread ? PyObject_Vectorcall(spread, args, 2, nullptr) : nullptr);
           if (!source) return -1;
@@ -623,12 +623,12 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     }
     if (done == Outcome::Done && number && !walk.changed() && check_in_place(t, recording) < 0) return -1;
   }
-  Ref rare(leave_to("setitem", self, key, value));
+  Ref rare(leave_to(callbacks.setitem, self, key, value));
   return rare ? 0 : -1;
 }
 
 PyMethodDef kSubscriptMethods[] = {
-    {"set_subscript", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(set_subscript)), METH_FASTCALL,
+    {"set_subscript", method_of<set_subscript>(), METH_FASTCALL,
      "The ops that subscripts are made of."},
     {nullptr, nullptr, 0, nullptr},
 };

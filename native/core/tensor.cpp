@@ -165,7 +165,7 @@ void tensor_dealloc(PyObject* self) {
 int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  PyObject* make = callback("tensor_new");
+  PyObject* make = callbacks.tensor_new.get();
   if (!make) return nullptr;
   const OverridesOf quiet(Overrides::None);
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
@@ -219,7 +219,7 @@ PyObject* get_array(PyObject* self, void*) {
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_array");
+    PyObject* f = callbacks.watched_array.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   if (!(t->flags & kLazy)) return array_of(t);
@@ -278,7 +278,7 @@ PyObject* get_data(PyObject* self, void*) {
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_data");
+    PyObject* f = callbacks.watched_data.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return as_object(alias(t, false));
@@ -298,7 +298,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   const int watched[] = {is_watched(t), is_watched(v)};
   if (watched[0] < 0 || watched[1] < 0) return -1;
   if (watched[0] || watched[1]) {
-    PyObject* f = callback("watched_set_data");
+    PyObject* f = callbacks.watched_set_data.get();
     Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
     return done ? 0 : -1;
   }
@@ -317,7 +317,7 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   if (t->flags & kStandsFor) {
-    PyObject* f = callback("watched_version");
+    PyObject* f = callbacks.watched_version.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   if (t->flags & kInference && !t->version) {
@@ -370,25 +370,25 @@ int set_watched(PyObject* self, PyObject* value, void*) {
 
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
-    {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
-    {"shape", gated_get<"shape", get_shape>, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
-    {"dtype", gated_get<"dtype", get_dtype>, refuse_assignment, "The element type.", const_cast<char*>("dtype")},
-    {"ndim", gated_get<"ndim", get_ndim>, refuse_assignment, "The number of dimensions.", const_cast<char*>("ndim")},
-    {"grad_fn", gated_get<"grad_fn", get_grad_fn>, refuse_assignment, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
-    {"requires_grad", gated_get<"requires_grad", get_requires_grad>, gated_set<"requires_grad", set_requires_grad>, "Whether gradients flow to this tensor.", nullptr},
-    {"is_leaf", gated_get<"is_leaf", get_is_leaf>, refuse_assignment, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
-    {"grad", gated_get<"grad", get_grad>, gated_set<"grad", set_grad>, "The accumulated gradient, or None.", nullptr},
-    {"_grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
-    {"grad_dtype", gated_get<"grad_dtype", get_grad_dtype>, gated_set<"grad_dtype", set_grad_dtype>, "The dtype .grad must have; None allows any.", nullptr},
-    {"data", gated_get<"data", get_data>, gated_set<"data", set_data>, "The same storage without history and with a version counter of its own.", nullptr},
-    {"output_nr", gated_get<"output_nr", get_output_nr>, refuse_assignment, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
-    {"retains_grad", gated_get<"retains_grad", get_retains_grad>, refuse_assignment, "Whether a non-leaf keeps its gradient.", const_cast<char*>("retains_grad")},
-    {"_version", gated_get<"_version", get_version>, refuse_assignment, "How often the storage was written in place.", const_cast<char*>("_version")},
-    {"_base", gated_get<"_base", get_base>, refuse_assignment, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
-    {"_hooks", get_hooks, set_hooks, "A leaf's hooks object.", nullptr},
-    {"_watched", get_watched, set_watched, "What a transform or forward-mode attached.", nullptr},
-    {"_attached", get_attached, nullptr, "The same, of a view that was not told of its root's yet: None.", nullptr},
+    {"_array", guarded<get_array>, guarded<set_array>, "The numpy.ndarray that holds the values (no copy).", nullptr},
+    {"_seen", guarded<get_seen>, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
+    {"shape", guarded<gated_get<"shape", get_shape>>, guarded<refuse_assignment>, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
+    {"dtype", guarded<gated_get<"dtype", get_dtype>>, guarded<refuse_assignment>, "The element type.", const_cast<char*>("dtype")},
+    {"ndim", guarded<gated_get<"ndim", get_ndim>>, guarded<refuse_assignment>, "The number of dimensions.", const_cast<char*>("ndim")},
+    {"grad_fn", guarded<gated_get<"grad_fn", get_grad_fn>>, guarded<refuse_assignment>, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
+    {"requires_grad", guarded<gated_get<"requires_grad", get_requires_grad>>, guarded<gated_set<"requires_grad", set_requires_grad>>, "Whether gradients flow to this tensor.", nullptr},
+    {"is_leaf", guarded<gated_get<"is_leaf", get_is_leaf>>, guarded<refuse_assignment>, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
+    {"grad", guarded<gated_get<"grad", get_grad>>, guarded<gated_set<"grad", set_grad>>, "The accumulated gradient, or None.", nullptr},
+    {"_grad", guarded<get_grad>, guarded<set_grad>, "The accumulated gradient, or None.", nullptr},
+    {"grad_dtype", guarded<gated_get<"grad_dtype", get_grad_dtype>>, guarded<gated_set<"grad_dtype", set_grad_dtype>>, "The dtype .grad must have; None allows any.", nullptr},
+    {"data", guarded<gated_get<"data", get_data>>, guarded<gated_set<"data", set_data>>, "The same storage without history and with a version counter of its own.", nullptr},
+    {"output_nr", guarded<gated_get<"output_nr", get_output_nr>>, guarded<refuse_assignment>, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
+    {"retains_grad", guarded<gated_get<"retains_grad", get_retains_grad>>, guarded<refuse_assignment>, "Whether a non-leaf keeps its gradient.", const_cast<char*>("retains_grad")},
+    {"_version", guarded<gated_get<"_version", get_version>>, guarded<refuse_assignment>, "How often the storage was written in place.", const_cast<char*>("_version")},
+    {"_base", guarded<gated_get<"_base", get_base>>, guarded<refuse_assignment>, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
+    {"_hooks", guarded<get_hooks>, guarded<set_hooks>, "A leaf's hooks object.", nullptr},
+    {"_watched", guarded<get_watched>, guarded<set_watched>, "What a transform or forward-mode attached.", nullptr},
+    {"_attached", guarded<get_attached>, nullptr, "The same, of a view that was not told of its root's yet: None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -399,7 +399,7 @@ PyObject* method_detach(PyObject* self, PyObject*) {
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_detach");
+    PyObject* f = callbacks.watched_detach.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return as_object(alias(t, true));
@@ -484,7 +484,7 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
   const int watched = is_watched(as_tensor(self));
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_memory");
+    PyObject* f = callbacks.watched_memory.get();
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
@@ -539,7 +539,6 @@ PyObject* method_as_subclass(PyObject* self, PyObject* args, PyObject* kwargs) {
   return check_subclass(cls) < 0 ? nullptr : as_subclass(self, reinterpret_cast<PyTypeObject*>(cls));
 }
 
-PyCFunction keywords(PyCFunctionWithKeywords f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)); }
 
 constexpr const char* kAsSubclass =
     "The same tensor as an instance of a subclass, with its history.\n\n"
@@ -547,29 +546,29 @@ constexpr const char* kAsSubclass =
     ">>> type(torch.zeros(2, 2).as_subclass(Image)).__name__\n'Image'";
 
 PyMethodDef kMethods[] = {
-    {"detach", gated<"detach", method_detach>, METH_NOARGS, "The same storage without history; the version counter is shared."},
-    {"requires_grad_", keywords(gated_keywords<"requires_grad_", method_requires_grad_>), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad; returns the tensor."},
-    {"size", keywords(gated_keywords<"size", method_size>), METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."},
-    {"stride", keywords(gated_keywords<"stride", method_stride>), METH_VARARGS | METH_KEYWORDS, "Strides in elements, all or one."},
-    {"dim", gated<"dim", method_dim>, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", gated<"ndimension", method_dim>, METH_NOARGS, "The number of dimensions."},
-    {"numel", gated<"numel", method_numel>, METH_NOARGS, "The number of elements."},
-    {"nelement", gated<"numel", method_numel>, METH_NOARGS, "The number of elements."},
-    {"element_size", gated<"element_size", method_element_size>, METH_NOARGS, "Bytes an element."},
-    {"data_ptr", gated<"data_ptr", method_data_ptr>, METH_NOARGS, "The address of the first element."},
-    {"_is_view", gated<"_is_view", method_is_view>, METH_NOARGS, "Whether this is a differentiable view of another tensor."},
-    {"is_inference", gated<"is_inference", method_is_inference>, METH_NOARGS, "Whether this was made in inference mode."},
-    {"item", gated<"item", method_item>, METH_NOARGS, "The value of a tensor of one element as a Python number."},
-    {"numpy", keywords(gated_keywords<"numpy", method_numpy>), METH_VARARGS | METH_KEYWORDS, "The values as a numpy.ndarray that shares memory."},
-    {"__array__", keywords(gated_keywords<"__array__", method_array>), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
-    {"as_subclass", keywords(method_as_subclass), METH_VARARGS | METH_KEYWORDS, kAsSubclass},
-    {"__torch_function__", keywords(default_torch_function), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+    {"detach", method_of<gated<"detach", method_detach>>(), METH_NOARGS, "The same storage without history; the version counter is shared."},
+    {"requires_grad_", method_of<gated_keywords<"requires_grad_", method_requires_grad_>>(), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad; returns the tensor."},
+    {"size", method_of<gated_keywords<"size", method_size>>(), METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."},
+    {"stride", method_of<gated_keywords<"stride", method_stride>>(), METH_VARARGS | METH_KEYWORDS, "Strides in elements, all or one."},
+    {"dim", method_of<gated<"dim", method_dim>>(), METH_NOARGS, "The number of dimensions."},
+    {"ndimension", method_of<gated<"ndimension", method_dim>>(), METH_NOARGS, "The number of dimensions."},
+    {"numel", method_of<gated<"numel", method_numel>>(), METH_NOARGS, "The number of elements."},
+    {"nelement", method_of<gated<"numel", method_numel>>(), METH_NOARGS, "The number of elements."},
+    {"element_size", method_of<gated<"element_size", method_element_size>>(), METH_NOARGS, "Bytes an element."},
+    {"data_ptr", method_of<gated<"data_ptr", method_data_ptr>>(), METH_NOARGS, "The address of the first element."},
+    {"_is_view", method_of<gated<"_is_view", method_is_view>>(), METH_NOARGS, "Whether this is a differentiable view of another tensor."},
+    {"is_inference", method_of<gated<"is_inference", method_is_inference>>(), METH_NOARGS, "Whether this was made in inference mode."},
+    {"item", method_of<gated<"item", method_item>>(), METH_NOARGS, "The value of a tensor of one element as a Python number."},
+    {"numpy", method_of<gated_keywords<"numpy", method_numpy>>(), METH_VARARGS | METH_KEYWORDS, "The values as a numpy.ndarray that shares memory."},
+    {"__array__", method_of<gated_keywords<"__array__", method_array>>(), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
+    {"as_subclass", method_of<method_as_subclass>(), METH_VARARGS | METH_KEYWORDS, kAsSubclass},
+    {"__torch_function__", method_of<default_torch_function>(), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "What becomes of a call with instances of a subclass: the call itself, with results of that class."},
-    {"_bump_version", method_bump, METH_NOARGS, "Counts one in-place write."},
-    {"_cut", method_cut, METH_NOARGS, "Drops the history, in place."},
-    {"_forget_accumulator", method_forget_accumulator, METH_NOARGS, "Parts a leaf from what was recorded of it."},
-    {"_set_flag", method_set_flag, METH_VARARGS, "Sets or clears a bit of the core's flags."},
-    {"_flags", method_get_flags, METH_NOARGS, "The core's flags."},
+    {"_bump_version", method_of<method_bump>(), METH_NOARGS, "Counts one in-place write."},
+    {"_cut", method_of<method_cut>(), METH_NOARGS, "Drops the history, in place."},
+    {"_forget_accumulator", method_of<method_forget_accumulator>(), METH_NOARGS, "Parts a leaf from what was recorded of it."},
+    {"_set_flag", method_of<method_set_flag>(), METH_VARARGS, "Sets or clears a bit of the core's flags."},
+    {"_flags", method_of<method_get_flags>(), METH_NOARGS, "The core's flags."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -584,8 +583,8 @@ Py_ssize_t tensor_length(PyObject* self) {
   return a->size(0);
 }
 
-PyObject* call_callback(const char* name, PyObject* a, PyObject* b = nullptr, PyObject* c = nullptr) {
-  PyObject* f = callback(name);
+PyObject* call_callback(const Callback& callback, PyObject* a, PyObject* b = nullptr, PyObject* c = nullptr) {
+  PyObject* f = callback.get();
   if (!f) return nullptr;
   PyObject* args[] = {a, b, c};
   return PyObject_Vectorcall(f, args, c ? 3 : b ? 2 : 1, nullptr);
@@ -596,18 +595,13 @@ PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
   return key ? tensor_subscript(self, key.get()) : nullptr;
 }
 
-PyObject* tensor_iter(PyObject* self) { return call_callback("iter", self); }
-PyObject* tensor_repr(PyObject* self) { return call_callback("repr", self); }
+PyObject* tensor_iter(PyObject* self) { return call_callback(callbacks.iter, self); }
+PyObject* tensor_repr(PyObject* self) { return call_callback(callbacks.repr, self); }
 
 // Identity: the address without its always-zero low bits.
 Py_hash_t tensor_hash(PyObject* self) {
   const auto hash = static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4);
   return hash == -1 ? -2 : hash;
-}
-
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
 }
 
 PyMemberDef kMembers[] = {
@@ -681,7 +675,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
 }
 
 PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
-  Op* alias = op_callback("alias");
+  Op* alias = callbacks.alias.op();
   Ref made(alias ? call_op(alias, tensor) : nullptr);
   if (!made || cls == TensorType) return made.release();
   Tensor* from = as_tensor(made.get());
@@ -781,22 +775,22 @@ PyObject* bump_versions(PyObject*, PyObject* list) {
 int init_tensor(PyObject* module) {
   std::vector<PyType_Slot> slots = {
       {Py_tp_doc, const_cast<char*>("A multi-dimensional array that can record how it was computed.")},
-      {Py_tp_new, slot(tensor_new)},
-      {Py_tp_init, slot(tensor_init)},
-      {Py_tp_dealloc, slot(tensor_dealloc)},
-      {Py_tp_traverse, slot(tensor_traverse)},
-      {Py_tp_clear, slot(tensor_clear)},
+      {Py_tp_new, slot_of<tensor_new>()},
+      {Py_tp_init, slot_of<tensor_init>()},
+      {Py_tp_dealloc, slot_of<tensor_dealloc>()},
+      {Py_tp_traverse, slot_of<tensor_traverse>()},
+      {Py_tp_clear, slot_of<tensor_clear>()},
       {Py_tp_getset, kGetSet},
       {Py_tp_methods, kMethods},
       {Py_tp_members, kMembers},
-      {Py_tp_hash, slot(tensor_hash)},
-      {Py_tp_repr, slot(gated_unary<"__repr__", tensor_repr>)},
-      {Py_tp_iter, slot(tensor_iter)},
-      {Py_mp_subscript, slot(tensor_subscript)},
-      {Py_mp_ass_subscript, slot(tensor_assign)},
-      {Py_mp_length, slot(gated_length<"__len__", tensor_length>)},
-      {Py_sq_length, slot(gated_length<"__len__", tensor_length>)},
-      {Py_sq_item, slot(tensor_item_at)},
+      {Py_tp_hash, slot_of<tensor_hash>()},
+      {Py_tp_repr, slot_of<gated_unary<"__repr__", tensor_repr>>()},
+      {Py_tp_iter, slot_of<tensor_iter>()},
+      {Py_mp_subscript, slot_of<tensor_subscript>()},
+      {Py_mp_ass_subscript, slot_of<tensor_assign>()},
+      {Py_mp_length, slot_of<gated_length<"__len__", tensor_length>>()},
+      {Py_sq_length, slot_of<gated_length<"__len__", tensor_length>>()},
+      {Py_sq_item, slot_of<tensor_item_at>()},
   };
   add_conversion_slots(&slots);
   add_operator_slots(&slots);

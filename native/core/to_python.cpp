@@ -90,7 +90,7 @@ PyObject* method_item(PyObject* self, PyObject*) {
   const int watched = is_watched(as_tensor(self));
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_item");
+    PyObject* f = callbacks.watched_item.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return scalar_of(as_tensor(self));
@@ -104,7 +104,7 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   const int watched = is_watched(as_tensor(self));
   if (watched < 0) return nullptr;
   if (watched) {
-    PyObject* f = callback("watched_memory");
+    PyObject* f = callbacks.watched_memory.get();
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
@@ -153,7 +153,7 @@ int tensor_bool(PyObject* self) {
   const int watched = is_watched(t);
   if (watched < 0) return -1;
   if (watched) {
-    PyObject* f = callback("watched_bool");
+    PyObject* f = callbacks.watched_bool.get();
     Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
     return r ? PyObject_IsTrue(r.get()) : -1;
   }
@@ -179,19 +179,14 @@ PyObject* tensor_index(PyObject* self) {
   return value ? PyNumber_Long(value.get()) : nullptr;
 }
 
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 void add_conversion_slots(std::vector<PyType_Slot>* slots) {
   const PyType_Slot own[] = {
-      {Py_nb_bool, slot(gated_truth<"__bool__", tensor_bool>)},
-      {Py_nb_float, slot(gated_unary<"__float__", tensor_float>)},
-      {Py_nb_int, slot(gated_unary<"__int__", tensor_int>)},
-      {Py_nb_index, slot(gated_unary<"__index__", tensor_index>)},
+      {Py_nb_bool, slot_of<gated_truth<"__bool__", tensor_bool>>()},
+      {Py_nb_float, slot_of<gated_unary<"__float__", tensor_float>>()},
+      {Py_nb_int, slot_of<gated_unary<"__int__", tensor_int>>()},
+      {Py_nb_index, slot_of<gated_unary<"__index__", tensor_index>>()},
   };
   slots->insert(slots->end(), std::begin(own), std::end(own));
 }

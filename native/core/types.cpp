@@ -42,6 +42,11 @@ constexpr TypeFact kTypes[] = {
 
 bool is_floating(DType t) { return t >= DType::F16 && t <= DType::F64; }
 bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
+Category category_of(DType t) {
+  if (t == DType::Bool) return Category::Bool;
+  if (is_complex(t)) return Category::Complex;
+  return is_floating(t) ? Category::Floating : Category::Integer;
+}
 const char* scalar_name(DType t) { return kTypes[static_cast<int>(t)].scalar; }
 const char* c_name(DType t) { return kTypes[static_cast<int>(t)].c; }
 
@@ -49,12 +54,6 @@ PyObject* dtype_object(DType dtype) {
   PyObject* o = dtype < DType::Count ? registry.dtypes[static_cast<int>(dtype)] : nullptr;
   if (!o) PyErr_SetString(PyExc_RuntimeError, "rushlight: element types are not registered yet");
   return o;
-}
-
-PyObject* callback(const char* name) {
-  PyObject* f = registry.callbacks ? PyDict_GetItemString(registry.callbacks, name) : nullptr;
-  if (!f) PyErr_Format(PyExc_RuntimeError, "rushlight: callback '%s' is not registered", name);
-  return f;
 }
 
 PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {

@@ -2,6 +2,7 @@
 // `t.untyped_storage() is t.untyped_storage()`; the pointer is weak, and a storage outlives its object. What is not about memory
 // (text, pickling, conversions) is attached by src/rushlight/storage.py.
 #include "core/untyped_storage.h"
+#include "core/guard.h"
 
 #include <structmember.h>
 
@@ -137,7 +138,7 @@ int read_device(PyObject* device, DeviceType* type) {
     *type = DeviceType::Meta;
     return 0;
   }
-  PyObject* resolve = callback("resolve_device");  // which refuses all but the CPU
+  PyObject* resolve = callbacks.resolve_device.get();  // which refuses all but the CPU
   const Ref done(resolve ? PyObject_CallOneArg(resolve, device) : nullptr);
   return done ? 0 : -1;
 }
@@ -321,24 +322,22 @@ PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(storage_in
 
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"_cdata", get_cdata, nullptr, "A number that no other storage has while this one lives.", nullptr},
-    {"_is_meta", get_is_meta, nullptr, "Whether it has a size, but no memory.", nullptr},
+    {"_cdata", guarded<get_cdata>, nullptr, "A number that no other storage has while this one lives.", nullptr},
+    {"_is_meta", guarded<get_is_meta>, nullptr, "Whether it has a size, but no memory.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyCFunction keywords(PyCFunctionWithKeywords f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)); }
-
 PyMethodDef kMethods[] = {
-    {"nbytes", untyped_nbytes, METH_NOARGS, "How many bytes it has."},
-    {"size", untyped_nbytes, METH_NOARGS, "How many bytes it has."},
-    {"data_ptr", untyped_data_ptr, METH_NOARGS, "The address of its first byte; 0 of none."},
-    {"resizable", untyped_resizable, METH_NOARGS, "Whether resize_ is allowed: not of memory that NumPy knows of, or that is NumPy's."},
-    {"resize_", untyped_resize, METH_O, "Another size. New bytes are not set; tensors keep their shapes, and their memory with a smaller one."},
-    {"fill_", untyped_fill, METH_O, "Set every byte."},
-    {"copy_", keywords(untyped_copy), METH_VARARGS | METH_KEYWORDS, "Take over the bytes of another storage of the same size."},
-    {"tolist", untyped_tolist, METH_NOARGS, "The bytes as a list of ints."},
-    {"new", untyped_fresh, METH_NOARGS, "An empty storage."},
-    {"element_size", untyped_element_size, METH_NOARGS, "1: its elements are bytes."},
+    {"nbytes", method_of<untyped_nbytes>(), METH_NOARGS, "How many bytes it has."},
+    {"size", method_of<untyped_nbytes>(), METH_NOARGS, "How many bytes it has."},
+    {"data_ptr", method_of<untyped_data_ptr>(), METH_NOARGS, "The address of its first byte; 0 of none."},
+    {"resizable", method_of<untyped_resizable>(), METH_NOARGS, "Whether resize_ is allowed: not of memory that NumPy knows of, or that is NumPy's."},
+    {"resize_", method_of<untyped_resize>(), METH_O, "Another size. New bytes are not set; tensors keep their shapes, and their memory with a smaller one."},
+    {"fill_", method_of<untyped_fill>(), METH_O, "Set every byte."},
+    {"copy_", method_of<untyped_copy>(), METH_VARARGS | METH_KEYWORDS, "Take over the bytes of another storage of the same size."},
+    {"tolist", method_of<untyped_tolist>(), METH_NOARGS, "The bytes as a list of ints."},
+    {"new", method_of<untyped_fresh>(), METH_NOARGS, "An empty storage."},
+    {"element_size", method_of<untyped_element_size>(), METH_NOARGS, "1: its elements are bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -487,37 +486,32 @@ PyObject* memory_empty_cache(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-template <typename F>
-void* slot(F f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 PyMethodDef kStorageFunctions[] = {
-    {"storage_of", storage_of_function, METH_O, "What stands for the memory of a tensor."},
-    {"place", place, METH_VARARGS, "A tensor at a place of a storage."},
-    {"take_place", take_place, METH_VARARGS, "Moves a tensor to a place of a storage."},
-    {"memory_stats", memory_stats, METH_NOARGS, "Bytes in use, in use or kept, and the most in use."},
-    {"memory_reset_peak", memory_reset_peak, METH_NOARGS, "Counts the most in use from now on."},
-    {"memory_empty_cache", memory_empty_cache, METH_NOARGS, "Gives memory that is kept to the system."},
+    {"storage_of", method_of<storage_of_function>(), METH_O, "What stands for the memory of a tensor."},
+    {"place", method_of<place>(), METH_VARARGS, "A tensor at a place of a storage."},
+    {"take_place", method_of<take_place>(), METH_VARARGS, "Moves a tensor to a place of a storage."},
+    {"memory_stats", method_of<memory_stats>(), METH_NOARGS, "Bytes in use, in use or kept, and the most in use."},
+    {"memory_reset_peak", method_of<memory_reset_peak>(), METH_NOARGS, "Counts the most in use from now on."},
+    {"memory_empty_cache", method_of<memory_empty_cache>(), METH_NOARGS, "Gives memory that is kept to the system."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 int init_untyped_storage(PyObject* module) {
   PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("The memory of tensors, as bytes.")},
-      {Py_tp_new, slot(untyped_new)},
-      {Py_tp_init, slot(untyped_init)},
-      {Py_tp_dealloc, slot(untyped_dealloc)},
-      {Py_tp_traverse, slot(untyped_traverse)},
-      {Py_tp_clear, slot(untyped_clear)},
+      {Py_tp_new, slot_of<untyped_new>()},
+      {Py_tp_init, slot_of<untyped_init>()},
+      {Py_tp_dealloc, slot_of<untyped_dealloc>()},
+      {Py_tp_traverse, slot_of<untyped_traverse>()},
+      {Py_tp_clear, slot_of<untyped_clear>()},
       {Py_tp_getset, kGetSet},
       {Py_tp_methods, kMethods},
       {Py_tp_members, kMembers},
-      {Py_mp_length, slot(untyped_length)},
-      {Py_mp_subscript, slot(untyped_subscript)},
-      {Py_mp_ass_subscript, slot(untyped_assign)},
+      {Py_mp_length, slot_of<untyped_length>()},
+      {Py_mp_subscript, slot_of<untyped_subscript>()},
+      {Py_mp_ass_subscript, slot_of<untyped_assign>()},
       {0, nullptr},
   };
   PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(UntypedStorage), 0,

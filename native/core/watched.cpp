@@ -8,14 +8,14 @@
 namespace rushlight {
 
 int settle(Tensor* t) {
-  PyObject* f = callback("settle");
+  PyObject* f = callbacks.settle.get();
   Ref done(f ? PyObject_CallOneArg(f, as_object(t)) : nullptr);
   if (!done) return -1;
   return (t->flags & kStandsFor) != 0;
 }
 
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
-  PyObject* f = callback("refuse_captured");
+  PyObject* f = callbacks.refuse_captured.get();
   PyObject* args[] = {as_object(t), name, value ? value : Py_None};
   Ref done(f ? PyObject_Vectorcall(f, args, 3, nullptr) : nullptr);
   return done ? 0 : -1;
@@ -149,23 +149,18 @@ PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n
   Py_RETURN_NONE;
 }
 
-template <typename F>
-PyCFunction function(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f));
-}
-
 }  // namespace
 
 PyMethodDef kWatchedFunctions[] = {
-    {"watch", function(watch), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
-    {"split", split, METH_O, "A tensor that takes the place of another in the graph."},
-    {"rejoin", function(rejoin), METH_FASTCALL, "Gives a tensor that was split its place in the graph back."},
-    {"set_transforms", set_transforms, METH_VARARGS, "A transform begins in this thread."},
-    {"reset_transforms", reset_transforms, METH_VARARGS, "The transform that began last has ended."},
-    {"renew_history", renew_history, METH_O, "Lets the history of a view be made anew."},
-    {"give", give, METH_O, "Lets a tensor belong to the transforms that run now."},
-    {"made_in", made_in, METH_O, "The number of the youngest transform that ran when a tensor was made."},
-    {"check_captured", function(check_captured_function), METH_FASTCALL,
+    {"watch", method_of<watch>(), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
+    {"split", method_of<split>(), METH_O, "A tensor that takes the place of another in the graph."},
+    {"rejoin", method_of<rejoin>(), METH_FASTCALL, "Gives a tensor that was split its place in the graph back."},
+    {"set_transforms", method_of<set_transforms>(), METH_VARARGS, "A transform begins in this thread."},
+    {"reset_transforms", method_of<reset_transforms>(), METH_VARARGS, "The transform that began last has ended."},
+    {"renew_history", method_of<renew_history>(), METH_O, "Lets the history of a view be made anew."},
+    {"give", method_of<give>(), METH_O, "Lets a tensor belong to the transforms that run now."},
+    {"made_in", method_of<made_in>(), METH_O, "The number of the youngest transform that ran when a tensor was made."},
+    {"check_captured", method_of<check_captured_function>(), METH_FASTCALL,
      "Raises where a transformed function may not write a tensor."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -96,7 +96,9 @@ _pop_torch_function_stack = _core.leave_mode
 class _TorchFunctionState:
     """Who may take calls over on a thread."""
 
-    ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = range(3)
+    ENABLED = _core.Overrides.ALL
+    SUBCLASSES_DISABLED = _core.Overrides.MODES
+    ALL_DISABLED = _core.Overrides.NONE
 
 
 _get_torch_function_state = _core.get_overrides

@@ -22,6 +22,7 @@ _nn = _base._nn
 _conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
 
 from . import _C as _C  # noqa: E402
+from . import _callbacks as _callbacks  # noqa: E402
 from . import (  # noqa: E402
     autograd,
     backends,

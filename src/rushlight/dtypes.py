@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from . import _core
+
 __all__ = [
     "bfloat16",
     "bool",
@@ -54,25 +56,25 @@ _bool = builtins.bool
 _int = builtins.int
 _float = builtins.float
 
-# In the order of `enum class DType` in native/kernels/kernels.h: a row's position is the dtype's
-# `code`. Columns: name, abbreviation, scalar name, C++ name, bytes, category.
-# Categories rank promotion: 0 bool, 1 integer, 2 floating point, 3 complex.
+# Columns: name, abbreviation, scalar name, C++ name, bytes, category. Categories rank promotion.
+_BOOL, _INTEGER = _core.Category.BOOL, _core.Category.INTEGER
+_FLOATING, _COMPLEX = _core.Category.FLOATING, _core.Category.COMPLEX
 _TABLE = (
-    ("bool", "b8", "Bool", "bool", 1, 0),
-    ("uint8", "u8", "Byte", "unsigned char", 1, 1),
-    ("int8", "i8", "Char", "signed char", 1, 1),
-    ("int16", "i16", "Short", "short int", 2, 1),
-    ("int32", "i32", "Int", "int", 4, 1),
-    ("int64", "i64", "Long", "long int", 8, 1),
-    ("float16", "f16", "Half", "c10::Half", 2, 2),
-    ("bfloat16", "bf16", "BFloat16", "c10::BFloat16", 2, 2),
-    ("float32", "f32", "Float", "float", 4, 2),
-    ("float64", "f64", "Double", "double", 8, 2),
-    ("complex64", "c64", "ComplexFloat", "c10::complex<float>", 8, 3),
-    ("complex128", "c128", "ComplexDouble", "c10::complex<double>", 16, 3),
-    ("uint16", "u16", "UInt16", "short unsigned int", 2, 1),
-    ("uint32", "u32", "UInt32", "unsigned int", 4, 1),
-    ("uint64", "u64", "UInt64", "long unsigned int", 8, 1),
+    ("bool", "b8", "Bool", "bool", 1, _BOOL),
+    ("uint8", "u8", "Byte", "unsigned char", 1, _INTEGER),
+    ("int8", "i8", "Char", "signed char", 1, _INTEGER),
+    ("int16", "i16", "Short", "short int", 2, _INTEGER),
+    ("int32", "i32", "Int", "int", 4, _INTEGER),
+    ("int64", "i64", "Long", "long int", 8, _INTEGER),
+    ("float16", "f16", "Half", "c10::Half", 2, _FLOATING),
+    ("bfloat16", "bf16", "BFloat16", "c10::BFloat16", 2, _FLOATING),
+    ("float32", "f32", "Float", "float", 4, _FLOATING),
+    ("float64", "f64", "Double", "double", 8, _FLOATING),
+    ("complex64", "c64", "ComplexFloat", "c10::complex<float>", 8, _COMPLEX),
+    ("complex128", "c128", "ComplexDouble", "c10::complex<double>", 16, _COMPLEX),
+    ("uint16", "u16", "UInt16", "short unsigned int", 2, _INTEGER),
+    ("uint32", "u32", "UInt32", "unsigned int", 4, _INTEGER),
+    ("uint64", "u64", "UInt64", "long unsigned int", 8, _INTEGER),
 )
 
 
@@ -83,7 +85,7 @@ class dtype:
     `numpy`        the `numpy.dtype` that holds it
     `code`         its number in the native kernels
     `itemsize`     bytes an element
-    `category`     0 bool, 1 integer, 2 floating point, 3 complex
+    `category`     bool, integer, floating point or complex: a `_core.Category`
     `scalar_name`  'Float', as in "result type Float can't be cast to ..."
     `c_name`       'float', as in "but got: float != double"
     `abbr`         'f32'
@@ -100,6 +102,7 @@ class dtype:
         "category",
         "code",
         "is_complex",
+        "is_differentiable",
         "is_floating_point",
         "is_signed",
         "itemsize",
@@ -119,6 +122,7 @@ class dtype:
     abbr: str
     is_floating_point: _bool
     is_complex: _bool
+    is_differentiable: _bool
     is_signed: _bool
 
     def __new__(cls, *args: object, **kwargs: object) -> dtype:
@@ -133,7 +137,7 @@ class dtype:
 
     def to_complex(self) -> dtype:
         """The complex dtype whose parts hold this one."""
-        if self.category == 3:
+        if self.is_complex:
             return self
         if self is float64:
             return complex128
@@ -174,7 +178,7 @@ class dtype:
             raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
 
-def _make(row: tuple[str, str, str, str, _int, _int], code: _int) -> dtype:
+def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
     name, abbr, scalar_name, c_name, itemsize, category = row
     self: dtype = object.__new__(dtype)
     values: dict[str, object] = {
@@ -184,10 +188,11 @@ def _make(row: tuple[str, str, str, str, _int, _int], code: _int) -> dtype:
         "c_name": c_name,
         "itemsize": itemsize,
         "category": category,
-        "code": code,
-        "is_floating_point": category == 2,
-        "is_complex": category == 3,
-        "is_signed": category > 0 and not name.startswith("u"),
+        "code": getattr(_core.DType, name),
+        "is_floating_point": category == _FLOATING,
+        "is_complex": category == _COMPLEX,
+        "is_differentiable": category in (_FLOATING, _COMPLEX),
+        "is_signed": category != _BOOL and not name.startswith("u"),
     }
     if name != "bfloat16":
         values["numpy"] = np.dtype(name)
@@ -196,7 +201,7 @@ def _make(row: tuple[str, str, str, str, _int, _int], code: _int) -> dtype:
     return self
 
 
-ALL: tuple[dtype, ...] = tuple(_make(row, code) for code, row in enumerate(_TABLE))
+ALL: tuple[dtype, ...] = tuple(sorted(map(_make, _TABLE), key=lambda t: t.code))
 """Every dtype; `ALL[code]` is the one the native kernels call `code`."""
 
 _BY_NAME = {each.name: each for each in ALL}
@@ -318,12 +323,12 @@ def _promote(a: dtype, b: dtype) -> dtype:
             "Convert one of them first, for instance with .to(torch.int64)."
         )
     low, high = sorted((a, b), key=lambda each: (each.category, each.itemsize))
-    if high.category == 3:
-        wide = low.category >= 2 and low.to_real() is float64
+    if high.is_complex:
+        wide = low.is_differentiable and low.to_real() is float64
         return complex128 if wide else high
     if low.category < high.category:
         return high
-    if high.category == 2:  # float16 and bfloat16: neither holds the other
+    if high.is_floating_point:  # float16 and bfloat16: neither holds the other
         return float32 if low.itemsize == high.itemsize else high
     return int16 if {a, b} == {uint8, int8} else high
 
@@ -377,7 +382,7 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         given = _default if type is None else type
         _require_dtype("finfo", "type", 1, given)
-        if given.category < 2:
+        if not given.is_differentiable:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. "
                 "Use torch.iinfo to handle 'torch.finfo'. "
@@ -421,7 +426,7 @@ class iinfo:
         _require_dtype("iinfo", "type", 1, type)
         if type is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        if type.category != 1:
+        if type.category != _INTEGER:
             raise TypeError(
                 "torch.iinfo() requires an integer input type. "
                 "Use torch.finfo to handle 'torch.iinfo'. "

@@ -353,7 +353,7 @@ def _signature(function: Any) -> inspect.Signature | None:
     parameters = []
     Parameter = inspect.Parameter
     for i, (name, kind, *default) in enumerate(rows):
-        variable = kind == _op._VARARGS
+        variable = kind == _core.ParamKind.VARARGS
         named = Parameter.KEYWORD_ONLY if i >= positional else Parameter.POSITIONAL_OR_KEYWORD
         how = Parameter.VAR_POSITIONAL if variable else named
         value = default[0] if default and not variable else Parameter.empty

@@ -153,14 +153,22 @@ def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     return self
 
 
+_LETTERS = {
+    _core.Category.BOOL: "b",
+    _core.Category.INTEGER: "i",
+    _core.Category.FLOATING: "f",
+    _core.Category.COMPLEX: "c",
+}
+
+
 def _check_type(dtype: Any, kinds: str, kernel: str) -> None:
     """Refuse an element type that a distribution is not defined for."""
-    if "bifc"[dtype.category] not in kinds:
+    if _LETTERS[dtype.category] not in kinds:
         not_implemented_for(kernel, dtype.scalar_name)
 
 
 def _check_continuous(name: str, dtype: Any, shown: str) -> None:
-    if dtype.category != 2:
+    if not dtype.is_floating_point:
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {shown}"
@@ -272,7 +280,7 @@ def _integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
     elif dtype.is_floating_point:
         low, end = _inside(low, low + 1, dtype)[0], (1 << _DIGITS[dtype.name]) + 1
     else:
-        end = 2 if dtype is dtypes.bool else int(_limits(dtype)[1]) + 1 if dtype.category else 0
+        end = 2 if dtype is dtypes.bool else int(_limits(dtype)[1]) + 1
     _check_bounds(low, end - 1, dtype)
     return low, end
 
@@ -505,7 +513,7 @@ def randperm(
     numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randperm", out)
     wanted = from_numpy_dtype(numpy_dtype)
     _check_type(wanted, "if", "randperm")
-    if wanted.category == 1 and n:
+    if wanted.category == _core.Category.INTEGER and n:
         fitted_number(n - 1, numpy_dtype)
     elif wanted is not dtypes.bfloat16 and n > (1 << _DIGITS.get(wanted.name, 64)) + 1:
         most = "2049" if wanted is dtypes.float16 else f"2^{_DIGITS[wanted.name]}+1"

@@ -601,4 +601,3 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
-_core.register(callbacks={"resolve_device": resolve})

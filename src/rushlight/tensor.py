@@ -518,9 +518,6 @@ def _dtype_by_name(name: str) -> Any:
     return dtypes._by_name(name)
 
 
-_core.register(callbacks={"repr": text, "tensor_new": _tensor_new})
-
-
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a tensor.
 

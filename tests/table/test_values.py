@@ -22,7 +22,8 @@ from cases import (
 from references import reference
 
 from rushlight import _core
-from rushlight.ops._op import _OPERAND, KINDS, parse
+from rushlight._core import ParamKind
+from rushlight.ops._op import KINDS, parse
 
 # The error of a few roundings, and what a dozen terms may add up to.
 RELATIVE = {
@@ -121,7 +122,7 @@ def numeric_arguments(call: Call) -> list[Any] | None:
         value = call.args[i] if i < len(call.args) else call.kwargs.get(row[0], row[-1])
         if hasattr(value, "_array"):
             value = value._array.astype(common if value._array.dtype != bool else bool)
-        elif i < n and row[1] == _OPERAND and isinstance(value, (bool, int, float)):
+        elif i < n and row[1] == ParamKind.OPERAND and isinstance(value, (bool, int, float)):
             value = np.asarray(value, common)
         found.append(value)
     return found

@@ -27,7 +27,7 @@ __all__ = [
     "set_detect_anomaly",
 ]
 
-_ANOMALY = 1  # Observed::kAnomaly
+_ANOMALY = _core.Observed.ANOMALY
 _Tensor = _core.Tensor
 
 
@@ -180,7 +180,7 @@ def note_place(node: Any) -> None:
 
 def _bad(tensor: Any) -> tuple[str, Any] | None:
     """What is wrong with a tensor's values, and where: ("nan", mask)."""
-    if not isinstance(tensor, _Tensor) or tensor.dtype.category < 2:
+    if not isinstance(tensor, _Tensor) or not tensor.dtype.is_differentiable:
         return None
     while tensor._watched is not None:  # of a batch all elements, of a dual the value
         tensor = tensor._watched.value
@@ -309,13 +309,3 @@ def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: 
             )
         _state.first_bad = f"{kind} from '{name}', {text}"
         return
-
-
-_core.register(
-    callbacks={
-        "op_ran": _op_ran,
-        "node_made": note_place,
-        "node_ran": _node_ran,
-        "node_failed": node_failed,
-    }
-)

@@ -24,26 +24,26 @@ _CREATE_GRAPH_WARNING = (
 )
 
 
-# What cut a tensor off (Cut in native/core/core.h): what happened, and what to do instead.
+# What cut a tensor off: what happened, and what to do instead.
 _CUTS = {
-    1: (
+    _core.Cut.DETACHED: (
         "detach() (or .data) cut its history",
         "Use the tensor itself where its gradient is wanted.",
     ),
-    2: (
+    _core.Cut.NO_GRAD: (
         "Its history ends where something was computed with gradients switched off",
         "Move that line out of torch.no_grad(), or switch gradients back on.",
     ),
-    3: (
+    _core.Cut.INFERENCE: (
         "Its history ends where something was computed in inference mode",
         "Move that line out of torch.inference_mode().",
     ),
-    4: (
+    _core.Cut.NO_DERIVATIVE: (
         "Its history ends at a result that has no derivative (an integer, a bool, an index)",
         "Compute the loss in floating point all the way: comparisons, argmax, round trips through "
         "integers and the like pass no gradient on.",
     ),
-    5: (
+    _core.Cut.FROM_DATA: (
         "It was built from data, which has no history",
         "Compute it from the tensors themselves (torch.stack or torch.cat of tensors instead of "
         "torch.tensor of their values), or give it requires_grad=True if it is an input.",
@@ -83,15 +83,6 @@ def _copy_gradient(grad: Any) -> Any:
     from ..ops import namespace
 
     return namespace("torch")["empty_like"](grad.detach()).copy_(grad)
-
-
-_core.register(
-    callbacks={
-        "no_grad_root": _no_grad_root,
-        "no_grad_input": _no_grad_input,
-        "copy_gradient": _copy_gradient,
-    }
-)
 
 
 def _as_gradient(output: Any, gradient: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._core import Flag
 from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place
 from .running import only, running
@@ -27,9 +28,6 @@ __all__ = [
 ]
 
 _Tensor = _core.Tensor
-
-# Bits of the core's TensorFlag.
-_NO_GRAD_VIEW, _MULTI_VIEW, _FUNCTION_VIEW, _INFERENCE_VIEW = 8, 16, 32, 64
 
 
 class FunctionCtx:
@@ -569,7 +567,7 @@ def _say_who_made(
     where that was recorded."""
     several = recording and (
         sum(
-            isinstance(o, _Tensor) and o.dtype.category >= 2 and not _among(given, cut)
+            isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, cut)
             for o, given in zip(results, outputs, strict=True)
         )
         > 1
@@ -579,10 +577,10 @@ def _say_who_made(
             continue
         if not (_among(given, inputs) and _among(given, dirty)):
             # Made under no_grad by us, not by the user.
-            o._set_flag(_NO_GRAD_VIEW | _INFERENCE_VIEW, False)
-            o._set_flag(_FUNCTION_VIEW, True)
+            o._set_flag(Flag.NO_GRAD_VIEW | Flag.INFERENCE_VIEW, False)
+            o._set_flag(Flag.FUNCTION_VIEW, True)
         if several:
-            o._set_flag(_MULTI_VIEW, True)
+            o._set_flag(Flag.MULTI_VIEW, True)
 
 
 _DIRTY_NO_INPUT = (
@@ -631,7 +629,7 @@ def _finish(
     if recording:
         attached = [
             o
-            if isinstance(o, _Tensor) and o.dtype.category >= 2 and not _among(given, cut)
+            if isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, cut)
             else None
             for o, given in zip(results, outputs, strict=True)
         ]

@@ -364,7 +364,7 @@ class _Check:
         all_outputs = [i for i, o in enumerate(given) if isinstance(o, _Tensor)]
         self.which = [i for i in all_outputs if given[i].requires_grad]
         if not self.which:
-            self.which = [i for i in all_outputs if given[i].dtype.category >= 2]
+            self.which = [i for i in all_outputs if given[i].dtype.is_differentiable]
             for row in _numerical(self.results(None), self.inputs, self.wanted, self.eps):
                 for n in row:
                     if not _close(np.zeros_like(n), n, self.rtol, self.atol):

@@ -364,7 +364,7 @@ def retain_grad(tensor: Any) -> None:
     _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
 
 
-_RETAINS_GRAD = 2
+_RETAINS_GRAD = _core.Flag.RETAINS_GRAD
 
 
 def _move_retained(tensor: Any, old_node: Any, old_nr: int) -> None:
@@ -429,7 +429,6 @@ _core.Node.register_hook = _register_hook
 _core.Node.register_prehook = _register_prehook
 _core.Node._input_metadata = property(_input_metadata)
 _core.Node.requires_grad = True  # of every recorded call
-_core.register(callbacks={"call_node": _call_node, "move_retained": _move_retained})
 for _method in (register_post_accumulate_grad_hook, retain_grad):
     setattr(_Tensor, _method.__name__, _method)
 _MEMBERS = {

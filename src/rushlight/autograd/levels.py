@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._core import Flag
 from ..ops._arrays import anywhere
 from ..ops._op import LAZY, OPS, namespace
 from .hidden import MEMORY, Hidden
@@ -40,8 +41,9 @@ __all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_watched"]
 
 _Tensor = _core.Tensor
 _watch = _core.watch
-_TANGENT, _TRANSFORMED = 256, 512
-_LAZY = sum(LAZY.values())  # the bits of a conjugate or a negative that was put off
+_TANGENT, _TRANSFORMED = Flag.TANGENT, Flag.TRANSFORMED
+_STANDS_FOR, _REQUIRES_GRAD = Flag.STANDS_FOR, Flag.REQUIRES_GRAD
+_LAZY = Flag.LAZY  # the bits of a conjugate or a negative that was put off
 _numbers = itertools.count(1)
 
 
@@ -151,7 +153,7 @@ def dual(level: Level, value: Any, tangent: Any) -> Any:
     tangent = put_off_alike(tangent, value)
     t = _watch(value, _TANGENT, Dual(level, value, tangent))
     if tangent.requires_grad:
-        t._set_flag(1, True)
+        t._set_flag(_REQUIRES_GRAD, True)
     return t
 
 
@@ -267,7 +269,7 @@ def _adopt(t: Any, watched: Any) -> None:
         _forward(t, watched, settled(t._base).level)
         return
     show(t, watched)
-    t._watched = (watched._flags() & (_TANGENT | _TRANSFORMED), watched._watched)
+    t._watched = (watched._flags() & _STANDS_FOR, watched._watched)
     show_history(t, watched.requires_grad)
     t._watched.level.taken.append(weakref.ref(t))
 
@@ -275,7 +277,7 @@ def _adopt(t: Any, watched: Any) -> None:
 def show_history(t: Any, needs: bool) -> None:
     """Let a watched tensor say that it requires grad; a view says it by the tensor it shows."""
     if needs and t._base is None:
-        t._set_flag(1, True)
+        t._set_flag(_REQUIRES_GRAD, True)
 
 
 def zeros_laid_out(value: Any, level: Level) -> Any:
@@ -376,8 +378,8 @@ def address(t: Any) -> int:
 
 
 _COMPLEX_AND_REAL = ({"complex64", "float32"}, {"complex128", "float64"})
-_UNRECORDED = 8 | 64
-_SPECIAL_VIEW = 8 | 16 | 32 | 64  # the core's flags of views whose history may not be rewritten
+_UNRECORDED = Flag.NO_GRAD_VIEW | Flag.INFERENCE_VIEW
+_SPECIAL_VIEW = Flag.SPECIAL_VIEW  # of views whose history may not be rewritten
 
 
 def _as_made(view: Any, make: Any, args: Any) -> Any:
@@ -496,7 +498,7 @@ def one_of(t: Any) -> Any:
         return None
     one = value[:1]
     other = value != one
-    if value.dtype.category >= 2:
+    if value.dtype.is_differentiable:
         other &= (value == value) | (one == one)
     return None if anywhere(other) else value[0]
 
@@ -785,7 +787,7 @@ def alias(t: Any) -> Any:
     if w is None:
         t = given(t)
         if not t.requires_grad:
-            t._set_flag(1, True)
+            t._set_flag(_REQUIRES_GRAD, True)
         return t
     if isinstance(w, Batch):
         return batch(w.level, alias(w.value), w.alike)
@@ -1080,25 +1082,3 @@ def _refuse_requires_grad() -> None:
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
             "of a function being transformed instead."
         )
-
-
-_core.register(
-    callbacks={
-        "refuse_requires_grad": _refuse_requires_grad,
-        "settle": settled,
-        "refuse_captured": _refuse_captured,
-        "watched_call": _watched_call,
-        "watched_in_place": _watched_in_place,
-        "watched_item": _watched_item,
-        "watched_memory": _watched_memory,
-        "watched_array": _watched_array,
-        "watched_data": _watched_data,
-        "watched_set_data": _watched_set_data,
-        "watched_requires_grad": _watched_requires_grad,
-        "watched_bool": _watched_bool,
-        "watched_detach": _watched_detach,
-        "watched_version": _watched_version,
-        "watched_grad_fn": _watched_grad_fn,
-        "watched_backward": run_backward,
-    }
-)

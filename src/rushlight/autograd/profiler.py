@@ -17,7 +17,7 @@ from .. import _core
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
-_TIMES = 2  # Observed::kTimes
+_TIMES = _core.Observed.TIMES
 _Tensor = _core.Tensor
 _active: list[profile] = []
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .. import _core
-
 __all__ = ["below", "carried", "only", "refuse_backward", "running", "without_tangents"]
 
 
@@ -37,9 +35,6 @@ def _thread_state() -> list[dict[str, Any]]:
 def _set_thread_state(values: list[dict[str, Any]]) -> None:
     for local, value in zip(carried, values, strict=False):
         vars(local).update(value)
-
-
-_core.register(callbacks={"thread_state": _thread_state, "set_thread_state": _set_thread_state})
 
 
 def running(*kinds: str) -> list[Any]:

@@ -143,9 +143,6 @@ class SavedTensor:
         return self.unpack() if packed is None else packed[0]
 
 
-_core.register(callbacks={"raw_saved": SavedTensor._of})
-
-
 # ---- allow_mutation_on_saved_tensors
 
 
@@ -237,7 +234,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutation]:
     context = _Mutation()
     with saved_tensors_hooks(_pack, _unpack):
         _allowing = context
-        _core.register(callbacks={"before_write": _before_write})
         _core.watch_writes(True)
         try:
             yield context

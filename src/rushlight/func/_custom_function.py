@@ -189,7 +189,7 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         _T["zeros_like"](v)
         if t is None
         and isinstance(v, _Tensor)
-        and v.dtype.category >= 2
+        and v.dtype.is_differentiable
         and context.materialize_grads
         else t
         for v, t in parts
@@ -222,7 +222,7 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level
         raise RuntimeError(
             f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}."
         )
-    differentiable = isinstance(out, _Tensor) and out.dtype.category >= 2
+    differentiable = isinstance(out, _Tensor) and out.dtype.is_differentiable
     if not differentiable and tangent is not None:
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {i}, but  the corresponding forward "

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._core import Source
 from ..autograd import levels
 from ..autograd.forward_ad import _is_fwd_grad_enabled
 from ..autograd.levels import Dual, Level, dual
@@ -27,7 +28,6 @@ __all__ = ["RULES"]
 _Tensor = _core.Tensor
 _call = _core.call_op
 _T = namespace("torch")
-_ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
 
 RULES: dict[str, Callable[..., Any]] = {}
 """Tangent rules of single ops: f(op, values, tangents by position, result) -> tangent(s)."""
@@ -103,7 +103,7 @@ def _fitted(tangent: Any, out: Any) -> Any:
 def _joined(op: Any, out: Any, tangent: Any, given: Any, level: Level) -> Any:
     """A result with its tangent, in memory of its own unless the op is a view: each may be written
     without the other's knowing."""
-    if tangent is None or out is None or out.dtype.category < 2:
+    if tangent is None or out is None or not out.dtype.is_differentiable:
         return out
     tangent = _fitted(tangent, out)
     if not op.view:
@@ -138,20 +138,20 @@ def source_values(rule: Any, values: Any, outs: Any, gs: Any, needs: Any = None)
     """The arguments of a gradient rule."""
     found = []
     for kind, at in rule.sources:
-        if kind == _ARG:
+        if kind == Source.ARG:
             found.append(values[at])
-        elif kind in (_ARG_SHAPE, _ARG_DTYPE):
-            name = "shape" if kind == _ARG_SHAPE else "dtype"
+        elif kind in (Source.ARG_SHAPE, Source.ARG_DTYPE):
+            name = "shape" if kind == Source.ARG_SHAPE else "dtype"
             v = values[at]
             if isinstance(v, (list, tuple)):
                 found.append(tuple(getattr(x, name) for x in v))
             else:
                 found.append(getattr(v, name, None))
-        elif kind == _OUT:
+        elif kind == Source.OUT:
             found.append(outs[at])
-        elif kind == _GRAD:
+        elif kind == Source.GRAD:
             found.append(gs[at])
-        elif kind == _GRADS:
+        elif kind == Source.GRADS:
             found.append(tuple(gs))
         else:
             found.append(needs)
@@ -174,7 +174,7 @@ def _pointwise(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
                 term = _T["zeros_like"](t)
             else:
                 term = t if partial == 1 else -t if partial == -1 else t * partial
-        elif rule.sources and rule.sources[0][0] == _GRAD and rule.function is partial:
+        elif rule.sources and rule.sources[0][0] == Source.GRAD and rule.function is partial:
             if out.dtype.is_complex or t.dtype.is_complex:
                 return transposed(op, values, tangents, out)
             term = partial(*source_values(rule, values, (out,), (t,)))
@@ -230,7 +230,7 @@ def transposed(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
     single = isinstance(out, _Tensor)
     outs = (out,) if single else tuple(out)
     us = [
-        levels.zero_leaf(o) if isinstance(o, _Tensor) and o.dtype.category >= 2 else None
+        levels.zero_leaf(o) if isinstance(o, _Tensor) and o.dtype.is_differentiable else None
         for o in outs
     ]
     roots: list[Any] = []
@@ -308,7 +308,11 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
     self = slots[0]
     values, tangents = _split(slots, level)
     if 0 not in tangents:
-        if not op.base.differentiable or self.dtype.category < 2 or not _is_fwd_grad_enabled(level):
+        if (
+            not op.base.differentiable
+            or not self.dtype.is_differentiable
+            or not _is_fwd_grad_enabled(level)
+        ):
             _call(op, values)
             return self
         levels.let_have_tangent(self, level)

@@ -58,6 +58,3 @@ def _outside(t: Any, w: Any) -> str:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
         return printing.tensor_text(w.value._array, t.dtype, suffixes=suffixes)
     return text(w.value)
-
-
-_core.register(callbacks={"repr": text})

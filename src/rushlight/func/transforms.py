@@ -84,7 +84,7 @@ class _Variables:
         for x in leaves:
             if not _is_tensor(x):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
-            if x.dtype.category < 2:
+            if not x.dtype.is_differentiable:
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
             self.leaves.append(levels.variable(x))
 
@@ -268,7 +268,7 @@ def _vjp(
             aux = _cut(aux, variables, mode)
         outs, out_spec = _tensors_of(output, "vjp(f, *primals)")
         for o in outs:
-            if o.dtype.category < 2:
+            if not o.dtype.is_differentiable:
                 raise RuntimeError(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
                     f"Tensor with dtype {o.dtype}"
@@ -352,7 +352,7 @@ def _check_tangents(primals: Any, tangents: Any, what: str) -> None:
                 )
     for p, t in zip(values, given, strict=True):
         for name, x in (("primal", p), ("tangent", t)):
-            if x.dtype.category < 2:
+            if not x.dtype.is_differentiable:
                 raise ValueError(
                     f"Expected {name} to be floating point or complex, but got: {x.dtype}"
                 )
@@ -783,7 +783,7 @@ def jacfwd(
         for x in leaves:
             if not _is_tensor(x):
                 raise RuntimeError(f"jacfwd: Expected all inputs to be Tensors, got {type(x)}")
-            if x.dtype.category < 2:
+            if not x.dtype.is_differentiable:
                 raise ValueError(
                     f"Expected primal to be floating point or complex, but got: {x.dtype}"
                 )

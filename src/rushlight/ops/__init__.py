@@ -1,6 +1,5 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
-from .. import _core
 from . import (  # noqa: F401  importing a family enters its ops
     _arguments,
     _outputs,
@@ -57,6 +56,3 @@ from ._op import OPS, namespace, overridable, publish, put_gates, quietly
 __all__ = ["OPS", "aten", "attach_examples", "namespace", "overridable", "put_gates", "quietly"]
 
 publish()
-
-# What the engine itself computes with.
-_core.register(callbacks={"add": pointwise.add, "alias": OPS["alias"].function})

@@ -27,6 +27,7 @@ import numpy as np
 
 from .. import _core, dtypes
 from .. import device as _device
+from .._core import ParamKind, Takes
 from ..generator import Generator
 from ..size import Size
 from . import _op
@@ -52,11 +53,23 @@ _WORDS = {
     "v": "torch.device",
     "m": "torch.memory_format",
 }
-# The bits of Takes::Kind in native/core/core.h.
-_BITS = {"T": 1, "N": 2, "f": 4, "i": 8, "I": 16, "b": 32, "s": 64, "d": 128, "L": 256}
-_BITS |= {"g": 1024, "l": 2048, "v": 4096, "m": 8192}
-_BITS |= {"O": _BITS["T"] | _BITS["N"], "J": _BITS["i"] | _BITS["I"]}
-_NONE = 512
+_BITS = {
+    "T": Takes.TENSOR,
+    "N": Takes.NUMBER,
+    "O": Takes.TENSOR | Takes.NUMBER,
+    "f": Takes.FLOAT,
+    "i": Takes.INT,
+    "I": Takes.INTS,
+    "J": Takes.INT | Takes.INTS,
+    "b": Takes.BOOL,
+    "s": Takes.TEXT,
+    "d": Takes.TYPE,
+    "L": Takes.TENSORS,
+    "g": Takes.GENERATOR,
+    "l": Takes.LAYOUT,
+    "v": Takes.DEVICE,
+    "m": Takes.MEMORY_FORMAT,
+}
 
 # What goes without saying where a parameter's name tells its type.
 _BY_NAME = {
@@ -108,12 +121,12 @@ _MARKS = {
     "str": "s",
 }
 _KINDS = {
-    _op._TENSOR: "T",
-    _op._OPERAND: "O",
-    _op._OPTIONAL: "T",
-    _op._TENSORS: "L",
-    _op._VARARGS: "I",
-    _op._NUMBER: "N",
+    ParamKind.TENSOR: "T",
+    ParamKind.OPERAND: "O",
+    ParamKind.OPTIONAL: "T",
+    ParamKind.TENSORS: "L",
+    ParamKind.VARARGS: "I",
+    ParamKind.NUMBER: "N",
 }
 _FACTORY = "d? dtype=, l? layout=, v? device=, b? pin_memory=, b requires_grad="
 # What a signature shows for an argument that may be left out.
@@ -218,14 +231,14 @@ def _entry(op: Any) -> Any:
 
 def _of_op(op: Any) -> _Signature:
     entry = _entry(op)
-    name, params, positional = _op.parse(entry.signature, _op.KINDS.index(entry.kind))
+    name, params, positional = _op.parse(entry.signature, op.kind)
     marks = _op.marks(entry.signature)
     rows = []
     for i, row in enumerate(params):
-        variable = row[1] == _op._VARARGS
+        variable = row[1] == ParamKind.VARARGS
         optional = len(row) > 2 and not variable
         none = optional and row[2] in (None, ())
-        if row[1] != _op._PLAIN:
+        if row[1] != ParamKind.PLAIN:
             kind = _KINDS[row[1]]
         elif marks[row[0]]:
             kind = _MARKS.get(marks[row[0]], "")
@@ -327,7 +340,7 @@ def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int, int]:
             for q in there:
                 bits |= _BITS[q.type]
             if any(q.none for q in there):
-                bits |= _NONE
+                bits |= Takes.NONE
             if name in _NUMBERS_TOO and p.name in ("input", "other"):
                 bits |= _BITS["N"]
         if is_op and (not bits or bits & _BITS["T"] or p.type == "L"):
@@ -639,15 +652,3 @@ def _renamed(name: str, method: bool, error: str) -> str | None:
         place = f" (position {int(position) - 1 if method and int(position) > 1 else position})"
     text = f"{name}(): argument '{match[2]}'{place}{error[match.end() :]}"
     return text if text != error else None
-
-
-_core.register(
-    callbacks={
-        "explain": explain,
-        "takes": takes,
-        "device": _device.device,
-        "layout": _device.layout,
-        "memory_format": _device.memory_format,
-        "Generator": Generator,
-    }
-)

@@ -24,7 +24,6 @@ __all__ = [
     "anywhere",
     "by_axis",
     "c_name",
-    "categories",
     "cell",
     "check_tensor",
     "check_tensors",
@@ -97,11 +96,6 @@ def scalar_name(a: Array) -> str:
 def c_name(a: Array) -> str:
     """'float', 'long int', ... as torch's messages have it."""
     return from_numpy_dtype(a.dtype).c_name
-
-
-def categories(a: Array) -> int:
-    """0 bool, 1 integer, 2 floating point, 3 complex."""
-    return from_numpy_dtype(a.dtype).category
 
 
 def default_float() -> np.dtype[Any]:

@@ -130,9 +130,6 @@ def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeEr
     )
 
 
-_core.register(callbacks={"beyond_memory": beyond_memory})
-
-
 def finished(
     array: Any,
     requires_grad: bool = False,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _core
+from .._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
 from ..dtypes import ALL
 from . import _op, _portable
 from ._op import OPS, Entry, Rule, define, read_by, sources
@@ -42,19 +43,27 @@ Ints: TypeAlias = int | Sequence[int]
 Sizes: TypeAlias = Sequence[int]
 Flag: TypeAlias = bool
 
-_RESULTS = {"promoted": 0, "float": 1, "bool": 2}
+_RESULTS = {
+    "promoted": ResultType.PROMOTED,
+    "float": ResultType.FLOAT,
+    "bool": ResultType.BOOL,
+}
+_WHENS = {"given": When.GIVEN, "scalar": When.SCALAR, "equals": When.EQUALS, "below": When.BELOW}
 _Tensor = _core.Tensor
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-# The element types by their numbers in native/kernels/kernels.h, in the words that `refuses` uses.
-_BOOL, _INTS, _FLOATS, _COMPLEX = (0,), (1, 2, 3, 4, 5, 12, 13, 14), (6, 7, 8, 9), (10, 11)
+def _codes(category: int) -> tuple[int, ...]:
+    return tuple(t.code for t in ALL if t.category == category)
+
+
+# The element types by their codes, in the words that `refuses` uses.
 _TYPES = {
-    "bool": _BOOL,
-    "int": _INTS,
-    "half": (6, 7),
-    "float": _FLOATS,
-    "complex": _COMPLEX,
+    "bool": _codes(Category.BOOL),
+    "int": _codes(Category.INTEGER),
+    "half": (DType.float16, DType.bfloat16),
+    "float": _codes(Category.FLOATING),
+    "complex": _codes(Category.COMPLEX),
 }
 
 
@@ -93,10 +102,10 @@ def _zero_rule(g: Any) -> Any:
 def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
     if not callable(partial):
         if partial == 0:
-            return Rule(_zero_rule, [(_op._GRAD, 0)], partial)
+            return Rule(_zero_rule, [(Source.GRAD, 0)], partial)
         if partial == 1:
-            return Rule(lambda g: g, [(_op._GRAD, 0)], partial)
-        return Rule(lambda g: g * partial, [(_op._GRAD, 0)], partial)
+            return Rule(lambda g: g, [(Source.GRAD, 0)], partial)
+        return Rule(lambda g: g * partial, [(Source.GRAD, 0)], partial)
     places = sources(read_by(partial), names, op)
     if _is_whole(partial):
         return Rule(partial, places, partial)
@@ -114,7 +123,7 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
             return _zero_rule(g)
         return g * value
 
-    return Rule(rule, [(_op._GRAD, 0), *places], partial)
+    return Rule(rule, [(Source.GRAD, 0), *places], partial)
 
 
 def _compile(op: Any) -> None:
@@ -134,12 +143,14 @@ def _compile(op: Any) -> None:
                 _core.set_rule_program(op, i, True, None, [])
             elif partial == 0:
                 program = trace(lambda g: g.trace.emit("where", False, g, 0), 1)
-                _core.set_rule_program(op, i, False, program, [(_op._GRAD, 0)])
+                _core.set_rule_program(op, i, False, program, [(Source.GRAD, 0)])
             elif isinstance(partial, (int, float)):
                 program = trace(lambda g, c=partial: g * c, 1)
-                _core.set_rule_program(op, i, False, program, [(_op._GRAD, 0)])
+                _core.set_rule_program(op, i, False, program, [(Source.GRAD, 0)])
             continue
-        if any(kind in (_op._ARG_SHAPE, _op._ARG_DTYPE, _op._GRADS) for kind, _ in rule.sources):
+        if any(
+            kind in (Source.ARG_SHAPE, Source.ARG_DTYPE, Source.GRADS) for kind, _ in rule.sources
+        ):
             continue
         try:
             n = partial.__code__.co_argcount
@@ -180,17 +191,17 @@ def pointwise(
     type that `portable` gives it. halves: the definition on arrays of half precision, where it is
     another than `portable` in float32, rounded.
     """
-    name, params, _ = _op.parse(signature, _op._POINTWISE)
+    name, params, _ = _op.parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
     rules = {arg: _partial_rule(p, names, name) for arg, p in (partials or {}).items()}
     if kernel is None and forward is None and _core.kernel_arity(name) >= 0:
         kernel = name
-    numeric = [p for p in params if p[1] in (_op._TENSOR, _op._OPERAND, _op._NUMBER)]
+    numeric = [p for p in params if p[1] in (ParamKind.TENSOR, ParamKind.OPERAND, ParamKind.NUMBER)]
     arity = forward.__code__.co_argcount if forward else len(numeric)
     if kernel is not None:
         arity = _core.kernel_arity(kernel)
     op = define(
-        _op._POINTWISE,
+        OpKind.POINTWISE,
         signature,
         None,
         rules,
@@ -251,7 +262,7 @@ def linear(
     """
     forward = _with_kernel(more, forward, native)
     return define(
-        _op._LINEAR, signature, forward, _rules(transpose, signature, _op._LINEAR), **more
+        OpKind.LINEAR, signature, forward, _rules(transpose, signature, OpKind.LINEAR), **more
     )
 
 
@@ -265,8 +276,8 @@ def bilinear(
 ) -> Any:
     """An op linear in each of two arguments; each transpose reads the other argument."""
     forward = _with_kernel(more, forward, native)
-    rules = _rules(transpose, signature, _op._BILINEAR)
-    return define(_op._BILINEAR, signature, forward, rules, **more)
+    rules = _rules(transpose, signature, OpKind.BILINEAR)
+    return define(OpKind.BILINEAR, signature, forward, rules, **more)
 
 
 def general(
@@ -280,7 +291,9 @@ def general(
     """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at
     once). The forward is as for `linear`."""
     forward = _with_kernel(more, forward, native)
-    return define(_op._GENERAL, signature, forward, _rules(vjp, signature, _op._GENERAL), **more)
+    return define(
+        OpKind.GENERAL, signature, forward, _rules(vjp, signature, OpKind.GENERAL), **more
+    )
 
 
 def constant(
@@ -288,7 +301,7 @@ def constant(
 ) -> Any:
     """An op without derivative (comparisons, indices, integers)."""
     forward = _with_kernel(more, forward, native)
-    return define(_op._CONSTANT, signature, forward, {}, **more)
+    return define(OpKind.CONSTANT, signature, forward, {}, **more)
 
 
 @overload
@@ -330,7 +343,7 @@ def composite(
         if name is not None:
             f.__name__ = f.__qualname__ = name
         f.__doc__ = doc or f.__doc__
-        entry = Entry(name or f.__name__, _op._COMPOSITE, f.__name__, f.__doc__ or "", f)
+        entry = Entry(name or f.__name__, OpKind.COMPOSITE, f.__name__, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
         f.entry = entry  # type: ignore[attr-defined]
         _op.enter(
@@ -351,6 +364,4 @@ def variant(op: Any, param: str, when: str, other: Any, value: Any = None) -> No
     """Let `other` (same parameters) take over `op` when an argument is a number ('scalar'), differs
     from its default ('given'), is `value` ('equals', the type included) or a number less than that
     ('below'). The first that fits is taken."""
-    _core.add_variant(
-        op, op.params.index(param), ("given", "scalar", "equals", "below").index(when), other, value
-    )
+    _core.add_variant(op, op.params.index(param), _WHENS[when], other, value)

@@ -24,27 +24,34 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from .. import _core
+from .._core import Asks, Flag, OpKind, Overlap, ParamKind, Source
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
-_POINTWISE, _LINEAR, _BILINEAR, _GENERAL, _COMPOSITE, _CONSTANT = range(6)
-KINDS = ("pointwise", "linear", "bilinear", "general", "composite", "constant")
+_NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
+KINDS = tuple(sorted(_NUMBERS, key=_NUMBERS.__getitem__))  # each at its number
 
-# Param kinds and rule sources, numbered as in native/core/core.h.
-_TENSOR, _OPERAND, _OPTIONAL, _TENSORS, _PLAIN, _VARARGS, _NUMBER = range(7)
-_ARG, _ARG_SHAPE, _ARG_DTYPE, _OUT, _OUTS, _GRAD, _GRADS, _NEEDS = range(8)
-
-_MARKS = {"Tensor": _TENSOR, "Tensors": _TENSORS, "Operand": _OPERAND, "Number": _NUMBER}
+_MARKS = {
+    "Tensor": ParamKind.TENSOR,
+    "Tensors": ParamKind.TENSORS,
+    "Operand": ParamKind.OPERAND,
+    "Number": ParamKind.NUMBER,
+}
 _NO_DEFAULT = object()
 
-# What an in-place form does about memory that is seen twice, numbered as Overlap in
-# native/core/core.h: the written tensor may show an element twice; arguments may share memory with
-# it, or never; written with itself, nothing happens; what else is wrong is said before.
-OVERLAPS = {"self": 1, "arguments": 2, "never": 4, "same": 8, "late": 16}
+# What an in-place form does about memory that is seen twice: the written tensor may show an element
+# twice; arguments may share memory with it, or never; written with itself, nothing happens; what
+# else is wrong is said before.
+OVERLAPS = {
+    "self": Overlap.SELF_MAY,
+    "arguments": Overlap.ARGUMENTS_MAY,
+    "never": Overlap.ARGUMENTS_NEVER,
+    "same": Overlap.COPIES_SAME,
+    "late": Overlap.SAID_LATE,
+}
 
-
-# The bit of a lazy view, numbered as TensorFlag in native/core/core.h.
-LAZY = {"": 0, "conj": 128, "neg": 2048}
+# The bit of a lazy view.
+LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}
 
 
 class Entry:
@@ -187,17 +194,17 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
         variable = head.startswith("*")
         if variable:
             head = head[1:]
-            param = _VARARGS
+            param = ParamKind.VARARGS
         elif mark:
-            param = _MARKS.get(mark, _PLAIN)
+            param = _MARKS.get(mark, ParamKind.PLAIN)
             if mark == "Tensor" and has_default:
-                param = _OPTIONAL
+                param = ParamKind.OPTIONAL
         elif has_default:
-            param = _NUMBER if kind == _POINTWISE else _PLAIN
-        elif kind == _POINTWISE and params:
-            param = _OPERAND
+            param = ParamKind.NUMBER if kind == OpKind.POINTWISE else ParamKind.PLAIN
+        elif kind == OpKind.POINTWISE and params:
+            param = ParamKind.OPERAND
         else:
-            param = _TENSOR
+            param = ParamKind.TENSOR
         row: tuple[Any, ...] = (head, param)
         if has_default:
             row += (_default(default.strip()),)
@@ -227,21 +234,21 @@ def sources(reads: Sequence[str], names: Sequence[str], op: str) -> list[tuple[i
     found = []
     for wanted in reads:
         if wanted in names:
-            found.append((_ARG, names.index(wanted)))
+            found.append((Source.ARG, names.index(wanted)))
         elif wanted == "g" or wanted == "out":
-            found.append((_GRAD if wanted == "g" else _OUT, 0))
+            found.append((Source.GRAD if wanted == "g" else Source.OUT, 0))
         elif wanted == "gs":
-            found.append((_GRADS, 0))
+            found.append((Source.GRADS, 0))
         elif wanted == "needs":
-            found.append((_NEEDS, 0))
+            found.append((Source.NEEDS, 0))
         elif wanted[:3] == "out" and wanted[3:].isdigit():
-            found.append((_OUT, int(wanted[3:])))
+            found.append((Source.OUT, int(wanted[3:])))
         elif wanted[0] == "g" and wanted[1:].isdigit():
-            found.append((_GRAD, int(wanted[1:])))
+            found.append((Source.GRAD, int(wanted[1:])))
         elif wanted.endswith("_shape") and wanted[:-6] in names:
-            found.append((_ARG_SHAPE, names.index(wanted[:-6])))
+            found.append((Source.ARG_SHAPE, names.index(wanted[:-6])))
         elif wanted.endswith("_dtype") and wanted[:-6] in names:
-            found.append((_ARG_DTYPE, names.index(wanted[:-6])))
+            found.append((Source.ARG_DTYPE, names.index(wanted[:-6])))
         else:
             raise TypeError(f"op '{op}': a rule asks for '{wanted}', which is no argument of it")
     return found
@@ -357,7 +364,7 @@ def define(
     op = _core.make_op(spec)
     entry = Entry(name, kind, signature, doc, op)
     entry.samples, entry.portable, entry.namespace = samples, portable, where
-    entry.out = ("cast" if kind == _POINTWISE else "exact") if out is True else out
+    entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     entry.rules, entry.kernel = list(rules.values()), kernel
     entry.targets = [row[2] for row in rows]
     op.entry = entry
@@ -408,10 +415,9 @@ def _reduce(function: Any) -> Any:
     return _find, ((OPS[name].namespace if name in OPS else "method"), name)
 
 
-# Whose `__torch_function__` is asked about calls of a function, as enum Asks in
-# native/core/override.h: all; modes alone, where the arguments are data to make a tensor of;
-# nobody, where PyTorch shows the call to no one.
-ASKS = {"all": 0, "modes": 1, "nobody": 2}
+# Whose `__torch_function__` is asked about calls of a function: all; modes alone, where the
+# arguments are data to make a tensor of; nobody, where PyTorch shows the call to no one.
+ASKS = {"all": Asks.ALL, "modes": Asks.MODES, "nobody": Asks.NOBODY}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

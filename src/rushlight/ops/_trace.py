@@ -190,4 +190,4 @@ def _program(t: _Trace, result: Symbol) -> tuple[Any, ...]:
     return len(t.inputs), [s.constant for s in constants], code, register[id(result)]
 
 
-_core.register(symbol=Symbol, callbacks={"trace_call": _call})
+_core.register(symbol=Symbol)

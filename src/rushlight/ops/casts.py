@@ -122,6 +122,3 @@ for _name, _dtype in {
 def type_as(self: Any, other: Any) -> Any:
     """The tensor with another tensor's dtype."""
     return self if self.dtype is other.dtype else _to_copy(self, other.dtype)
-
-
-_core.register(callbacks={"fit_dtype": fit_dtype})

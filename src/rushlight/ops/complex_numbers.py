@@ -148,7 +148,6 @@ _neg_view: Any = linear(
     samples=lambda make: [(make(2, 3),), *_complex_one(make)],
     doc="-input, as a view.",
 )
-_core.register(callbacks={"conj_view": _conj, "neg_view": _neg_view})
 namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
 conj_physical: Any = pointwise(
     "conj_physical(input)",

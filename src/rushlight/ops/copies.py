@@ -120,4 +120,3 @@ for _method in (is_contiguous, storage_offset):
 
 
 internal("alias", "contiguous")
-_core.register(callbacks={"clone": clone})

@@ -512,6 +512,3 @@ _triangle(
     False,
     "The row and column numbers of a matrix's upper triangle, as a 2 x n tensor.",
 )
-
-
-_core.register(callbacks={"zeros_like": zeros_like})

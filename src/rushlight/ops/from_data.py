@@ -83,7 +83,8 @@ def _as_type(array: Any, wanted: Any) -> Any:
 
 
 _MOST_DIMS = 64  # NumPy's; a list may also contain itself
-_FLOAT, _OTHER = 4, 16  # bits of number_kinds; those of complex numbers are above _FLOAT
+# Of the bits of number_kinds; those of complex numbers are above _FLOAT.
+_FLOAT, _OTHER = _core.PythonNumbers.FLOAT, _core.PythonNumbers.OTHER
 
 
 def _array_of_sequence(data: Any, wanted: Any) -> Any:
@@ -440,6 +441,3 @@ def frombuffer(
         )
     raw = np.frombuffer(buffer, np.uint8, count * item, offset)
     return _wrap_data(raw.view(dtype.numpy), requires_grad)
-
-
-_core.register(callbacks={"as_tensor": as_tensor})

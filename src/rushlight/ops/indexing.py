@@ -581,16 +581,6 @@ def index_put_(input: Any, indices: Sequence[Any], values: Any, accumulate: bool
 namespace("torch")["index_put"] = index_put
 namespace("torch")["index_put_"] = index_put_
 _Tensor.index_put, _Tensor.index_put_ = index_put, index_put_
-
-
-_core.register(
-    callbacks={
-        "getitem": get_item,
-        "setitem": set_item,
-        "spread_to": _spread_to,
-        "iter": _iterate,
-    }
-)
 _core.set_subscript(
     select,
     _slice,

@@ -56,7 +56,7 @@ def _check_floating(name: str, a: Array) -> None:
 
 def _check_type(name: str, given: Any, wanted: Any) -> None:
     """Whether a norm may be computed in another type than its input's."""
-    if wanted.category < 2:
+    if not wanted.is_differentiable:
         why = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
     elif wanted.is_complex != given.is_complex:
         kind = "complex" if given.is_complex else "real"
@@ -401,7 +401,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         shape = common_shape([x1.shape, x2.shape])
         x1, x2 = x1.expand(shape), x2.expand(shape)
     common = from_numpy_dtype(dtype)
-    x1, x2 = (x.to(common) if x.dtype.category < 2 else x for x in (x1, x2))
+    x1, x2 = (x.to(common) if not x.dtype.is_differentiable else x for x in (x1, x2))
     n1 = _vector_norm_op(x1, 2, dim, True)
     n2 = _vector_norm_op(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.

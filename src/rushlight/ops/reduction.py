@@ -142,7 +142,7 @@ variant(sum, "dim", "given", _sum_dims)
 
 def _mean(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     if dtype is not None:
-        if dtype.category < 2:
+        if not dtype.is_differentiable:
             raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
         with np.errstate(all="ignore"):
             a = a.astype(dtype.numpy, copy=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, dtypes
 from ._arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ._kinds import Number, composite, constant, general, linear
 from ._op import OPS
@@ -29,7 +29,7 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
 def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
     def forward(a: Array, dim: int, dtype: Any) -> Array:
         if dtype is not None:
-            if dtype.category == 0 and a.ndim:
+            if dtype is dtypes.bool and a.ndim:
                 raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
             with np.errstate(all="ignore"):
                 a = a.astype(dtype.numpy, copy=False)
@@ -218,7 +218,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         size = input.shape[d]
         high = _slice(input, d, 1 if size else 0, size, 1)
         low = _slice(input, d, 0, _largest(size - 1, 0), 1)
-        input = high.logical_xor(low) if input.dtype.category == 0 else high - low
+        input = high.logical_xor(low) if input.dtype is dtypes.bool else high - low
     return input
 
 
@@ -242,7 +242,7 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
 @composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
 def trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
-    if y.dtype.category == 0:
+    if y.dtype is dtypes.bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
     d = dim_in(dim, y.ndim)
     if y.shape[d] == 0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import cell, fitted_number
+from ._arrays import cell
 from ._kinds import composite, general, pointwise, variant
 from ._op import OPS, namespace
 from ._portable import add_method, alias
@@ -199,7 +199,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
-    if self.dtype.category < 2:
+    if not self.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
         found = _core.result_type([self, *bounds])
         if not _core.can_cast(found.code, self.dtype.code):
@@ -448,4 +448,3 @@ fill_ = _in_place(_overwrite, "fill_")
 zero_ = _in_place(_zeroed, "zero_")
 copy_ = _in_place(_copied, "copy_")
 namespace("torch")["fill_"], namespace("torch")["zero_"] = fill_, zero_
-_core.register(callbacks={"fitted_number": fitted_number})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, dtypes
 from ..return_types import named
 from ._arrays import Array, anywhere, check_tensor, dim_in, listed, scalar_name, warn_once, widened
 from ._kinds import composite, constant, general
@@ -477,7 +477,7 @@ def isin(
     else:
         elements = _as_tensor(elements, test_elements)
     for x in (elements, test_elements):
-        if x.dtype.category in (0, 3):
+        if x.dtype.is_complex or x.dtype is dtypes.bool:
             raise RuntimeError(
                 f"Unsupported input type encountered for isin(): {x.dtype.scalar_name}"
             )

@@ -272,16 +272,6 @@ def _mixed_scatter(
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
 
 
-_core.register(
-    callbacks={
-        "strided_view": strided_view,
-        "strided_gather": _strided_gather,
-        "strided_scatter": _strided_scatter,
-        "mixed_strided_view": _mixed_view,
-        "mixed_strided_gather": _mixed_gather,
-        "mixed_strided_scatter": _mixed_scatter,
-    }
-)
 internal("strided_view")
 
 
@@ -337,7 +327,10 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     if self._watched is not None:  # stands for others in a transform: so does the view
         made = seen(_core.split(self), *args)
         made._watched.origin = self._watched.origin
-        self._array, self._watched = made._seen, (self._flags() & 768, made._watched)
+        self._array, self._watched = (
+            made._seen,
+            (self._flags() & _core.Flag.STANDS_FOR, made._watched),
+        )
         while made._watched is not None:
             made = made._watched.value
         made._bump_version()

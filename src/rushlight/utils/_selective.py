@@ -21,7 +21,7 @@ from ..tensor import memory_of
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
 
-_SELECTIVE = 4  # Observed::kSelective
+_SELECTIVE = _core.Observed.SELECTIVE
 _COMPOSITE = 4  # Op::Composite
 _Tensor = _core.Tensor
 _lock = threading.Lock()
@@ -219,6 +219,3 @@ def _op_starts(op: Any) -> Any:
 def _op_ends(op: Any, arguments: tuple[Any, ...], result: Any) -> None:
     if _state.open and _state.open[-1].running:
         _state.open[-1].ends(op, arguments, result)
-
-
-_core.register(callbacks={"op_starts": _op_starts, "op_ends": _op_ends})

@@ -1,0 +1,59 @@
+// The Python objects that the core calls: each is declared here, and filled by src/rushlight/_callbacks.py through
+// `_core.register(callbacks={...})`, which refuses any other name; `_core.check_registered()` names those that are missing.
+#pragma once
+#include "core/python.h"
+
+namespace rushlight {
+
+struct Op;
+
+// clang-format off
+#define RUSHLIGHT_CALLBACKS(X)                                                                                       \
+  /* ops, called as such */                                                                                          \
+  X(add) X(alias) X(conj_view) X(neg_view) X(strided_view) X(strided_gather) X(strided_scatter)                      \
+  /* functions of ops/ */                                                                                            \
+  X(mixed_strided_view) X(mixed_strided_gather) X(mixed_strided_scatter) X(clone) X(zeros_like) X(sum_to)            \
+  X(fit_dtype) X(fitted_number) X(write_out) X(as_tensor) X(beyond_memory)                                           \
+  X(getitem) X(setitem) X(spread_to) X(iter) X(trace_call) X(explain) X(takes)                                       \
+  /* types of arguments */                                                                                           \
+  X(Generator) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
+  /* members of Tensor and Node */                                                                                   \
+  X(repr) X(tensor_new) X(call_node) X(raw_saved) X(move_retained) X(before_write)                                   \
+  /* the engine */                                                                                                   \
+  X(no_grad_root) X(no_grad_input) X(copy_gradient) X(thread_state) X(set_thread_state)                              \
+  /* function transforms and forward mode */                                                                         \
+  X(settle) X(refuse_captured) X(refuse_requires_grad)                                                               \
+  X(watched_call) X(watched_in_place) X(watched_item) X(watched_memory) X(watched_array) X(watched_data)             \
+  X(watched_set_data) X(watched_requires_grad) X(watched_bool) X(watched_detach) X(watched_version)                  \
+  X(watched_grad_fn) X(watched_backward)                                                                             \
+  /* anomaly mode, the profiler and selective checkpoints; see observe.cpp */                                        \
+  X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed)
+// clang-format on
+
+class Callback {
+ public:
+  constexpr explicit Callback(const char* name) : name_(name) {}
+  const char* name() const { return name_; }
+  bool is_registered() const { return p_ != nullptr; }
+  // Borrowed, and good for ever: what is registered stays. nullptr with an exception where nothing is.
+  PyObject* get() const { return p_ ? p_ : missing(); }
+  Op* op() const;  // the same of one that must be an Op
+  int set(PyObject* p);  // -1 with an exception where something else is registered
+
+ private:
+  PyObject* missing() const;
+  const char* name_;
+  PyObject* p_ = nullptr;
+};
+
+struct Callbacks {
+#define X(name) Callback name{#name};
+  RUSHLIGHT_CALLBACKS(X)
+#undef X
+};
+extern constinit Callbacks callbacks;
+
+int register_callbacks(PyObject* dict);                     // -1 with an exception
+PyObject* check_registered(PyObject* module, PyObject*);    // None, or raises and names what is missing
+
+}  // namespace rushlight

@@ -1,0 +1,20 @@
+#include "core/guard.h"
+
+#include <exception>
+#include <new>
+
+namespace rushlight {
+
+void raise_caught() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_Format(PyExc_RuntimeError, "rushlight: %s\nThis is an error of the library, not of the program.", e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "rushlight: an unknown C++ exception\nThis is an error of the library, not of the program.");
+  }
+}
+
+}  // namespace rushlight

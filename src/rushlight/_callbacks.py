@@ -1,0 +1,107 @@
+"""What the native core calls back into: native/core/callbacks.h has the names, this file the rest.
+
+Nothing here runs before the package is imported whole. `check_registered` names what is missing.
+"""
+
+from __future__ import annotations
+
+from . import _core
+from .autograd import anomaly_mode, engine, graph, levels, running, saved
+from .device import device, layout, memory_format, resolve
+from .func import _printing
+from .generator import Generator
+from .ops import (
+    OPS,
+    _arguments,
+    _arrays,
+    _factory,
+    _outputs,
+    _trace,
+    casts,
+    complex_numbers,
+    copies,
+    creation,
+    from_data,
+    indexing,
+    pointwise,
+    shape,
+    strided,
+)
+from .tensor import _tensor_new
+from .utils import _selective
+
+_core.register(
+    callbacks={
+        # ops, called as such
+        "add": pointwise.add,
+        "alias": OPS["alias"].function,
+        "conj_view": complex_numbers._conj,
+        "neg_view": complex_numbers._neg_view,
+        "strided_view": strided.strided_view,
+        "strided_gather": strided._strided_gather,
+        "strided_scatter": strided._strided_scatter,
+        # functions of ops/
+        "mixed_strided_view": strided._mixed_view,
+        "mixed_strided_gather": strided._mixed_gather,
+        "mixed_strided_scatter": strided._mixed_scatter,
+        "clone": copies.clone,
+        "zeros_like": creation.zeros_like,
+        "sum_to": shape.sum_to,
+        "fit_dtype": casts.fit_dtype,
+        "fitted_number": _arrays.fitted_number,
+        "write_out": _outputs.write_out,
+        "as_tensor": from_data.as_tensor,
+        "beyond_memory": _factory.beyond_memory,
+        "getitem": indexing.get_item,
+        "setitem": indexing.set_item,
+        "spread_to": indexing._spread_to,
+        "iter": indexing._iterate,
+        "trace_call": _trace._call,
+        "explain": _arguments.explain,
+        "takes": _arguments.takes,
+        # types of arguments
+        "Generator": Generator,
+        "device": device,
+        "layout": layout,
+        "memory_format": memory_format,
+        "resolve_device": resolve,
+        # members of Tensor and Node
+        "repr": _printing.text,
+        "tensor_new": _tensor_new,
+        "call_node": graph._call_node,
+        "raw_saved": saved.SavedTensor._of,
+        "move_retained": graph._move_retained,
+        "before_write": saved._before_write,
+        # the engine
+        "no_grad_root": engine._no_grad_root,
+        "no_grad_input": engine._no_grad_input,
+        "copy_gradient": engine._copy_gradient,
+        "thread_state": running._thread_state,
+        "set_thread_state": running._set_thread_state,
+        # function transforms and forward mode
+        "settle": levels.settled,
+        "refuse_captured": levels._refuse_captured,
+        "refuse_requires_grad": levels._refuse_requires_grad,
+        "watched_call": levels._watched_call,
+        "watched_in_place": levels._watched_in_place,
+        "watched_item": levels._watched_item,
+        "watched_memory": levels._watched_memory,
+        "watched_array": levels._watched_array,
+        "watched_data": levels._watched_data,
+        "watched_set_data": levels._watched_set_data,
+        "watched_requires_grad": levels._watched_requires_grad,
+        "watched_bool": levels._watched_bool,
+        "watched_detach": levels._watched_detach,
+        "watched_version": levels._watched_version,
+        "watched_grad_fn": levels._watched_grad_fn,
+        "watched_backward": levels.run_backward,
+        # anomaly mode, the profiler and selective checkpoints
+        "op_starts": _selective._op_starts,
+        "op_ran": anomaly_mode._op_ran,
+        "op_ends": _selective._op_ends,
+        "node_made": anomaly_mode.note_place,
+        "node_ran": anomaly_mode._node_ran,
+        "node_failed": anomaly_mode.node_failed,
+    }
+)
+_core.check_registered()

@@ -1,0 +1,75 @@
+"""`_core.pyi` is written by hand: every name of the core is in it, as what it is, and no other."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight._core as core
+
+STUB = Path(core.__file__).parent / "_core.pyi"
+# The core alone: the package puts more on its types.
+ALONE = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("rushlight._core", sys.argv[1])
+core = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(core)
+
+def kind(value):
+    if isinstance(value, type):
+        return "class"
+    described = hasattr(type(value), "__get__") and not hasattr(type(value), "__set__")
+    return "function" if described or type(value).__name__.startswith("builtin_") else "value"
+
+def members(of):
+    return {n: kind(v) for n, v in vars(of).items() if n[:2] != "__"}
+
+found = {"": members(core), "_Kernels": members(core.kernels)}
+found |= {n: members(v) for n, v in vars(core).items() if isinstance(v, type)}
+print(json.dumps(found))
+"""
+NATIVE: dict[str, dict[str, str]] = json.loads(
+    subprocess.run(
+        [sys.executable, "-c", ALONE, core.__file__], capture_output=True, text=True, check=True
+    ).stdout
+)
+
+
+def declared(body: list[ast.stmt]) -> dict[str, str]:
+    """The names of a stub's block, and what each is."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = "class"
+        elif isinstance(node, ast.FunctionDef):
+            words = {ast.unparse(d) for d in node.decorator_list}
+            found[node.name] = "value" if "property" in words else "function"
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = "value"
+    return {name: kind for name, kind in found.items() if name[:2] != "__"}
+
+
+BODY = ast.parse(STUB.read_text(encoding="utf-8")).body
+CLASSES = {node.name: node.body for node in BODY if isinstance(node, ast.ClassDef)}
+ONLY_TYPES = {"_Open", "_Kernels"}  # classes that say how something is typed
+
+
+def test_the_module() -> None:
+    stub = declared(BODY)
+    assert {n: k for n, k in stub.items() if n not in ONLY_TYPES} == NATIVE[""]
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE.keys() - {""}))
+def test_a_type(name: str) -> None:
+    assert declared(CLASSES[name]) == NATIVE[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - ONLY_TYPES))
+def test_special_methods_exist(name: str) -> None:
+    put_on = {"__getattr__", "__setattr__", "__init__"}  # by Python, or of `object`
+    named = {n.name for n in CLASSES[name] if isinstance(n, ast.FunctionDef)}
+    special = {n for n in named if n.startswith("__")} - put_on
+    assert not {n for n in special if not hasattr(getattr(core, name), n)}
