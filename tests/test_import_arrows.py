@@ -1,6 +1,6 @@
 """The rooms of the package and the arrows between them, held by reading every source file.
 
-    errors, dtypes, device <- backends <- core <- ops <- autograd <- base <- nn, optim, func
+    errors, dtypes, device <- backends <- core <- devices <- ops <- autograd <- base <- nn, optim, func
         <- facades, explain, cli
 
 A module may import from its own room and from rooms further left, never from one to the right, and
@@ -24,6 +24,7 @@ ORDER = [
     "utils.hooks",
     "backends",
     *("_core", "core", "printing", "generator"),
+    "devices",
     "ops",
     *("tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it

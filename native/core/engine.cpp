@@ -627,11 +627,13 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
   int ndim;
   const Py_ssize_t* dims;
   DType dtype;
+  DeviceType device = DeviceType::Cpu;
   if (is_tensor(root) || e.node->kind == Node::Accumulate) {
     const Tensor* t = is_tensor(root) ? as_tensor(root) : e.node->variable;
     ndim = t->ndim();
     dims = t->sizes();
     dtype = t->dtype;
+    device = t->device();
   } else {
     const OutputMeta& m = e.node->metas[e.nr];
     ndim = m.ndim;
@@ -647,8 +649,8 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     PyErr_Format(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got %U", name.get());
     return nullptr;
   }
-  Tensor* one = new_tensor(dtype, ndim, dims);
-  if (!one) return nullptr;
+  Tensor* one = new_tensor(dtype, ndim, dims, device);
+  if (!one || device == DeviceType::Meta) return as_object(one);
   void* p = one->data();
   switch (dtype) {
     case DType::F32: *static_cast<float*>(p) = 1; break;

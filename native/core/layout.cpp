@@ -225,6 +225,7 @@ int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssiz
   t->numel_ = numel;
   t->contiguous_ = is_row_major(ndim, t->sizes(), t->strides(), item_size(dtype), numel);
   Storage* before = std::exchange(t->storage_, storage);
+  t->flags = (t->flags & ~kMeta) | (storage->device == DeviceType::Meta ? kMeta : 0u);
   Py_CLEAR(t->array_);
   drop(before);
   return 0;
@@ -248,6 +249,7 @@ Tensor* made(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, c
   }
   t->storage_ = storage;
   t->offset_ = offset;
+  if (storage->device == DeviceType::Meta) t->flags |= kMeta;
   if (!place_dims(t, ndim)) {
     t->ndim_ = 0;
     Py_DECREF(t);

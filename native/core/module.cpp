@@ -9,6 +9,7 @@ namespace rushlight {
 PyObject* set_operator(PyObject*, PyObject* args);
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
+PyObject* empty_meta(PyObject*, PyObject* args);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* arguments_of(PyObject*, PyObject* args);
@@ -248,6 +249,7 @@ PyMethodDef kMethods[] = {
     {"register", function(register_objects), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
     {"set_operator", set_operator, METH_VARARGS, "What an operator of Tensor calls."},
     {"wrap", function(wrap), METH_FASTCALL, "A leaf tensor around an ndarray."},
+    {"empty_meta", empty_meta, METH_VARARGS, "A leaf tensor without memory."},
     {"wrap_data", function(wrap_data), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", wrap_view_function, METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"make_subclass", make_subclass, METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},

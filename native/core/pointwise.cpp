@@ -431,7 +431,7 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     PyObject* o = slots[i];
     Ref element;
     if (is_tensor(o)) {
-      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common) continue;
+      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common || as_tensor(o)->flags & kMeta) continue;
       element = Ref(array_of(as_tensor(o)));
       if (!(o = element.get())) return -1;
     } else if (!op->numbers_fit ? !PyComplex_Check(o)

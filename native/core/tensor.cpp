@@ -204,13 +204,18 @@ PyObject* get_seen(PyObject* self, void*) { return array_of(as_tensor(self)); }
 
 // Replaces the storage: for code that loads or resizes a tensor from outside (`resize_`, `.data = `).
 int set_array(PyObject* self, PyObject* value, void*) {
+  if (value && is_tensor(value)) return take_layout(as_tensor(self), as_tensor(value));
   if (!value || !is_array(value)) {
-    PyErr_SetString(PyExc_TypeError, "_array must be a numpy.ndarray");
+    PyErr_SetString(PyExc_TypeError, "_array must be a numpy.ndarray, or the tensor whose memory and layout to take");
     return -1;
   }
   const Owned<Tensor> memory(tensor_of(Py_NewRef(value)));
   return memory ? take_layout(as_tensor(self), memory.get()) : -1;
 }
+
+PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong((as_tensor(self)->flags & kMeta) != 0); }
+PyObject* get_contiguous(PyObject* self, void*) { return PyBool_FromLong(as_tensor(self)->is_contiguous()); }
+PyObject* get_offset(PyObject* self, void*) { return PyLong_FromSsize_t(as_tensor(self)->offset() / as_tensor(self)->item()); }
 
 PyObject* get_shape(PyObject* self, void*) {
   return shape_of(as_tensor(self));
@@ -235,7 +240,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   hold(v);
   r->version = v;
   r->made_in = t->made_in;
-  r->flags = t->flags & (kInference | kLazy);
+  r->flags = t->flags & (kInference | kLazy | kMeta);
   if (inference && !tls.inference && !shared_version(r)) {
     Py_DECREF(r);
     return nullptr;
@@ -343,6 +348,9 @@ int set_watched(PyObject* self, PyObject* value, void*) {
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", get_array, set_array, "The numpy.ndarray that holds the values (no copy).", nullptr},
+    {"_meta", get_is_meta, nullptr, "Whether it has a shape but no elements.", nullptr},
+    {"_contiguous", get_contiguous, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},
+    {"_offset", get_offset, nullptr, "How many elements of the storage come before the first.", nullptr},
     {"_seen", get_seen, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", gated_get<"shape", get_shape>, refuse_assignment, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
     {"dtype", gated_get<"dtype", get_dtype>, refuse_assignment, "The element type.", const_cast<char*>("dtype")},
@@ -605,6 +613,41 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
     t->flags |= kRequiresGrad;
   }
+  return as_object(t);
+}
+
+// empty_meta(sizes, dtype code, strides=None, requires_grad=False): a leaf without memory; strides in elements, or row-major.
+PyObject* empty_meta(PyObject*, PyObject* args) {
+  PyObject *sizes, *steps = Py_None;
+  int code, wants = 0;
+  if (!PyArg_ParseTuple(args, "O!i|Op", &PyTuple_Type, &sizes, &code, &steps, &wants)) return nullptr;
+  const int ndim = static_cast<int>(std::min<Py_ssize_t>(PyTuple_GET_SIZE(sizes), kMaxDims + 1));
+  if (code < 0 || code >= static_cast<int>(DType::Count) || (steps != Py_None && (!PyTuple_Check(steps) || PyTuple_GET_SIZE(steps) != ndim))) {
+    PyErr_SetString(PyExc_TypeError, "empty_meta(sizes, dtype code, strides=None, requires_grad=False)");
+    return nullptr;
+  }
+  const DType dtype = static_cast<DType>(code);
+  if (ndim > kMaxDims) return as_object(new_tensor(dtype, ndim, nullptr, DeviceType::Meta));
+  Py_ssize_t shape[kMaxDims], strides[kMaxDims];
+  for (int i = 0; i < ndim; ++i) {
+    shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(sizes, i), PyExc_OverflowError);
+    strides[i] = steps == Py_None ? 0 : PyNumber_AsSsize_t(PyTuple_GET_ITEM(steps, i), PyExc_OverflowError);
+    if (PyErr_Occurred()) return nullptr;
+    if (shape[i] < 0 || strides[i] < 0) {
+      PyErr_SetString(PyExc_ValueError, "empty_meta(): sizes and strides are not negative");
+      return nullptr;
+    }
+    if (__builtin_mul_overflow(strides[i], item_size(dtype), &strides[i])) {
+      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed: a stride has more bytes than 64 bits can count");
+      return nullptr;
+    }
+  }
+  if (wants && !is_differentiable(dtype)) {
+    PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
+    return nullptr;
+  }
+  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta) : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
+  if (t && wants) t->flags |= kRequiresGrad;
   return as_object(t);
 }
 

@@ -56,6 +56,8 @@ def anywhere(condition: Any) -> bool:
     """
     while condition._watched is not None:
         condition = condition._watched.value
+    if condition._meta:
+        return True  # nobody knows
     return bool(condition._array.any())
 
 

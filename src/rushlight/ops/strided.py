@@ -284,21 +284,16 @@ _core.register(
 internal("strided_view")
 
 
-def _layout_of(a: Array) -> Any:
-    """The strides of an array in elements; None where it is contiguous."""
-    if a.flags.c_contiguous:
-        return None
-    return tuple([s // a.dtype.itemsize for s in a.strides])
+def _layout_of(t: Any) -> Any:
+    """The strides of a tensor in elements; None where it is contiguous."""
+    return None if t._contiguous else t.stride()
 
 
 @composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
 def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
-    array = input._seen
-    offset = 0
-    if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(array)
-    return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(array))
+    offset = 0 if storage_offset is None else storage_offset - input._offset
+    return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(input))
 
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
@@ -306,17 +301,14 @@ def as_strided_scatter(
     input: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
-    array = input._seen
-    offset = 0
-    if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(array)
+    offset = 0 if storage_offset is None else storage_offset - input._offset
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, "
             f"slice size = {list(size)}"
         )
-    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
+    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(input))
 
 
 # ---- in place: the same tensor seen with another shape from now on
@@ -344,7 +336,7 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     _may_be_written(self)
     made = seen(self, *args)
     node = made.grad_fn  # before the write is counted, which makes a view's history out of date
-    self._array = made._seen
+    self._array = made
     self._bump_version()
     if node is not None:
         _core.set_history(self, node, 0)  # a view's only: its memory is as it was
@@ -450,6 +442,10 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     if array.shape == wanted:
         return self
     _core.check_place(self, False)
+    if self._meta:
+        self._array = _core.empty_meta(wanted, self.dtype.code)
+        self._bump_version()
+        return self
     n = math.prod(wanted)
     held = array
     while isinstance(held.base, np.ndarray):
@@ -526,7 +522,7 @@ def set_(
     if part:
         seen = as_strided(seen, size, stride or _contiguous_strides(size), storage_offset or 0)
     node = _set_away(self, source, tuple(seen.shape)).grad_fn if recording else None
-    self._array = seen._seen
+    self._array = seen
     self._bump_version()
     self._forget_accumulator()
     if node is not None:

@@ -392,8 +392,8 @@ class FusedOptimizer(Optimizer):
 
 
 def arrays(tensors: Iterable[Tensor]) -> list[Any]:
-    """The raw arrays of tensors, for a native step."""
-    return [tensor._array for tensor in tensors]
+    """The raw arrays of tensors, for a native step; on meta, where it does nothing, themselves."""
+    return [tensor if tensor._meta else tensor._array for tensor in tensors]
 
 
 def scalar(value: Any, differentiable: bool = False) -> Any:

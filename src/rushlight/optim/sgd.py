@@ -85,7 +85,7 @@ class SGD(FusedOptimizer):
             buffers = [self.state[p].get("momentum_buffer") for p in params]
 
         if not differentiable:
-            raw = [None if buffer is None else buffer._array for buffer in buffers]
+            raw = [None if buffer is None else arrays([buffer])[0] for buffer in buffers]
             done = rl._core.kernels.sgd_step(
                 arrays(params),
                 arrays(grads),
