@@ -181,7 +181,7 @@ int check_devices(Op* op, PyObject* const* slots) {
       PyErr_Format(PyExc_RuntimeError,
                    "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
                    "with .to('%s').",
-                   names[static_cast<int>(t->device())], names[static_cast<int>(first->device())], public_name(op).c_str(),
+                   names[static_cast<int>(t->device())], names[static_cast<int>(first->device())], op_name(op) + (*op_name(op) == '_'),
                    names[static_cast<int>(first->device())]);
       return -1;
     }

@@ -184,7 +184,7 @@ class Walk {
 // The positions of the true elements, row by row.
 PyObject* mask_positions(Tensor* mask) {
   if (mask->flags & kMeta) {
-    PyObject* f = callback("no_shape_on_meta");
+    PyObject* f = callback("no_values");
     Ref said(f ? PyObject_CallFunction(f, "s", "nonzero") : nullptr);
     return nullptr;
   }

@@ -37,6 +37,9 @@ class Device(Protocol):
         """The copy of a tensor on the CPU, without history; NotImplementedError where there is
         none."""
 
+    def check_values(self, op: str) -> None:
+        """torch's error for an op whose result's shape depends on values, where there are none."""
+
     def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
         """What an op's NumPy definition gives for arguments here; NotImplementedError where that
         cannot be told."""

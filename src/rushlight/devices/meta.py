@@ -26,20 +26,21 @@ _NONZERO = (
     "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct "
     "data-independent implementation does not exist. This implementation returns a fake value, "
     "assuming all elements of the tensor are non-zero. To enable this registration, please set "
-    "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
+    "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True. "
 )
 _NO_KERNEL = (
     "aten::{}: attempted to run this operator with Meta tensors, but there was no fake impl or "
     "Meta kernel registered. "
 )
 _BY_VALUE = {
+    "_nonzero_rows": _NONZERO,
+    "_nonzero_columns": _NONZERO,
     "nonzero": _NONZERO,
     "masked_select": _NO_KERNEL.format("masked_select"),
-    "unique": _NO_KERNEL.format("_unique2"),
-    "_unique": _NO_KERNEL.format("_unique2"),
-    "unique_consecutive": _NO_KERNEL.format("unique_consecutive"),
+    "_unique_all": _NO_KERNEL.format("_unique2"),
+    "_unique_dim": _NO_KERNEL.format("unique_dim"),
+    "_unique_runs": _NO_KERNEL.format("unique_consecutive"),
     "bincount": _NO_KERNEL.format("bincount"),
-    "repeat_interleave": "cannot repeat_interleave a meta tensor without output_size. ",
     "equal": _NO_KERNEL.format("equal"),
 }
 """Ops whose result depends on values in its shape, and what torch says of them."""
@@ -62,8 +63,13 @@ class Meta:
     def to_host(self, tensor: Any) -> NoReturn:
         raise NotImplementedError(_NO_DATA)
 
+    def check_values(self, op: str) -> None:
+        said = _BY_VALUE.get(op)
+        if said is not None:
+            raise NotImplementedError(f"{said}The shape of its result depends on values.")
+
     def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
-        refuse(op)
+        self.check_values(op)
         tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
         count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
         if count > _MOST:
@@ -109,11 +115,5 @@ def _stand_in(value: Any, identity: bool) -> Any:
     return array
 
 
-def refuse(op: str) -> None:
-    """NotImplementedError for an op whose result has no shape that could be known."""
-    said = _BY_VALUE.get(op)
-    if said is not None:
-        raise (RuntimeError if op == "repeat_interleave" else NotImplementedError)(said.strip())
-
-
-_core.register(callbacks={"no_shape_on_meta": refuse, "on_stand_ins": Meta().run})
+_here = Meta()
+_core.register(callbacks={"no_values": _here.check_values, "on_stand_ins": _here.run})

@@ -32,6 +32,7 @@ __all__ = [
     "default_float",
     "dim_in",
     "distinct",
+    "elements",
     "fitted_number",
     "is_half",
     "listed",
@@ -59,6 +60,14 @@ def anywhere(condition: Any) -> bool:
     if condition._meta:
         return True  # nobody knows
     return bool(condition._array.any())
+
+
+def elements(t: Any) -> Array:
+    """The array of a tensor whose elements are looked at: on meta there are none."""
+    if t._meta:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    array: Array = t._array
+    return array
 
 
 def is_half(a: Array) -> bool:

@@ -70,7 +70,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
         source = input._seen
         numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
         if source.flags.c_contiguous or 0 in source.strides:
-            array = allocate(source.shape, numpy_dtype, value)
+            array = where.allocate(source.shape, numpy_dtype, value)
         else:
             array = np.empty_like(source, numpy_dtype)
             if value is not None:
@@ -257,7 +257,7 @@ def empty_strided(
         code = dtypes.from_numpy_dtype(numpy_dtype).code
         return _core.empty_meta(shape, code, steps, requires_grad)
     extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    flat = allocate((extent,), numpy_dtype)
+    flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
     return finished(array, requires_grad)

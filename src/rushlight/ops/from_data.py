@@ -292,10 +292,7 @@ def tensor(
     tensor([[1, 2],
             [3, 4]])
     """
-    if device is None and isinstance(data, Tensor):
-        where = of(data)
-    else:
-        where = on(device)
+    where = of(data) if device is None and isinstance(data, Tensor) else on(device)
     warn_of_copy(data, "torch.tensor(sourceTensor)")
     if where.has_memory and isinstance(data, Tensor):
         data = of(data).to_host(data)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ._arrays import anywhere, cell, unshared
 from ._kinds import linear
 from ._op import namespace
@@ -281,6 +282,7 @@ def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
                 f"The shape of the mask {list(have)} at index {i} does not match the shape of the "
                 f"indexed tensor {list(want)} at index {dim + i}"
             )
+    of(mask).check_values("nonzero")
     return _core.wrap(np.flatnonzero(array))
 
 

@@ -515,6 +515,12 @@ def set_(
             f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
             f"{self.dtype.c_name}"
         )
+    if source._meta is not self._meta:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
+            f'different device "{source.device}".  This is no longer allowed; the devices must '
+            "match."
+        )
     _core.check_captured(self, overload, None)
     recording = _core.is_grad_enabled() and (self.requires_grad or source.requires_grad)
     _core.check_place(self, recording)
