@@ -10,15 +10,11 @@ import rushlight as torch
 
 # What the shape of the result is a question of the values of the arguments, and what is said then.
 BY_VALUE = {
-    "_nonzero_columns": "register_meta",
-    "_nonzero_rows": "register_meta",
-    "_unique_all": "_unique2",
-    "_unique_dim": "unique_dim",
-    "_unique_runs": "unique_consecutive",
+    "argwhere": "register_meta",
     "bincount": "aten::bincount",
+    "combinations": "aten::masked_select",
     "masked_select": "aten::masked_select",
 }
-# Numbers of Python, and what has no tensors.
 NAMES = [name for name in SAMPLED if name not in BY_VALUE and any(c.tensors for c in calls(name))]
 
 

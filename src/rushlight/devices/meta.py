@@ -81,7 +81,7 @@ class Meta:
             try:
                 result = function(*[_stand_in(a, False) for a in args])
             except RuntimeError:
-                # Zeros are no matrix that can be inverted or factored; the identity is.
+                # Zeros are no matrix that can be inverted or factored, and no row counted from 1.
                 result = function(*[_stand_in(a, True) for a in args])
         return self._result(result)
 
@@ -112,6 +112,8 @@ def _stand_in(value: Any, identity: bool) -> Any:
     array = value._array
     if identity and array.ndim > 1 and array.dtype.kind in "fc":
         return np.broadcast_to(np.eye(*array.shape[-2:], dtype=array.dtype), array.shape)
+    if identity and array.dtype.kind == "i":
+        return np.broadcast_to(np.ones((), array.dtype), array.shape)
     return array
 
 

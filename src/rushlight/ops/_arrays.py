@@ -58,7 +58,7 @@ def anywhere(condition: Any) -> bool:
     while condition._watched is not None:
         condition = condition._watched.value
     if condition._meta:
-        return True  # nobody knows
+        return False  # nobody knows, and both ways give one shape
     return bool(condition._array.any())
 
 

@@ -457,7 +457,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return _wrap(np.empty(0, input._array.dtype))
+        return of(input).tensor(np.empty(0, input._array.dtype))
     n = input.numel()
     if n < 2:  # one row at the most
         rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)
@@ -469,7 +469,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     chosen = allocate((n,) * r, np.dtype(bool), True)
     for low, high in itertools.pairwise(np.ogrid[(slice(n),) * r]):
         chosen &= low <= high if with_replacement else low < high
-    mask, grids = _wrap(chosen), meshgrid(*[input] * r, indexing="ij")
+    mask, grids = of(input).tensor(chosen), meshgrid(*[input] * r, indexing="ij")
     return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
 
 
