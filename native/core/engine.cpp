@@ -401,6 +401,14 @@ class Backward {
       }
       ndim = v->ndim();
       dims = v->sizes();
+      if ((v->flags ^ as_tensor(g)->flags) & kMeta) {
+        const bool on_meta = v->flags & kMeta;
+        PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - expected device %s but got %s",
+                     n ? ("Function " + short_type_name(n) + " returned an ").c_str() : "", i, on_meta ? "meta" : "cpu",
+                     on_meta ? "cpu" : "meta");
+        Py_DECREF(g);
+        return nullptr;
+      }
     } else {
       if (e.nr >= static_cast<uint32_t>(e.node->n_outputs)) return g;
       const OutputMeta& m = e.node->metas[e.nr];

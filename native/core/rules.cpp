@@ -82,14 +82,14 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
     if (!(args[i] = owned[i].get())) return -1;
     meta |= is_tensor(args[i]) && as_tensor(args[i])->flags & kMeta;
   }
-  if (!native && !meta) {
+  if (!native) {
+    if (meta) return 0;  // the rules are ops, which know the layouts of their results
     for (size_t i = 0; i < n; ++i) {
       if (is_tensor(args[i])) owned[i] = Ref(array_of(as_tensor(args[i])));
       if (!(args[i] = owned[i].get())) return -1;
     }
   }
-  Ref result(meta && !native ? run_on_stand_ins(op, op->backward, args, static_cast<Py_ssize_t>(n))
-                             : PyObject_Vectorcall(op->backward, args, n, nullptr));
+  Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
   if (!result) {
     if (!native) reword_memory_error();
     return -1;

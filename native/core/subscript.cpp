@@ -183,11 +183,6 @@ class Walk {
 
 // The positions of the true elements, row by row.
 PyObject* mask_positions(Tensor* mask) {
-  if (mask->flags & kMeta) {
-    PyObject* f = callback("no_values");
-    Ref said(f ? PyObject_CallFunction(f, "s", "nonzero") : nullptr);
-    return nullptr;
-  }
   Ref owner(mask->is_contiguous() ? Py_NewRef(as_object(mask)) : as_object(contiguous_copy(mask)));
   if (!owner) return nullptr;
   const uint8_t* bits = reinterpret_cast<const uint8_t*>(as_tensor(owner.get())->data());
@@ -351,7 +346,9 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (watched_bits(t) || t->flags & kLazy || (t->flags & kMeta && t->ndim() == 0)) return false;
+  if (watched_bits(t) || t->flags & kLazy || (t->flags & kMeta && (t->ndim() == 0 || t->dtype == DType::Bool))) {
+    return false;
+  }
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && t->ndim() > 0);
 }
 

@@ -279,6 +279,12 @@ int set_data(PyObject* self, PyObject* value, void*) {
     Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
     return done ? 0 : -1;
   }
+  if ((t->flags ^ v->flags) & kMeta) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. One of "
+                    "them is on the device meta, the other on the CPU.");
+    return -1;
+  }
   if (requires_grad(t) && !is_differentiable(v->dtype)) {
     PyErr_SetString(PyExc_RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype");
     return -1;

@@ -253,8 +253,8 @@ def set_default_device(device: device | str | int | None) -> None:
 def resolve(value: object, function: str = "tensor") -> device:
     """The device on which `function(..., device=value)` makes its tensor.
 
-    None is the default device, every 'cpu:N' is the CPU and every 'meta:N' meta. Raises what PyTorch
-    on a machine without the named device would raise.
+    None is the default device, every 'cpu:N' is the CPU and every 'meta:N' meta. Raises what
+    PyTorch on a machine without the named device would raise.
     """
     if value is None:
         if _only_cpu:

@@ -238,7 +238,11 @@ class _TensorType(type):
 
 def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.Tensor(...) and its kind: sizes make an unset tensor, data a copy."""
-    kwargs.pop("device", None)
+    where = kwargs.pop("device", None)
+    if where is not None and resolve(where) is not cpu:
+        raise RuntimeError(
+            f"legacy constructor expects device type: cpu but device type: {where} was passed"
+        )
     from .ops._factory import allocate, shape_of
     from .ops.from_data import array_of
     from .size import Size
@@ -460,9 +464,7 @@ _METHODS: dict[str, Any] = {
     ),
     "has_names": _method("Whether dimensions have names: never.", lambda self: False),
     "_make_subclass": staticmethod(_make_subclass),
-    "device": property(
-        lambda self: on_meta if self._meta else cpu, doc="Where the tensor lives."
-    ),
+    "device": property(lambda self: on_meta if self._meta else cpu, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": _never("Whether it lives on an NVIDIA GPU"),
     "is_cpu": property(lambda self: not self._meta, doc="Whether it lives in main memory."),

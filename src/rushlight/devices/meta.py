@@ -3,7 +3,8 @@
 Kernels and views know the layout of their results and do not run. A NumPy definition runs on
 stand-ins: arrays of the arguments' shapes that show one zero in all places, and take no memory.
 What it returns tells the shape and the type. That is done where the result is sure to be small
-(`_MOST`), and where the shape does not depend on values (`_BY_VALUE`).
+(`_MOST`), and where the shape does not depend on values (`_BY_VALUE`). An op whose arguments are
+large states its `shape=` instead.
 """
 
 from __future__ import annotations
@@ -41,9 +42,14 @@ _BY_VALUE = {
     "_unique_dim": _NO_KERNEL.format("unique_dim"),
     "_unique_runs": _NO_KERNEL.format("unique_consecutive"),
     "bincount": _NO_KERNEL.format("bincount"),
+    "_least_squares": _NO_KERNEL.format("linalg_lstsq.out"),
     "equal": _NO_KERNEL.format("equal"),
 }
 """Ops whose result depends on values in its shape, and what torch says of them."""
+
+
+shapes: dict[str, Any] = {}
+"""Of ops that state it (`shape=`): what makes the results, tensors on meta, of the arguments."""
 
 
 class Meta:
@@ -70,6 +76,8 @@ class Meta:
 
     def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
         self.check_values(op)
+        if op in shapes and (made := shapes[op](*args)) is not NotImplemented:
+            return made
         tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
         count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
         if count > _MOST:
@@ -92,7 +100,13 @@ class Meta:
             return tuple([self._result(v) for v in value])
         if isinstance(value, _core.Tensor):
             return value if value._meta else self.from_host(value.contiguous())
-        return self.tensor(np.asarray(value))
+        array = np.asarray(value)
+        steps = [s // array.itemsize for s in array.strides]
+        if not array.size or min(steps, default=1) <= 0:
+            return self.tensor(array)
+        # An array of values may have another order than that of its shape.
+        code = from_numpy_dtype(array.dtype).code
+        return _core.empty_meta(array.shape, code, tuple(steps)).clone()
 
     def synchronize(self) -> None:
         pass  # nothing is ever under way
@@ -118,4 +132,4 @@ def _stand_in(value: Any, identity: bool) -> Any:
 
 
 _here = Meta()
-_core.register(callbacks={"no_values": _here.check_values, "on_stand_ins": _here.run})
+_core.register(callbacks={"on_stand_ins": _here.run})

@@ -91,8 +91,7 @@ def room_for(count: int) -> None:
 
 
 def destination(device: Any, function: str, out: Any = None, like: Any = None) -> Any:
-    """The device of a factory's result: of `out`, the one asked for, that of `like`, the default.
-    """
+    """The device of a factory's result: of `out`, the one asked for, of `like`, the default."""
     if out is not None:
         return of(out)
     return of(like) if device is None and like is not None else on(device, function)

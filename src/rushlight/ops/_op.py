@@ -24,6 +24,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from .. import _core
+from ..devices.meta import shapes
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -265,6 +266,7 @@ def define(
     *,
     portable: Any = None,
     write: Any = None,
+    shape: Any = None,
     backward: tuple[Any, str] | None = None,
     compiler: Any = None,
     node: str | None = None,
@@ -305,6 +307,8 @@ def define(
     """Make the op of one statement and enter it in the table; see the kinds in `_kinds.py`."""
     name, params, positional = parse(signature, kind)
     names = [p[0] for p in params]
+    if shape is not None:
+        shapes[name] = shape
     rows = []
     for wanted, rule in rules.items():
         targets = [t.strip() for t in wanted.split(",")]

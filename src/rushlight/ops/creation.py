@@ -77,9 +77,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
                 array.fill(value)
         return finished(array, requires_grad, function=name)
 
-    def new(
-        self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any
-    ) -> Any:
+    def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
         device = self.device if device is None else device
         return create(*size, dtype=dtype or self.dtype, device=device, **more)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, dtypes
+from .. import dtypes
 from ..devices import of
 from ..return_types import named
 from ._arrays import Array, listed, warn_once
@@ -455,7 +455,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     k = min(m, n)
     dtype = A.dtype.numpy
     P = _pivot_matrix(pivots, m).to(A.dtype)
-    L = both.narrow(-1, 0, k).tril(-1) + _core.wrap(np.eye(m, k, dtype=dtype))
+    L = both.narrow(-1, 0, k).tril(-1) + of(A).tensor(np.eye(m, k, dtype=dtype))
     return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
 

@@ -326,9 +326,7 @@ def asarray(
         return placed(array_of(obj, dtype), where, bool(requires_grad))
     if where is not of(found):
         if copy is False:
-            raise ValueError(
-                f"can't alias tensor from device '{found.device}' to '{where.name}'."
-            )
+            raise ValueError(f"can't alias tensor from device '{found.device}' to '{where.name}'.")
         found = to(found, where.name)
     converts = dtype is not None and dtype is not found.dtype
     if copy is False and converts:

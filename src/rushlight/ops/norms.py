@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ..dtypes import from_numpy_dtype, promote_types
 from ._arrays import (
     Array,
@@ -234,7 +235,7 @@ def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
             f"A matrix of shape {listed(shape)} has no smallest norm."
         )
     shape[dim : dim + 1] = [1] if keepdim else []
-    return _core.wrap(np.zeros(shape, values._array.dtype))
+    return of(values).tensor(np.zeros(shape, values._array.dtype))
 
 
 _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"

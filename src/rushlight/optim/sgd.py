@@ -100,7 +100,9 @@ class SGD(FusedOptimizer):
             if done is not NotImplemented:
                 for p, buffer, array in zip(params, buffers, raw, strict=False):
                     if buffer is None:  # in its first step a parameter gets its buffer
-                        self.state[p]["momentum_buffer"] = rl._core.wrap(array)
+                        self.state[p]["momentum_buffer"] = (
+                            array if p._meta else rl._core.wrap(array)
+                        )
                 rl._core.bump_versions(params)
                 return
 

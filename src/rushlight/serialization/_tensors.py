@@ -27,6 +27,7 @@ class Parts(NamedTuple):
     is_parameter: bool = False
     conj: bool = False
     neg: bool = False
+    on_meta: bool = False  # where there is no storage
 
 
 def tensor_type() -> Any:
@@ -42,6 +43,13 @@ def is_tensor(obj: object) -> bool:
 
 
 def tensor_parts(tensor: Any) -> Parts:
+    if tensor.is_meta:
+        layout = (tuple(tensor.shape), tensor.stride())
+        parameter = isinstance(tensor, parameter_type())
+        parts = Parts(
+            np.empty(0, np.uint8), tensor.dtype, 0, *layout, tensor.requires_grad, parameter
+        )
+        return parts._replace(on_meta=True)
     parts = array_parts(
         memory_of(tensor),
         tensor.dtype,
@@ -54,6 +62,12 @@ def tensor_parts(tensor: Any) -> Parts:
 def make_tensor(parts: Parts) -> Any:
     tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
     return with_bits(tensor, parts.conj, parts.neg)
+
+
+def make_meta_tensor(
+    dtype: dtypes.dtype, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool
+) -> Any:
+    return base._core.empty_meta(shape, dtype.code, strides, requires_grad)
 
 
 def make_parameter(data: Any, requires_grad: bool) -> Any:

@@ -454,12 +454,17 @@ class Module(StateMethods):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             grad = parameter.grad
             with rl.no_grad():
-                parameter.data = fn(parameter)
+                moved = fn(parameter)
+                if moved.is_meta is not parameter.is_meta:  # a tensor stays on its device
+                    moved = self._parameters[name] = Parameter(moved, parameter.requires_grad)
+                    moved.grad = None if grad is None else fn(grad)
+                    continue
+                parameter.data = moved
                 if grad is not None:
                     grad.data = fn(grad)
         for name, buffer in self._buffers.items():
