@@ -50,6 +50,8 @@ _BY_VALUE = {
 
 shapes: dict[str, Any] = {}
 """Of ops that state it (`shape=`): what makes the results, tensors on meta, of the arguments."""
+like_first: set[str] = set()
+"""Ops that are given by what they write to their first argument."""
 
 
 class Meta:
@@ -80,6 +82,8 @@ class Meta:
             return made
         tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
         count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
+        if count > _MOST and op in like_first:
+            return args[0].clone()
         if count > _MOST:
             raise NotImplementedError(
                 f"{op}() on meta tensors is found by running it on zeros, which is done for up to "

@@ -166,7 +166,7 @@ def eye_(tensor: Tensor) -> Tensor:
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with rl.no_grad():
-        tensor.copy_(rl.eye(*tensor.shape, dtype=tensor.dtype))
+        tensor.copy_(rl.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
     return tensor
 
 

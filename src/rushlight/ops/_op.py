@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from .. import _core
-from ..devices.meta import shapes
+from ..devices.meta import like_first, shapes
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -309,6 +309,8 @@ def define(
     names = [p[0] for p in params]
     if shape is not None:
         shapes[name] = shape
+    if write is not None:
+        like_first.add(name)
     rows = []
     for wanted, rule in rules.items():
         targets = [t.strip() for t in wanted.split(",")]

@@ -109,6 +109,12 @@ def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any
     return result.astype(a.dtype) if is_half(a) else result
 
 
+def _vector_norm_shape(x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dtype is not None or not x.dtype.is_floating_point or not x.numel():
+        return NotImplemented  # what is wrong with them is said by the definition
+    return x.sum(dim, keepdim)
+
+
 def _order(ord: Any) -> str:
     return f"{ord:g}" if isinstance(ord, (int, float)) else str(ord)
 
@@ -155,6 +161,7 @@ def _norm_op(name: str, node: str) -> Any:
     return general(
         f"{name}(input, ord=2, dim=None, keepdim=False, *, dtype=None)",
         _vector_norm,
+        shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
         node=node,
         method=False,
