@@ -83,7 +83,7 @@ class Meta:
         tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
         count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
         if count > _MOST and op in like_first:
-            return args[0].clone()
+            return args[0].clone() if args[0]._meta else self.from_host(args[0])
         if count > _MOST:
             raise NotImplementedError(
                 f"{op}() on meta tensors is found by running it on zeros, which is done for up to "
