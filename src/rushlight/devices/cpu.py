@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .. import device as _device
+from ..device import cpu
 
 __all__ = ["Cpu", "beyond_memory"]
 
@@ -17,7 +17,7 @@ _TOO_BIG = ("array is too big", "Maximum allowed")
 
 
 class Cpu:
-    name = _device.cpu
+    name = cpu
     has_memory = True
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
