@@ -520,7 +520,7 @@ def randperm(
         )
     where = destination(device, "randperm", out)
     if where.has_memory:
-        array = _kernels.randperm(state_of(generator), n).astype(numpy_dtype, copy=False)
+        array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
     else:
         array = where.allocate((n,), numpy_dtype)
     return finished(array, requires_grad, out, where, function="randperm")

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _core
-from .. import device as _device
+from ..device import on_meta
 from ..dtypes import from_numpy_dtype
 
 __all__ = ["Meta"]
@@ -55,7 +55,7 @@ like_first: set[str] = set()
 
 
 class Meta:
-    name = _device.on_meta
+    name = on_meta
     has_memory = False
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:

@@ -10,7 +10,6 @@ from rushlight.base import Tensor
 from .optimizer import (
     FusedOptimizer,
     Group,
-    arrays,
     check_capturable,
     check_lr,
     decayed,
@@ -137,12 +136,12 @@ class Adam(FusedOptimizer):
         # A rate that is a tensor is divided in its own precision: the plain rule does that.
         if not (differentiable or isinstance(lr, rl.Tensor)):
             done = rl._core.kernels.adam_step(
-                arrays(params),
-                arrays(grads),
-                arrays(means),
-                arrays(squares),
-                None if largest is None else arrays(largest),
-                arrays(steps),
+                params,
+                grads,
+                means,
+                squares,
+                largest,
+                steps,
                 lr,
                 beta1,
                 beta2,

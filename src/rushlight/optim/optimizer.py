@@ -3,9 +3,9 @@ the other files.
 
 Note: how a step runs
     A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a
-    group at once. Its first choice is one native call over the raw arrays
+    group at once. Its first choice is one native call
     (`rl._core.kernels.*_step`), which touches every element once; such a call returns
-    NotImplemented, having changed nothing, where it has no kernel for these arrays, and the rule
+    NotImplemented, having changed nothing, where it has no kernel for these tensors, and the rule
     written in tensor operations runs instead. State tensors are looked up anew in every step, so
     programs may change `optimizer.state` as they like.
 """
@@ -389,11 +389,6 @@ class FusedOptimizer(Optimizer):
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         raise NotImplementedError
-
-
-def arrays(tensors: Iterable[Tensor]) -> list[Any]:
-    """The raw arrays of tensors, for a native step; on meta, where it does nothing, themselves."""
-    return [tensor if tensor._meta else tensor._array for tensor in tensors]
 
 
 def scalar(value: Any, differentiable: bool = False) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight import base as rl
 from rushlight.base import Tensor
 
-from .optimizer import FusedOptimizer, Group, arrays, check_lr, decayed, move, scalar
+from .optimizer import FusedOptimizer, Group, check_lr, decayed, move, scalar
 
 
 class SGD(FusedOptimizer):
@@ -85,11 +85,11 @@ class SGD(FusedOptimizer):
             buffers = [self.state[p].get("momentum_buffer") for p in params]
 
         if not differentiable:
-            raw = [None if buffer is None else arrays([buffer])[0] for buffer in buffers]
+            kept = list(buffers)
             done = rl._core.kernels.sgd_step(
-                arrays(params),
-                arrays(grads),
-                raw if momentum != 0 else None,
+                params,
+                grads,
+                kept if momentum != 0 else None,
                 lr,
                 momentum,
                 dampening,
@@ -98,11 +98,9 @@ class SGD(FusedOptimizer):
                 maximize,
             )
             if done is not NotImplemented:
-                for p, buffer, array in zip(params, buffers, raw, strict=False):
+                for p, buffer, made in zip(params, buffers, kept, strict=False):
                     if buffer is None:  # in its first step a parameter gets its buffer
-                        self.state[p]["momentum_buffer"] = (
-                            array if p._meta else rl._core.wrap(array)
-                        )
+                        self.state[p]["momentum_buffer"] = made
                 rl._core.bump_versions(params)
                 return
 
