@@ -1,7 +1,7 @@
 """The rooms of the package and the arrows between them, held by reading every source file.
 
-    errors, dtypes, device <- backends <- core <- ops <- autograd <- base <- nn, optim, func
-        <- facades, explain, cli
+    errors, dtypes, device <- backends <- core <- devices <- ops <- autograd <- base
+        <- nn, optim, func <- facades, explain, cli
 
 A module may import from its own room and from rooms further left, never from one to the right, and
 no less so inside a function: there such an import hides a cycle. The few that stand are listed in
@@ -25,6 +25,7 @@ ORDER = [
     "utils.hooks",
     "backends",
     *("core", "printing", "generator"),
+    "devices",
     "ops",
     *("storage", "_dlpack", "tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it

@@ -54,7 +54,8 @@ enum TensorFlag : uint32_t {
   kCutReason = 7 << 12, // why: a Cut
   kLazy = kConjBit | kNegBit,
   kStandsFor = kTangent | kTransformed,
-  kWatched = kStandsFor | kLazy,
+  kMeta = 1 << 16,      // its storage is on the device meta; set with the layout
+  kWatched = kStandsFor | kLazy | kMeta,
   kConjLast = 1 << 15,  // of a view: the conjugate was put off by the op that made it
   kNegLast = 1 << 19,   // or the negative
   kLazyLast = 8,        // from kConjBit and kNegBit to these
@@ -101,7 +102,8 @@ struct Tensor {
   Py_ssize_t numel() const { return numel_; }
   Py_ssize_t item() const { return item_size(dtype); }
   Py_ssize_t nbytes() const { return numel_ * item_size(dtype); }  // of the elements it shows
-  char* data() const { return storage_->data + offset_; }
+  // A number on a device without memory, which is compared and never followed.
+  char* data() const { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(storage_->data) + static_cast<uintptr_t>(offset_)); }
   Storage* storage() const { return storage_; }
   Py_ssize_t offset() const { return offset_; }
   DeviceType device() const { return storage_->device; }
@@ -507,6 +509,10 @@ PyObject* run_forward(Op* op, PyObject* const* slots);
 // A definition on the arguments of a call: a kernel takes tensors, anything else is NumPy and is given ndarrays. A new reference to
 // what it returned.
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
+// What a NumPy definition gives for arguments of which some are on meta: their shapes are found in Python (ops/_meta.py).
+PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n);
+// -1 with torch's exception where the tensors of a call are on several devices; for calls with kMeta among their flags.
+int check_devices(Op* op, PyObject* const* slots);
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 // The same of any node but a leaf's.

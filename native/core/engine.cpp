@@ -401,6 +401,14 @@ class Backward {
       }
       ndim = v->ndim();
       dims = v->sizes();
+      if ((v->flags ^ as_tensor(g)->flags) & kMeta) {
+        const bool on_meta = v->flags & kMeta;
+        PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - expected device %s but got %s",
+                     n ? ("Function " + short_type_name(n) + " returned an ").c_str() : "", i, on_meta ? "meta" : "cpu",
+                     on_meta ? "cpu" : "meta");
+        Py_DECREF(g);
+        return nullptr;
+      }
     } else {
       if (e.nr >= static_cast<uint32_t>(e.node->n_outputs)) return g;
       const OutputMeta& m = e.node->metas[e.nr];
@@ -628,11 +636,13 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
   int ndim;
   const Py_ssize_t* dims;
   DType dtype;
+  DeviceType device = DeviceType::Cpu;
   if (is_tensor(root) || e.node->kind == Node::Accumulate) {
     const Tensor* t = is_tensor(root) ? as_tensor(root) : e.node->variable;
     ndim = t->ndim();
     dims = t->sizes();
     dtype = t->dtype;
+    device = t->device();
   } else {
     const OutputMeta& m = e.node->metas[e.nr];
     ndim = m.ndim;
@@ -648,8 +658,8 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     PyErr_Format(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got %U", name.get());
     return nullptr;
   }
-  Tensor* one = new_tensor(dtype, ndim, dims);
-  if (!one) return nullptr;
+  Tensor* one = new_tensor(dtype, ndim, dims, device);
+  if (!one || device == DeviceType::Meta) return as_object(one);
   void* p = one->data();
   switch (dtype) {
     case DType::F32: *static_cast<float*>(p) = 1; break;

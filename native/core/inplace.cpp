@@ -190,8 +190,12 @@ int refuse_twice() {
   return -1;
 }
 
+// Whether two tensors have storages of their own where addresses do not tell: on a device without memory.
+bool is_elsewhere(const Tensor* a, const Tensor* b) { return (a->flags | b->flags) & kMeta && a->storage() != b->storage(); }
+
 // Whether reading `a` element by element while `out` is written could read a changed value.
 bool overlaps(const Tensor* a, const Tensor* out) {
+  if (is_elsewhere(a, out)) return false;
   const char *al, *ah, *ol, *oh;
   extent(a, &al, &ah);
   extent(out, &ol, &oh);
@@ -211,7 +215,7 @@ enum class Sharing { Nothing, Some, All };
 Sharing sharing(Tensor* t, Tensor* out) {
   const Tensor *a = t, *b = out;
   if (t == out) return Sharing::All;
-  if (a->numel() == 0 || b->numel() == 0 || !is_dense(a) || !is_dense(b)) return Sharing::Nothing;
+  if (a->numel() == 0 || b->numel() == 0 || is_elsewhere(a, b) || !is_dense(a) || !is_dense(b)) return Sharing::Nothing;
   const char *a0 = a->data(), *b0 = b->data();
   const char *a1 = a0 + a->nbytes(), *b1 = b0 + b->nbytes();
   if (a1 <= b0 || b1 <= a0) return Sharing::Nothing;
@@ -222,7 +226,7 @@ Sharing sharing(Tensor* t, Tensor* out) {
 bool same_data(PyObject* o, Tensor* self) {
   if (!is_tensor(o)) return false;
   const Tensor *a = as_tensor(o), *b = self;
-  return a->data() == b->data() && as_tensor(o)->dtype == self->dtype &&
+  return a->data() == b->data() && !is_elsewhere(a, b) && as_tensor(o)->dtype == self->dtype &&
          !((as_tensor(o)->flags ^ self->flags) & kLazy) && same_shape(a, b) &&
          same_sizes(a->ndim(), a->strides(), b->strides());
 }
@@ -289,7 +293,7 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
     if (!value) return -1;
     return overlaps_itself(self) ? refuse_twice() : refuse_overlap(op, slots, self, 0);
   }
-  if (op->writer) {
+  if (op->writer && !(self->flags & kMeta && !is_kernel(op->writer))) {
     Ref done(run_definition(op, op->writer, slots));
     if (!done) return -1;
     if (done.get() != Py_NotImplemented) return 0;
@@ -547,6 +551,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
+  const bool copies = real->overlap & kCopiesSame;  // copy_ goes between devices
+  if (flags & kMeta && !copies && check_devices(real, slots) < 0) return nullptr;
   if (tls.derivative) {
     int last = op->n_params - 1;
     while (last > 1 && slots[last] == Py_None) --last;

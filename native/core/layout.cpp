@@ -229,6 +229,7 @@ int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssiz
   t->contiguous_ = is_row_major(ndim, t->sizes(), t->strides(), item_size(dtype), numel);
   Storage* before = std::exchange(t->storage_, storage);
   t->aligned_ = lies_aligned(t);
+  t->flags = (t->flags & ~kMeta) | (storage->device == DeviceType::Meta ? kMeta : 0u);
   Py_CLEAR(t->array_);
   drop(before);
   return 0;
@@ -252,6 +253,7 @@ Tensor* made(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, c
   }
   t->storage_ = storage;
   t->offset_ = offset;
+  if (storage->device == DeviceType::Meta) t->flags |= kMeta;
   if (!place_dims(t, ndim)) {
     t->ndim_ = 0;
     Py_DECREF(t);
@@ -288,6 +290,7 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType de
       t->ndim_ = static_cast<uint8_t>(ndim);
       t->dtype = dtype;
       t->numel_ = step / item;
+      if (device == DeviceType::Meta) t->flags |= kMeta;
       for (int i = 0; i < ndim; ++i) {
         t->dims_inline_[i] = sizes[i];
         t->dims_inline_[ndim + i] = strides[i];

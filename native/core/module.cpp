@@ -10,6 +10,7 @@ namespace rushlight {
 PyObject* set_operator(PyObject*, PyObject* args);
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
+PyObject* empty_meta(PyObject*, PyObject* args);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* arguments_of(PyObject*, PyObject* args);
@@ -243,6 +244,7 @@ PyMethodDef kMethods[] = {
     {"check_registered", method_of<check_registered>(), METH_NOARGS, "Raises where a callback is not registered, and names it."},
     {"set_operator", method_of<set_operator>(), METH_VARARGS, "What an operator of Tensor calls."},
     {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
+    {"empty_meta", method_of<empty_meta>(), METH_VARARGS, "A leaf tensor without memory."},
     {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},

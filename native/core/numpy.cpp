@@ -119,13 +119,22 @@ int init_numpy(PyObject* module) {
 
 // ---------------------------------------------------------------- tensors as arrays
 
+namespace {
+
+// What NumPy code sees of a tensor on meta: its shape and type, and one zero in all places.
+PyObject* stand_in(const Tensor* t, PyArray_Descr* descr) {
+  static const char zero[16] = {};
+  const Py_ssize_t strides[kMaxDims] = {};
+  Py_INCREF(descr);
+  return PyArray_NewFromDescr(&PyArray_Type, descr, t->ndim(), t->sizes(), strides, const_cast<char*>(zero), 0, nullptr);
+}
+
+}  // namespace
+
 PyObject* new_array_of(Tensor* t) {
-  if (t->device() == DeviceType::Meta) {
-    PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
-    return nullptr;
-  }
   PyArray_Descr* descr = descr_of(t->dtype);
   if (!descr) return nullptr;
+  if (t->device() == DeviceType::Meta) return stand_in(t, descr);
   Ref pin(new_pin(t->storage()));
   if (!pin) return nullptr;
   static char nothing[16];
@@ -138,6 +147,7 @@ PyObject* new_array_of(Tensor* t) {
 }
 
 PyObject* array_of(Tensor* t) {
+  if (t->flags & kMeta) return new_array_of(t);
   // A storage that was resized has its block somewhere else.
   if (t->array_ && (PyArray_BYTES(as_array(t->array_)) == t->data() || t->numel() == 0)) return Py_NewRef(t->array_);
   PyObject* array = new_array_of(t);

@@ -146,12 +146,51 @@ int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wan
   return 0;
 }
 
+PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n) {
+  PyObject* f = callbacks.on_stand_ins.get();
+  Ref tuple(f ? PyTuple_New(n) : nullptr);
+  if (!tuple) return nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  PyObject* given[] = {op->name, function, tuple.get()};
+  return PyObject_Vectorcall(f, given, 3, nullptr);
+}
+
+// The first tensor says where the others are expected; in pointwise ops one of the CPU without dimensions goes with any. An index
+// may be on the CPU, as it may be in torch.
+int check_devices(Op* op, PyObject* const* slots) {
+  const Tensor* first = nullptr;
+  const char* const names[] = {"cpu", "meta"};
+  for (uint8_t i : op->tensor_params) {
+    const char* name = PyUnicode_AsUTF8(op->params[i].name);
+    const bool index = !strncmp(name, "ind", 3);  // index, indices
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (!is_tensor(o)) continue;
+      const Tensor* t = as_tensor(o);
+      if (t->device() == DeviceType::Cpu && (index || (op->kind == Op::Pointwise && t->ndim() == 0))) continue;
+      if (!first) first = t;
+      if (t->device() == first->device()) continue;
+      PyErr_Format(PyExc_RuntimeError,
+                   "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
+                   "with .to('%s').",
+                   names[static_cast<int>(t->device())], names[static_cast<int>(first->device())], op_name(op) + (*op_name(op) == '_'),
+                   names[static_cast<int>(first->device())]);
+      return -1;
+    }
+  }
+  return 0;
+}
+
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
   if (is_kernel(function)) {
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
     return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  }
+  for (uint8_t i : op->tensor_params) {
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (is_tensor(o) && as_tensor(o)->flags & kMeta) return run_on_stand_ins(op, function, slots, op->n_params);
+    }
   }
   Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {
@@ -363,6 +402,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
     }
+    if (seen.flags & kMeta && check_devices(op, slots) < 0) return nullptr;
     if (seen.flags & kLazy) return call_lazy(op, slots, seen, known);
   }
   return run_and_record(op, slots, slots, seen, known);
@@ -427,6 +467,19 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags | watched_bits(as_tensor(out)) : 0);
+  if (flags & kMeta && is_tensor(out)) {
+    for (uint8_t i : op->tensor_params) {
+      for (PyObject* o : items_at(op, slots, i)) {
+        if (!is_tensor(o) || as_tensor(o)->ndim() == 0 || as_tensor(o)->device() == as_tensor(out)->device()) continue;
+        const bool to_meta = as_tensor(out)->flags & kMeta;
+        PyErr_Format(PyExc_RuntimeError,
+                     "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
+                     "%s() must be where its result is.",
+                     to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
+        return nullptr;
+      }
+    }
+  }
   if (flags & kTangent) {
     PyErr_Format(PyExc_NotImplementedError,
                  "Trying to use forward AD with %s_out that does not support it because it is an out= function",

@@ -282,6 +282,13 @@ void raise_not_implemented(Op* op, DType common) {
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
 }
 
+// What a definition is given of a tensor on meta, where only the type of its result is asked for.
+Tensor* one_element(const Tensor* t) {
+  Py_ssize_t sizes[kMaxDims];
+  std::fill_n(sizes, t->ndim(), 1);
+  return new_view(t, t->ndim(), sizes, t->strides(), 0);
+}
+
 // The op's NumPy definition on operands of the common type.
 Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out) {
   PyObject* definition = op->portable ? op->portable : op->forward;
@@ -295,6 +302,7 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
     operands[i] = slots[i];
     if (i >= n || (!is_tensor(slots[i]) && op->params[i].kind == Param::Number)) continue;
     cast_to[i] = Ref(as_object(is_tensor(slots[i]) ? cast(as_tensor(slots[i]), common) : tensor_from_any(slots[i], common)));
+    if (cast_to[i] && as_tensor(cast_to[i].get())->flags & kMeta) cast_to[i] = Ref(as_object(one_element(as_tensor(cast_to[i].get()))));
     if (!(operands[i] = cast_to[i].get())) return nullptr;
   }
   Ref value(run_definition(op, definition, operands));
@@ -314,6 +322,12 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
                    scalar_name(result));
       return nullptr;
     }
+  }
+  if (given->flags & kMeta) {
+    if (out) return as_tensor(Py_NewRef(as_object(out)));
+    int ndim;
+    Py_ssize_t dims[kMaxDims];
+    return broadcast_shape(slots, n, &ndim, dims) < 0 ? nullptr : new_result(slots, n, ndim, dims, result, DeviceType::Meta);
   }
   if (out) return copy_into(out, given.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
   if (given->dtype != result) return cast(given.get(), result);
@@ -425,7 +439,7 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     PyObject* o = slots[i];
     Ref element;
     if (is_tensor(o)) {
-      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common) continue;
+      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common || as_tensor(o)->flags & kMeta) continue;
       element = Ref(array_of(as_tensor(o)));
       if (!(o = element.get())) return -1;
     } else if (!op->numbers_fit ? !PyComplex_Check(o)

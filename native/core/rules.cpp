@@ -68,6 +68,7 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   if (!grads[0]) return 0;
   const size_t n = op->backward_sources.size();
   const bool native = is_kernel(op->backward);
+  bool meta = false;
   Ref owned[kMaxParams];
   PyObject* args[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
@@ -78,8 +79,15 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
       return 0;
     }
     owned[i] = Ref(plain_tensor(value));
-    if (owned[i] && !native && is_tensor(owned[i].get())) owned[i] = Ref(array_of(as_tensor(owned[i].get())));
     if (!(args[i] = owned[i].get())) return -1;
+    meta |= is_tensor(args[i]) && as_tensor(args[i])->flags & kMeta;
+  }
+  if (!native) {
+    if (meta) return 0;  // the rules are ops, which know the layouts of their results
+    for (size_t i = 0; i < n; ++i) {
+      if (is_tensor(args[i])) owned[i] = Ref(array_of(as_tensor(args[i])));
+      if (!(args[i] = owned[i].get())) return -1;
+    }
   }
   Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
   if (!result) {

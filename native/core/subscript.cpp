@@ -346,7 +346,9 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (watched_bits(t) || t->flags & kLazy) return false;
+  if (watched_bits(t) || t->flags & kLazy || (t->flags & kMeta && (t->ndim() == 0 || t->dtype == DType::Bool))) {
+    return false;
+  }
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && t->ndim() > 0);
 }
 
@@ -460,12 +462,12 @@ PyObject* leave_to(const Callback& callback, PyObject* self, PyObject* key, PyOb
 }
 
 // A Python number as a tensor without dimensions.
-Outcome number_tensor(PyObject* value, DType dtype, Ref* tensor) {
+Outcome number_tensor(PyObject* value, DType dtype, DeviceType device, Ref* tensor) {
   Cell cell;
   if (!read_cell(value, dtype, &cell)) return Outcome::Rare;
-  Tensor* t = new_tensor(dtype, 0, nullptr);
+  Tensor* t = new_tensor(dtype, 0, nullptr, device);
   if (!t) return Outcome::Error;
-  memcpy(t->data(), &cell, item_size(dtype));
+  if (device == DeviceType::Cpu) memcpy(t->data(), &cell, item_size(dtype));
   *tensor = Ref(as_object(t));
   return Outcome::Done;
 }
@@ -474,7 +476,7 @@ Outcome number_tensor(PyObject* value, DType dtype, Ref* tensor) {
 Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
   Ref number;
   if (!is_tensor(value)) {
-    const Outcome read = number_tensor(value, self->dtype, &number);
+    const Outcome read = number_tensor(value, self->dtype, self->device(), &number);
     if (read != Outcome::Done) return read;
     value = number.get();
   }
@@ -599,7 +601,7 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     // A number written to all of x is rare. So are halves: what is too large becomes inf.
     if (done == Outcome::Done && !(number && (!walk.changed() || item_size(t->dtype) == 2))) {
       Ref recorded;  // a number, as torch records it: as a tensor
-      if (number && recording && number_tensor(value, t->dtype, &recorded) == Outcome::Error) return -1;
+      if (number && recording && number_tensor(value, t->dtype, t->device(), &recorded) == Outcome::Error) return -1;
       if (recorded) value = recorded.get();
       Ref target(walk.changed() ? walk.finish() : Py_NewRef(self));
       if (!target) return -1;

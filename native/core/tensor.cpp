@@ -232,13 +232,18 @@ PyObject* get_seen(PyObject* self, void*) { return array_of(as_tensor(self)); }
 
 // Replaces the storage: for code that loads or resizes a tensor from outside (`resize_`, `.data = `).
 int set_array(PyObject* self, PyObject* value, void*) {
+  if (value && is_tensor(value)) return take_layout(as_tensor(self), as_tensor(value));
   if (!value || !is_array(value)) {
-    PyErr_SetString(PyExc_TypeError, "_array must be a numpy.ndarray");
+    PyErr_SetString(PyExc_TypeError, "_array must be a numpy.ndarray, or the tensor whose memory and layout to take");
     return -1;
   }
   const Owned<Tensor> memory(tensor_of(Py_NewRef(value)));
   return memory ? take_layout(as_tensor(self), memory.get()) : -1;
 }
+
+PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong((as_tensor(self)->flags & kMeta) != 0); }
+PyObject* get_contiguous(PyObject* self, void*) { return PyBool_FromLong(as_tensor(self)->is_contiguous()); }
+PyObject* get_offset(PyObject* self, void*) { return PyLong_FromSsize_t(as_tensor(self)->offset() / as_tensor(self)->item()); }
 
 PyObject* get_shape(PyObject* self, void*) {
   return shape_of(as_tensor(self));
@@ -263,7 +268,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   hold(v);
   r->version = v;
   r->made_in = t->made_in;
-  r->flags = t->flags & (kInference | kLazy);
+  r->flags = t->flags & (kInference | kLazy | kMeta);
   if (inference && !tls.inference && !shared_version(r)) {
     Py_DECREF(r);
     return nullptr;
@@ -301,6 +306,12 @@ int set_data(PyObject* self, PyObject* value, void*) {
     PyObject* f = callbacks.watched_set_data.get();
     Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
     return done ? 0 : -1;
+  }
+  if ((t->flags ^ v->flags) & kMeta) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. One of "
+                    "them is on the device meta, the other on the CPU.");
+    return -1;
   }
   if (requires_grad(t) && !is_differentiable(v->dtype)) {
     PyErr_SetString(PyExc_RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype");
@@ -371,6 +382,9 @@ int set_watched(PyObject* self, PyObject* value, void*) {
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", guarded<get_array>, guarded<set_array>, "The numpy.ndarray that holds the values (no copy).", nullptr},
+    {"_meta", guarded<get_is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
+    {"_contiguous", guarded<get_contiguous>, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},
+    {"_offset", guarded<get_offset>, nullptr, "How many elements of the storage come before the first.", nullptr},
     {"_seen", guarded<get_seen>, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", guarded<gated_get<"shape", get_shape>>, guarded<refuse_assignment>, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
     {"dtype", guarded<gated_get<"dtype", get_dtype>>, guarded<refuse_assignment>, "The element type.", const_cast<char*>("dtype")},
@@ -635,6 +649,40 @@ PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t 
 
 // wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) { return wrapped(tensor_of, args, n); }
+// empty_meta(sizes, dtype code, strides=None, requires_grad=False): a leaf without memory; strides in elements, or row-major.
+PyObject* empty_meta(PyObject*, PyObject* args) {
+  PyObject *sizes, *steps = Py_None;
+  int code, wants = 0;
+  if (!PyArg_ParseTuple(args, "O!i|Op", &PyTuple_Type, &sizes, &code, &steps, &wants)) return nullptr;
+  const int ndim = static_cast<int>(std::min<Py_ssize_t>(PyTuple_GET_SIZE(sizes), kMaxDims + 1));
+  if (code < 0 || code >= static_cast<int>(DType::Count) || (steps != Py_None && (!PyTuple_Check(steps) || PyTuple_GET_SIZE(steps) != ndim))) {
+    PyErr_SetString(PyExc_TypeError, "empty_meta(sizes, dtype code, strides=None, requires_grad=False)");
+    return nullptr;
+  }
+  const DType dtype = static_cast<DType>(code);
+  if (ndim > kMaxDims) return as_object(new_tensor(dtype, ndim, nullptr, DeviceType::Meta));
+  Py_ssize_t shape[kMaxDims], strides[kMaxDims];
+  for (int i = 0; i < ndim; ++i) {
+    shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(sizes, i), PyExc_OverflowError);
+    strides[i] = steps == Py_None ? 0 : PyNumber_AsSsize_t(PyTuple_GET_ITEM(steps, i), PyExc_OverflowError);
+    if (PyErr_Occurred()) return nullptr;
+    if (shape[i] < 0 || strides[i] < 0) {
+      PyErr_SetString(PyExc_ValueError, "empty_meta(): sizes and strides are not negative");
+      return nullptr;
+    }
+    if (__builtin_mul_overflow(strides[i], item_size(dtype), &strides[i])) {
+      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed: a stride has more bytes than 64 bits can count");
+      return nullptr;
+    }
+  }
+  if (wants && !is_differentiable(dtype)) {
+    PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
+    return nullptr;
+  }
+  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta) : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
+  if (t && wants) t->flags |= kRequiresGrad;
+  return as_object(t);
+}
 
 // wrap_data(array, requires_grad=False): the same around data of the program's own; a gradient that ends there can say so.
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {

@@ -52,6 +52,11 @@ PyObject* scalar_of(Tensor* shown) {
 // An array over the same memory that programs may do with as they like: what they set of it (its shape, its flags) is not set of
 // the one that the tensor keeps. Its address is known to the program from now on.
 PyObject* exported(Tensor* t) {
+  if (t->flags & kMeta) {
+    PyErr_SetString(PyExc_TypeError,
+                    "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+    return nullptr;
+  }
   t->storage()->flags |= Storage::kFixed;
   return new_array_of(t);
 }

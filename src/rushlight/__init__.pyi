@@ -3,6 +3,7 @@
 from . import backends as backends
 from . import base as base
 from . import cuda as cuda
+from . import devices as devices
 from . import func as func
 from . import generator as generator
 from . import handles as handles

@@ -8,13 +8,14 @@ from __future__ import annotations
 from . import _core
 from .autograd import anomaly_mode, engine, graph, levels, running, saved
 from .device import device, layout, memory_format, resolve
+from .devices.cpu import beyond_memory
+from .devices.meta import on_stand_ins
 from .func import _printing
 from .generator import Generator
 from .ops import (
     OPS,
     _arguments,
     _arrays,
-    _factory,
     _outputs,
     _trace,
     casts,
@@ -51,7 +52,8 @@ _core.register(
         "fitted_number": _arrays.fitted_number,
         "write_out": _outputs.write_out,
         "as_tensor": from_data.as_tensor,
-        "beyond_memory": _factory.beyond_memory,
+        "beyond_memory": beyond_memory,
+        "on_stand_ins": on_stand_ins,
         "getitem": indexing.get_item,
         "setitem": indexing.set_item,
         "spread_to": indexing._spread_to,

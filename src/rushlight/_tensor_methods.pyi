@@ -475,7 +475,7 @@ class TensorMethods:
         """How many elements are not zero."""
 
     def cpu(self, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor itself: everything lives in main memory."""
+        """The tensor in main memory: itself where it is there."""
 
     def cross(self, other: Tensor | _Number, dim: _int | None = None) -> Tensor:
         """The vector product along `dim`; without it, along the first dimension of size 3."""
@@ -1252,7 +1252,9 @@ class TensorMethods:
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
         """A tensor of this one's dtype from sizes or data."""
 
-    def new_empty(self, *size: _Ints, dtype: _dtype | None = None, **more: Any) -> Tensor:
+    def new_empty(
+        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, **more: Any
+    ) -> Tensor:
         """A tensor of the given size and this tensor's dtype whose elements are not set."""
 
     def new_full(
@@ -1260,7 +1262,9 @@ class TensorMethods:
     ) -> Tensor:
         """A tensor of the given size, filled, of this tensor's dtype."""
 
-    def new_ones(self, *size: _Ints, dtype: _dtype | None = None, **more: Any) -> Tensor:
+    def new_ones(
+        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, **more: Any
+    ) -> Tensor:
         """A tensor of the given size and this tensor's dtype filled with 1."""
 
     def new_tensor(
@@ -1273,7 +1277,9 @@ class TensorMethods:
     ) -> Tensor:
         """A tensor of a copy of `data`, of this tensor's dtype."""
 
-    def new_zeros(self, *size: _Ints, dtype: _dtype | None = None, **more: Any) -> Tensor:
+    def new_zeros(
+        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, **more: Any
+    ) -> Tensor:
         """A tensor of the given size and this tensor's dtype filled with 0."""
 
     def nextafter(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:

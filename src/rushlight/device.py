@@ -3,7 +3,8 @@ default device.
 
 Every device name of PyTorch can be spoken about: `device('cuda:1')` is a value like any other, and
 so programs that only mention it run. Making a tensor goes through `resolve`, which admits the
-devices that exist here (the CPU) and says for the others what PyTorch without them would say.
+devices that exist here (the CPU and meta; `devices/` is what they do) and says for the others what
+PyTorch without them would say.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ class device:
         return self
 
     def __enter__(self) -> device:
+        _defaults.note(self)
         _defaults.entered = (*_defaults.entered, self)
         return self
 
@@ -210,9 +212,17 @@ class _Defaults(threading.local):
     chosen: device | None = None
     entered: tuple[device, ...] = ()
 
+    def note(self, value: device) -> None:
+        global _only_cpu
+        if value.type != "cpu":
+            _only_cpu = False
+
 
 _defaults = _Defaults()
+# Whether no thread ever had another default: what making a tensor asks first.
+_only_cpu = True
 cpu = device("cpu")
+on_meta = device("meta")
 
 
 def get_default_device() -> device:
@@ -234,17 +244,20 @@ def set_default_device(device: device | str | int | None) -> None:
     device(type='cpu')
     >>> torch.set_default_device(None)
     """
-    _defaults.chosen = None if device is None else globals()["device"](device)
+    chosen = None if device is None else globals()["device"](device)
+    if chosen is not None:
+        _defaults.note(chosen)
+    _defaults.chosen = chosen
 
 
 def resolve(value: object, function: str = "tensor") -> device:
     """The device on which `function(..., device=value)` makes its tensor.
 
-    None is the default device, and every 'cpu:N' is the CPU. Raises what PyTorch on a machine
-    without the named device would raise.
+    None is the default device, every 'cpu:N' is the CPU and every 'meta:N' meta. Raises what
+    PyTorch on a machine without the named device would raise.
     """
     if value is None:
-        if not _defaults.entered and _defaults.chosen is None:
+        if _only_cpu:
             return cpu
         value = get_default_device()
     elif isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -254,11 +267,13 @@ def resolve(value: object, function: str = "tensor") -> device:
         raise TypeError(f"{function}(): argument 'device' must be torch.device, not {name}")
     if value.type == "cpu":
         return cpu
+    if value.type == "meta":
+        return on_meta
     raise _unavailable(value)
 
 
 def _unavailable(wanted: device) -> Exception:
-    hint = f"The device asked for is '{wanted}'; tensors live on device 'cpu' here."
+    hint = f"The device asked for is '{wanted}'; tensors live on 'cpu' or 'meta' here."
     kind = wanted.type
     if kind in ("cuda", "xpu"):
         return AssertionError(f"Torch not compiled with {kind.upper()} enabled. {hint}")
@@ -266,7 +281,7 @@ def _unavailable(wanted: device) -> Exception:
         return RuntimeError(f"PyTorch is not linked with support for mps devices. {hint}")
     return NotImplementedError(
         "Could not run 'aten::empty.memory_format' with arguments from the "
-        f"'{kind.capitalize() if kind == 'meta' else kind.upper()}' backend. {hint}"
+        f"'{kind.upper()}' backend. {hint}"
     )
 
 

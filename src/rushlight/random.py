@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from . import _core, dtypes
+from .devices import of
 from .dtypes import from_numpy_dtype
 from .errors import not_implemented_for
 from .generator import Generator, default_generator, draw, state_of
 from .ops._arrays import fitted_number, none_left, widened
-from .ops._factory import allocate, finished, numpy_of, shape_of
+from .ops._factory import destination, finished, numpy_of, shape_of
 from .ops._kinds import composite, linear
 from .ops._op import draws
 from .ops.creation import zeros_like
@@ -146,9 +147,10 @@ def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     _core.check_in_place(self, recording)
     if recording:
         _HISTORY[kernel](self)
-    array = _core.to_write(self)
-    draw(kernel, generator, array, *args)
-    _core.write_values(self, array)
+    if of(self).has_memory:
+        array = _core.to_write(self)
+        draw(kernel, generator, array, *args)
+        _core.write_values(self, array)
     self._bump_version()
     return self
 
@@ -398,9 +400,11 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         numpy_dtype = numpy_of(dtype, name, out)
         if numpy_dtype.kind in "biu":
             not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
-        array = allocate(shape_of(name, size), numpy_dtype)
-        draw(kernel, generator, array, *args)
-        return finished(array, requires_grad, out, device, function=name)
+        where = destination(device, name, out)
+        array = where.allocate(shape_of(name, size), numpy_dtype)
+        if where.has_memory:
+            draw(kernel, generator, array, *args)
+        return finished(array, requires_grad, out, where, function=name)
 
     @composite(
         method=False,
@@ -422,7 +426,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         return create(
             tuple(input.shape),
             dtype=dtype or input.dtype,
-            device=device,
+            device=input.device if device is None else device,
             requires_grad=requires_grad,
             generator=generator,
         )
@@ -458,9 +462,11 @@ def randint(
         low, high = 0, low
     numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randint", out)
     low, high = _integer_range(as_int(low), as_int(high), from_numpy_dtype(numpy_dtype))
-    array = allocate(shape_of("randint", tuple(size)), numpy_dtype)
-    draw("randint_", generator, array, low, high)
-    return finished(array, requires_grad, out, device, function="randint")
+    where = destination(device, "randint", out)
+    array = where.allocate(shape_of("randint", tuple(size)), numpy_dtype)
+    if where.has_memory:
+        draw("randint_", generator, array, low, high)
+    return finished(array, requires_grad, out, where, function="randint")
 
 
 @composite(method=False)
@@ -487,7 +493,7 @@ def randint_like(
         high,
         tuple(input.shape),
         dtype=dtype or input.dtype,
-        device=device,
+        device=input.device if device is None else device,
         requires_grad=requires_grad,
         generator=generator,
     )
@@ -520,8 +526,12 @@ def randperm(
         raise RuntimeError(
             f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
         )
-    array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
-    return finished(array, requires_grad, out, device, function="randperm")
+    where = destination(device, "randperm", out)
+    if where.has_memory:
+        array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
+    else:
+        array = where.allocate((n,), numpy_dtype)
+    return finished(array, requires_grad, out, where, function="randperm")
 
 
 @composite(method=False)
@@ -552,11 +562,14 @@ def normal(
         _check_deviation(std)
     elif std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    elif std.numel() and not bool((std >= 0).all()):
+    elif std.numel() and not std._meta and not bool((std >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     _check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
-    array = allocate(shape, numpy_dtype)
-    if not isinstance(like, Tensor):
+    where = destination(device, "normal", out, like if isinstance(like, Tensor) else None)
+    array = where.allocate(shape, numpy_dtype)
+    if not where.has_memory:
+        pass
+    elif not isinstance(like, Tensor):
         draw("normal_", generator, array, float(mean), float(std))
     else:
         each = isinstance(std, Tensor)
@@ -564,15 +577,15 @@ def normal(
         if each:
             made.mul_(std.detach())
         made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
-    return finished(array, requires_grad, out, device, function="normal")
+    return finished(array, requires_grad, out, where, function="normal")
 
 
 @composite
 @draws
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 by the probability each element gives, else 0."""
-    array = np.empty(input.shape, input._array.dtype if out is None else out._array.dtype)
-    made = _wrap(array)
+    where = of(input)
+    made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
     bernoulli_(made, input if p is None else p, generator=generator)
     return made if out is None else finished(made._array, out=out, function="bernoulli")
 
@@ -596,8 +609,13 @@ def multinomial(
         )
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
-    array = _kernels.multinomial(state_of(generator), widened(weights), num_samples, replacement)
-    return finished(array, out=out, function="multinomial")
+    where = of(input)
+    if where.has_memory:
+        state = state_of(generator)
+        array = _kernels.multinomial(state, widened(weights), num_samples, replacement)
+    else:
+        array = where.allocate((*input.shape[:-1], num_samples), np.int64)
+    return finished(array, out=out, where=where, function="multinomial")
 
 
 @composite
@@ -607,6 +625,9 @@ def poisson(input: Any, generator: Any = None) -> Any:
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
     # torch's.
     _check_type(input.dtype, "f", "poisson_cpu")
+    where = of(input)
+    if not where.has_memory:
+        return where.tensor(input._array)
     rates = widened(input._array)
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")

@@ -599,5 +599,3 @@ def is_storage(obj: Any) -> bool:
     (True, False)
     """
     return isinstance(obj, (UntypedStorage, TypedStorage))
-
-

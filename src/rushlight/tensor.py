@@ -11,7 +11,8 @@ import numpy as np
 from . import _core, dtypes, printing
 from ._dlpack import dlpack, dlpack_device
 from ._missing import missing_attribute
-from .device import cpu, resolve, strided
+from .device import cpu, on_meta, resolve, strided
+from .devices import of
 from .handles import warn_if_has_hooks
 from .ops._op import LAZY, namespace
 from .storage import TypedStorage, legacy_types, warn_of_typed
@@ -43,12 +44,18 @@ def text(self: Any) -> str:
     """The tensor as PyTorch prints it."""
     plain = type(self) in PRINTED_AS_TENSOR
     prefix = "tensor(" if plain else f"{type(self).__name__}("
-    said = printing.tensor_text(self._array, self.dtype, suffixes=_suffixes(self), prefix=prefix)
+    if self._meta:
+        kind = [] if self.dtype is dtypes.get_default_dtype() else [f"dtype={self.dtype}"]
+        notes = ["...", "device='meta'", f"size={tuple(self.shape)}", *kind, *_suffixes(self)]
+        said = f"{prefix}{', '.join(notes)})"
+    else:
+        array, suffixes = self._array, _suffixes(self)
+        said = printing.tensor_text(array, self.dtype, suffixes=suffixes, prefix=prefix)
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 
 def _format(self: Any, spec: str) -> str:
-    if self.dim() == 0 and type(self) is Tensor:
+    if self.dim() == 0 and type(self) is Tensor and not self._meta:
         return printing.format_scalar(self._array, spec)
     return object.__format__(self, spec)
 
@@ -58,7 +65,7 @@ def _format(self: Any, spec: str) -> str:
 
 def tolist(self: Any) -> Any:
     """The elements as nested lists; the number itself for 0 dimensions."""
-    array = self._array
+    array = (self if of(self).has_memory else of(self).to_host(self))._array
     return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
 
@@ -123,7 +130,8 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         return memo[id(self)]
     import copy
 
-    result = _core.make_subclass(type(self), _copied(self, memo), self.requires_grad)
+    copied = _copied(self, memo) if of(self).has_memory else self.detach().clone()
+    result = _core.make_subclass(type(self), copied, self.requires_grad)
     memo[id(self)] = result
     if self.grad is not None:
         result.grad = copy.deepcopy(self.grad, memo)
@@ -145,9 +153,23 @@ def _rebuild(
     return result
 
 
+def _rebuild_meta(cls: Any, layout: Any, requires_grad: bool, state: Any) -> Any:
+    shape, dtype, strides = layout
+    result = _core.empty_meta(shape, dtype.code, strides)
+    if cls is not None or requires_grad:
+        result = _core.make_subclass(cls or Tensor, result, requires_grad)
+    if state:
+        result.__dict__.update(state)
+    return result
+
+
 def _reduce_ex(self: Any, protocol: int) -> Any:
     if self._hooks is not None:
         warn_if_has_hooks(self)
+    if not of(self).has_memory:
+        cls = None if type(self) is Tensor else type(self)
+        layout = (tuple(self.shape), self.dtype, self.stride())
+        return _rebuild_meta, (cls, layout, self.requires_grad, self.__dict__)
     array = memory_of(self)
     if self.dtype.name == "bfloat16":
         array = array.view(np.uint16)
@@ -162,8 +184,8 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
 
 
 def _cpu(self: Any, memory_format: Any = None) -> Any:
-    """The tensor itself: everything lives in main memory."""
-    return self
+    """The tensor in main memory: itself where it is there."""
+    return self.to(cpu)
 
 
 def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -191,7 +213,8 @@ _TYPE_NAMES = {
 def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the legacy tensor type, or the tensor converted to a type."""
     if dtype is None:
-        return f"torch.{self.dtype.scalar_name}Tensor"
+        where = "meta." if self._meta else ""
+        return f"torch.{where}{self.dtype.scalar_name}Tensor"
     if isinstance(dtype, str):
         short = dtype.rpartition(".")[2]
         if short not in _TYPE_NAMES:
@@ -227,7 +250,11 @@ class _TensorType(type):
 
 def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.Tensor(...) and its kind: sizes make an unset tensor, data a copy."""
-    kwargs.pop("device", None)
+    where = kwargs.pop("device", None)
+    if where is not None and resolve(where) is not cpu:
+        raise RuntimeError(
+            f"legacy constructor expects device type: cpu but device type: {where} was passed"
+        )
     from .ops._factory import allocate, shape_of
     from .ops.from_data import array_of
     from .size import Size
@@ -468,12 +495,14 @@ _METHODS: dict[str, Any] = {
     ),
     "has_names": _method("Whether dimensions have names: never.", lambda self: False),
     "_make_subclass": staticmethod(_make_subclass),
-    "device": property(lambda self: cpu, doc="Where the tensor lives."),
+    "device": property(lambda self: on_meta if self._meta else cpu, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": _never("Whether it lives on an NVIDIA GPU"),
-    "is_cpu": property(lambda self: True, doc="Whether it lives in main memory: always."),
+    "is_cpu": property(lambda self: not self._meta, doc="Whether it lives in main memory."),
+    "is_meta": property(
+        lambda self: self._meta, doc="Whether it has a shape and a type, but no elements."
+    ),
     "is_mps": _never("Whether it lives on an Apple GPU"),
-    "is_meta": _never("Whether it has a shape but no elements"),
     "is_sparse": _never("Whether zeros are left out of its memory"),
     "is_sparse_csr": _never("Whether it is kept as compressed rows"),
     "is_quantized": _never("Whether it holds scaled small integers"),
@@ -481,7 +510,7 @@ _METHODS: dict[str, Any] = {
     "is_xpu": _never("Whether it lives on an Intel GPU"),
     "is_mkldnn": _never("Whether it lies in oneDNN's own layout"),
     "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes an element."),
-    "nbytes": property(lambda self: self._array.nbytes, doc="Bytes of all elements."),
+    "nbytes": property(lambda self: self.numel() * self.itemsize, doc="Bytes of all elements."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
     "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
     "volatile": property(

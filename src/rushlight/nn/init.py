@@ -91,6 +91,8 @@ def trunc_normal_(
     def cdf(x: float) -> float:
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
+    if tensor.is_meta:
+        return tensor
     with rl.no_grad():
         if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
             # The bounds as the tensor's own dtype holds them.
@@ -164,7 +166,7 @@ def eye_(tensor: Tensor) -> Tensor:
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with rl.no_grad():
-        tensor.copy_(rl.eye(*tensor.shape, dtype=tensor.dtype))
+        tensor.copy_(rl.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
     return tensor
 
 
@@ -344,6 +346,8 @@ def sparse_(
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
+    if tensor.is_meta:
+        return tensor
     with rl.no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):

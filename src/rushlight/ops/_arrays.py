@@ -31,6 +31,7 @@ __all__ = [
     "default_float",
     "dim_in",
     "distinct",
+    "elements",
     "fitted_number",
     "is_half",
     "listed",
@@ -55,7 +56,17 @@ def anywhere(condition: Any) -> bool:
     """
     while condition._watched is not None:
         condition = condition._watched.value
+    if condition._meta:
+        return False  # nobody knows, and both ways give one shape
     return bool(condition._array.any())
+
+
+def elements(t: Any) -> Array:
+    """The array of a tensor whose elements are looked at: on meta there are none."""
+    if t._meta:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    array: Array = t._array
+    return array
 
 
 def is_half(a: Array) -> bool:

@@ -3,18 +3,17 @@ and the tensor, which may have to go into `out`."""
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
 import numpy as np
 
 from .. import _core, dtypes
-from ..device import resolve
+from ..devices import cpu, of, on
 
 __all__ = [
     "allocate",
-    "beyond_memory",
+    "destination",
     "finished",
     "is_int",
     "numpy_of",
@@ -24,7 +23,6 @@ __all__ = [
 ]
 
 Tensor = _core.Tensor
-_wrap = _core.wrap
 
 
 def is_int(value: Any) -> bool:
@@ -75,19 +73,9 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None) -> Any:
+def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None, where: Any = cpu) -> Any:
     """A new array; running out of memory is torch's RuntimeError."""
-    try:
-        if fill is None:
-            return np.empty(shape, numpy_dtype)
-        if fill == 0:
-            return np.zeros(shape, numpy_dtype)
-        return np.full(shape, fill, numpy_dtype)
-    except (MemoryError, ValueError) as error:
-        said = beyond_memory(error, shape)
-        if said is None:
-            raise
-        raise said from None
+    return where.allocate(shape, numpy_dtype, fill)
 
 
 def room_for(count: int) -> None:
@@ -102,50 +90,27 @@ def room_for(count: int) -> None:
             ) from None
 
 
-# How NumPy says that a size cannot be counted in 64 bits.
-_TOO_BIG = ("array is too big", "Maximum allowed")
-
-
-def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeError | None:
-    """torch's RuntimeError for what NumPy raises where memory does not suffice, else None; with the
-    shape that was asked for, where it is known."""
-    if isinstance(error, ValueError):
-        if not str(error).startswith(_TOO_BIG):
-            return None
-        if shape is None:
-            return RuntimeError(
-                "Storage size calculation overflowed. The result would have more bytes than 64 "
-                f"bits can count. {error}"
-            )
-        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
-    if not hasattr(error, "shape"):
-        return RuntimeError(
-            "std::bad_alloc. The results of this call are more than memory has room for."
-        )
-    shape = tuple(error.shape)
-    count = math.prod(shape) * error.dtype.itemsize
-    return RuntimeError(
-        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
-        f"you tried to allocate {count} bytes (a tensor of shape {list(shape)})."
-    )
+def destination(device: Any, function: str, out: Any = None, like: Any = None) -> Any:
+    """The device of a factory's result: of `out`, the one asked for, of `like`, the default."""
+    if out is not None:
+        return of(out)
+    return of(like) if device is None and like is not None else on(device, function)
 
 
 def finished(
     array: Any,
     requires_grad: bool = False,
     out: Any = None,
-    device: Any = None,
+    where: Any = cpu,
     function: str = "tensor",
     keeps_size: bool = False,
 ) -> Any:
-    """Wrap a creation function's array, or write it to `out`.
+    """A creation function's array as a tensor of the device `where`, or written to `out`.
 
     torch resizes `out` without a word, but ranges leave one of as many elements as it is.
     """
-    if device is not None:
-        resolve(device, function)
     if out is None:
-        return _wrap(array, True) if requires_grad else _wrap(array)
+        return where.tensor(array, requires_grad)
     if out.requires_grad and _core.is_grad_enabled():
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "
@@ -154,7 +119,8 @@ def finished(
     _core.check_in_place(out, False)
     if out._array.shape != array.shape and not (keeps_size and out._array.size == array.size):
         out.resize_(array.shape)
-    _core.write_values(out, array.reshape(out.shape))
+    if of(out).has_memory:
+        _core.write_values(out, array.reshape(out.shape))
     out._bump_version()
     return out
 

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from .. import _core
 from .._core import Asks, Flag, OpKind, Overlap, ParamKind, Source
+from ..devices.meta import like_first, shapes
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -272,6 +273,7 @@ def define(
     *,
     portable: Any = None,
     write: Any = None,
+    shape: Any = None,
     backward: tuple[Any, str] | None = None,
     compiler: Any = None,
     node: str | None = None,
@@ -312,6 +314,10 @@ def define(
     """Make the op of one statement and enter it in the table; see the kinds in `_kinds.py`."""
     name, params, positional = parse(signature, kind)
     names = [p[0] for p in params]
+    if shape is not None:
+        shapes[name] = shape
+    if write is not None:
+        like_first.add(name)
     rows = []
     for wanted, rule in rules.items():
         targets = [t.strip() for t in wanted.split(",")]

@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from .. import _core
+from ..devices import of
 from ._op import OPS
 
 __all__ = ["write_out", "written"]
@@ -68,6 +69,11 @@ def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
 
 def _write(out: Any, result: Any) -> Any:
     _core.check_in_place(out, False)
+    if out._meta is not result._meta:
+        raise RuntimeError(
+            f"Attempting to copy from device {result.device} to device {out.device}, but "
+            "cross-device copies are not allowed!"
+        )
     array = result._array
     if out._array.shape != array.shape:
         if out._array.size:
@@ -82,6 +88,7 @@ def _write(out: Any, result: Any) -> Any:
                 stacklevel=4,
             )
         out.resize_(array.shape)
-    _core.write_values(out, array)
+    if of(out).has_memory:
+        _core.write_values(out, array)
     out._bump_version()
     return out

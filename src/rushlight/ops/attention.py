@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ._kinds import composite
 from .dropout import dropout
 from .linalg import matmul
@@ -53,7 +54,7 @@ def scaled_dot_product_attention(
     scores = matmul(query * scale, key.mT)
     if is_causal:
         rows, columns = scores.shape[-2:]
-        scores = _masked(scores, _core.wrap(np.tri(rows, columns, dtype=bool)))
+        scores = _masked(scores, of(scores).tensor(np.tri(rows, columns, dtype=bool)))
     if attn_mask is not None:
         if attn_mask.dtype.name == "bool":
             scores = _masked(scores, attn_mask)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core, dtypes
 from ..device import device as device_class
 from ..device import memory_format as memory_format_class
-from ..device import resolve
+from ..devices import of, on
 from ._arrays import none_left
 from ._factory import torch_dtype
 from ._kinds import composite, linear
@@ -39,6 +39,18 @@ _to_copy = linear(
 )
 
 
+_to_device = linear(
+    "_to_device(input, *, where=None)",
+    lambda a, where: where.from_host(_core.wrap(a)),
+    transpose={"input": lambda g: of(g).to_host(g)},
+    node="ToCopyBackward0",
+    method=False,
+    out=False,
+    samples=None,
+    doc="A CPU tensor on another device.",
+)
+
+
 def fit_dtype(g: Any, dtype: Any) -> Any:
     """A gradient with the dtype of what it is the gradient of: real parts for real tensors."""
     if g.dtype.is_complex and not dtype.is_complex:
@@ -49,9 +61,9 @@ def fit_dtype(g: Any, dtype: Any) -> Any:
 _TO = ("device", "dtype", "non_blocking", "copy")
 
 
-def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool, Any]:
-    """What `to` is asked for: (dtype, copy, memory format). What it is said by depends on the first
-    argument: a device and perhaps a dtype, a dtype, or a tensor that has both."""
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """What `to` is asked for: (device, dtype, copy, memory format). What it is said by depends on
+    the first argument: a device and perhaps a dtype, a dtype, or a tensor that has both."""
     names: tuple[str, ...] = _TO
     if args and isinstance(args[0], Tensor):
         names = ("tensor", *_TO[2:])
@@ -72,12 +84,12 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool,
     if where is not None:
         if not isinstance(where, (str, int, device_class)):
             raise TypeError("to(): argument 'device' must be torch.device")
-        resolve(where, "to")
+        where = on(where, "to")
     if "tensor" in given:
-        dtype = given["tensor"].dtype
+        where, dtype = of(given["tensor"]), given["tensor"].dtype
     elif dtype is not None:
         dtype = torch_dtype(dtype, "to")
-    return dtype, given.get("copy", False), layout
+    return where, dtype, given.get("copy", False), layout
 
 
 @composite(name="to")
@@ -85,7 +97,11 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """The tensor with another dtype or device; itself when nothing changes and copy is False."""
     if len(args) == 1 and not kwargs and type(args[0]) is dtypes.dtype:
         return self if args[0] is self.dtype else _to_copy(self, args[0])
-    dtype, copy, memory_format = _parse_to(args, kwargs)
+    where, dtype, copy, memory_format = _parse_to(args, kwargs)
+    if where is not None and where is not of(self):
+        here = of(self)
+        moved = _to_device(self, where=where) if here.has_memory else here.to_host(self)
+        return moved if dtype is None or dtype is moved.dtype else _to_copy(moved, dtype)
     if dtype is None or dtype is self.dtype:
         if memory_format is not None and not copy:
             return self.contiguous(memory_format=memory_format)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ..dtypes import bool as _bool
+from ._arrays import elements
 from ._kinds import composite, constant, pointwise, variant
 from ._portable import alias, is_float
 from ._samples import one, pair, scalars_too
@@ -287,7 +289,7 @@ def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close, see `isclose`."""
-    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    return bool(elements(isclose(input, other, rtol, atol, equal_nan)).all())
 
 
 @composite
@@ -300,6 +302,8 @@ def equal(input: Any, other: Any) -> bool:
                 f"equal(): argument '{at}' (position {place}) must be Tensor, "
                 f"not {type(value).__name__}"
             )
+    for value in (input, other):
+        of(value).check_values("equal")
     if input.shape != other.shape:
         return False
     return bool(eq(input, other)._array.all())
@@ -308,11 +312,10 @@ def equal(input: Any, other: Any) -> bool:
 @composite
 def is_nonzero(input: Any) -> bool:
     """Whether the one element is not zero."""
-    array = input._array
-    if array.size != 1:
-        what = "with no values" if array.size == 0 else "with more than one value"
+    if input.numel() != 1:
+        what = "with no values" if input.numel() == 0 else "with more than one value"
         raise RuntimeError(f"Boolean value of Tensor {what} is ambiguous")
-    return bool(array.reshape(()))
+    return bool(elements(input).reshape(()))
 
 
 @composite(method=False)

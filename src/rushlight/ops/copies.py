@@ -90,20 +90,19 @@ _contiguous_copy: Any = linear(
 
 def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
-    array = self._seen
     if memory_format is contiguous_format:
-        return array.flags.c_contiguous  # type: ignore[no-any-return]
+        return self._contiguous  # type: ignore[no-any-return]
     order = _ORDERS.get(getattr(memory_format, "_name", ""))
-    if order is None or array.ndim != len(order):
+    if order is None or self.ndim != len(order):
         return False
-    return array.transpose(order).flags.c_contiguous  # type: ignore[no-any-return]
+    return self.permute(order)._contiguous  # type: ignore[no-any-return]
 
 
 @composite
 def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
-        return input if input._seen.flags.c_contiguous else _contiguous_copy(input)
+        return input if input._contiguous else _contiguous_copy(input)
     format_order(memory_format, input.ndim)
     return (
         input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
@@ -112,7 +111,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
 
 def storage_offset(self: Any) -> int:
     """How many elements of the storage come before the first."""
-    return _kernels.storage_offset(self)  # type: ignore[no-any-return]
+    return self._offset  # type: ignore[no-any-return]
 
 
 for _method in (is_contiguous, storage_offset):

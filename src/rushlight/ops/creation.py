@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
+from ..devices import of
 from ..errors import not_implemented_for
 from ._arrays import cell, check_tensor, fitted_number, none_left
-from ._factory import allocate, finished, numpy_of, shape_of
+from ._factory import destination, finished, numpy_of, shape_of, torch_dtype
 from ._kinds import Number, Sizes, composite
 from .copies import format_order
-from .from_data import array_of, warn_of_copy
+from .from_data import array_of, placed, warn_of_copy
 
 Tensor = _core.Tensor
-_wrap, _wrap_data = _core.wrap, _core.wrap_data
 
 # ---- filled
 
@@ -38,10 +38,9 @@ def _filled(name: str, value: Any, doc: str) -> Any:
     ) -> Any:
         if named or not size:
             size = _named_size(name, size, named)
-        array = allocate(shape_of(name, size), numpy_of(dtype, name, out), value)
-        if out is None and device is None:
-            return _wrap(array, requires_grad)
-        return finished(array, requires_grad, out, device, function=name)
+        where = destination(device, name, out)
+        array = where.allocate(shape_of(name, size), numpy_of(dtype, name, out), value)
+        return finished(array, requires_grad, out, where, function=name)
 
     return create
 
@@ -64,23 +63,38 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
         pin_memory: bool | None = False,
     ) -> Any:
         check_tensor(name + "_like", input)
+        where = destination(device, name, like=input)
+        if not where.has_memory or input._meta:
+            kind = input.dtype if dtype is None else torch_dtype(dtype, name)
+            return _like_meta(input, kind, where, value, requires_grad)
         source = input._seen
         numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
         if source.flags.c_contiguous or 0 in source.strides:
-            array = allocate(source.shape, numpy_dtype, value)
+            array = where.allocate(source.shape, numpy_dtype, value)
         else:
             array = np.empty_like(source, numpy_dtype)
             if value is not None:
                 array.fill(value)
-        return finished(array, requires_grad, device=device, function=name)
+        return finished(array, requires_grad, function=name)
 
-    def new(self: Any, *size: Any, dtype: Any = None, **more: Any) -> Any:
-        return create(*size, dtype=dtype or self.dtype, **more)
+    def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
+        device = self.device if device is None else device
+        return create(*size, dtype=dtype or self.dtype, device=device, **more)
 
     new.__name__ = "new_" + name
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
     setattr(Tensor, "new_" + name, new)
     return like
+
+
+def _like_meta(input: Any, dtype: Any, where: Any, value: Any, requires_grad: bool) -> Any:
+    """The same where one of the two is on meta, by strides alone."""
+    steps = _core.empty_meta(tuple(input.shape), dtype.code, input.stride()).clone().stride()
+    if where.has_memory:
+        made = empty_strided(input.shape, steps, dtype=dtype, device=where.name)
+        made = made if value is None else made.fill_(value)
+        return made.requires_grad_(requires_grad)
+    return _core.empty_meta(tuple(input.shape), dtype.code, steps, requires_grad)
 
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -118,16 +132,20 @@ def empty(
     if named or not size:
         size = _named_size("empty", size, named)
     shape = shape_of("empty", size)
-    array = allocate(shape, numpy_of(dtype, "empty", out))
+    where = destination(device, "empty", out)
+    array = where.allocate(shape, numpy_of(dtype, "empty", out))
     if memory_format is not None:
         if out is not None:
             raise RuntimeError(
                 "'memory_format' argument is incompatible with 'out' tensor argument"
             )
         order = format_order(memory_format, len(shape))
+        if order is not None and not where.has_memory:
+            made = where.tensor(array).clone(memory_format=memory_format)
+            return made.requires_grad_(requires_grad)
         if order is not None:
             array = array.reshape([shape[d] for d in order]).transpose(np.argsort(order))
-    return finished(array, requires_grad, out, device, function="empty")
+    return finished(array, requires_grad, out, where, function="empty")
 
 
 zeros_like = _filled_like("zeros", 0, "filled with 0")
@@ -163,8 +181,9 @@ def full(
     """A tensor of the given size filled with one value."""
     shape = shape_of("full", (tuple(size),))
     wanted = _fill_dtype(fill_value, dtype, out)
-    array = allocate(shape, wanted, fitted_number(fill_value, wanted))
-    return finished(array, requires_grad, out, device, function="full")
+    where = destination(device, "full", out)
+    array = where.allocate(shape, wanted, fitted_number(fill_value, wanted))
+    return finished(array, requires_grad, out, where, function="full")
 
 
 @composite(method=False)
@@ -180,13 +199,18 @@ def full_like(
     pin_memory: bool | None = False,
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
-    array = empty_like(input, dtype=dtype)._array
-    array[...] = cell(fill_value, array.dtype)
-    return finished(array, requires_grad, device=device, function="full_like")
+    made = empty_like(input, dtype=dtype, device=device)
+    array = made._array
+    value = cell(fill_value, array.dtype)
+    if not of(made).has_memory:
+        return made.requires_grad_(requires_grad)
+    array[...] = value
+    return finished(array, requires_grad, function="full_like")
 
 
 def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
     """A tensor of the given size, filled, of this tensor's dtype."""
+    more["device"] = more.get("device") or self.device
     return full(size, fill_value, dtype=dtype or self.dtype, **more)
 
 
@@ -195,7 +219,8 @@ def _new_tensor(
 ) -> Any:
     """A tensor of a copy of `data`, of this tensor's dtype."""
     warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
-    return _wrap_data(array_of(data, dtype or self.dtype), requires_grad)
+    where = destination(device, "new_tensor", like=self)
+    return placed(array_of(data, dtype or self.dtype), where, requires_grad)
 
 
 Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
@@ -225,11 +250,15 @@ def empty_strided(
             f"strides={list(steps)}"
         )
     numpy_dtype = numpy_of(dtype)
+    where = destination(device, "empty_strided")
+    if not where.has_memory:
+        code = dtypes.from_numpy_dtype(numpy_dtype).code
+        return _core.empty_meta(shape, code, steps, requires_grad)
     extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-    flat = allocate((extent,), numpy_dtype)
+    flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
-    return finished(array, requires_grad, device=device)
+    return finished(array, requires_grad)
 
 
 # ---- ranges
@@ -260,11 +289,13 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
         )
 
 
-def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any) -> Any:
+def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any, where: Any) -> Any:
     if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     n = max(0, int(count))
-    array = allocate((n,), numpy_dtype)
+    array = where.allocate((n,), numpy_dtype)
+    if not where.has_memory:
+        return array
     array[...] = (start + np.arange(n) * step).astype(numpy_dtype, copy=False)
     return array
 
@@ -303,7 +334,8 @@ def arange(
         _check_range(start, end, step)
         count = (end - start) / step
         count = math.ceil(count) if math.isfinite(count) else count
-    array = _in_steps(first, by, count, numpy_dtype)
+    where = destination(device, "arange", out)
+    array = _in_steps(first, by, count, numpy_dtype, where)
     if out is not None and out.numel() not in (0, array.size):
         warnings.warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is "
@@ -313,7 +345,7 @@ def arange(
             UserWarning,
             stacklevel=2,
         )
-    return finished(array, requires_grad, out, device, function="arange", keeps_size=True)
+    return finished(array, requires_grad, out, where, function="arange", keeps_size=True)
 
 
 @composite(method=False, asks="modes", name="range")
@@ -342,8 +374,9 @@ def range_(
         not_implemented_for("range_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
     first, last, by = _as_held((start, end, step), numpy_dtype)
     _check_range(first, last, by)
-    array = _in_steps(first, by, math.floor((last - first) / by) + 1, numpy_dtype)
-    return finished(array, requires_grad, out, device, function="range", keeps_size=True)
+    where = destination(device, "range", out)
+    array = _in_steps(first, by, math.floor((last - first) / by) + 1, numpy_dtype, where)
+    return finished(array, requires_grad, out, where, function="range", keeps_size=True)
 
 
 def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
@@ -392,10 +425,14 @@ def linspace(
     start, end = _number(start), _number(end)
     numpy_dtype = _even_type("linspace", start, end, dtype, out)
     _check_steps("linspace", steps, numpy_dtype)
+    where = destination(device, "linspace", out)
+    if not where.has_memory:
+        array = where.allocate((steps,), numpy_dtype)
+        return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
     first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
     work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
     array = _evenly(first, last, steps, work).astype(numpy_dtype, copy=False)
-    return finished(array, requires_grad, out, device, function="linspace", keeps_size=True)
+    return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
 
 
 def _number(value: Any) -> Any:
@@ -438,6 +475,10 @@ def logspace(
     start, end = _number(start), _number(end)
     numpy_dtype = _even_type("logspace", start, end, dtype, out)
     _check_steps("logspace", steps, numpy_dtype)
+    where = destination(device, "logspace", out)
+    if not where.has_memory:
+        array = where.allocate((steps,), numpy_dtype)
+        return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
     first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
     work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
     if work.itemsize == 2:  # the ends are only as exact as the type
@@ -446,7 +487,7 @@ def logspace(
     with np.errstate(all="ignore"):
         exponents = _evenly(first, last, steps, work)
         array = np.power(np.array(base, work), exponents).astype(numpy_dtype)
-    return finished(array, requires_grad, out, device, function="logspace", keeps_size=True)
+    return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
 
 
 @composite(method=False)
@@ -465,9 +506,11 @@ def eye(
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    array = allocate((n, n if m is None else m), numpy_of(dtype, "eye", out), 0)
-    np.fill_diagonal(array, 1)
-    return finished(array, requires_grad, out, device, function="eye")
+    where = destination(device, "eye", out)
+    array = where.allocate((n, n if m is None else m), numpy_of(dtype, "eye", out), 0)
+    if where.has_memory:
+        np.fill_diagonal(array, 1)
+    return finished(array, requires_grad, out, where, function="eye")
 
 
 def _triangle(name: str, lower: bool, doc: str) -> None:
@@ -496,10 +539,13 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         counts = np.clip(diagonal + 1, 0, col) if lower else col - first
         about = counts.sum(dtype=np.float64)
         total = int(about) if about > 2**53 else int(counts.sum())
-        result = allocate((2, total), wanted)
+        where = destination(device, name)
+        result = where.allocate((2, total), wanted)
+        if not where.has_memory:
+            return finished(result, requires_grad, where=where)
         result[0] = np.repeat(rows, counts)
         result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        return finished(result, requires_grad, device=device, function=name)
+        return finished(result, requires_grad, function=name)
 
 
 _triangle(

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, dtypes
+from .. import dtypes
+from ..devices import of
 from ..return_types import named
 from ._arrays import Array, listed, warn_once
 from ._kinds import composite, constant, general
@@ -142,7 +143,7 @@ def _eigh(a: Array, UPLO: str) -> Any:
 def _gaps(values: Any) -> Any:
     """1 / (value j - value i), 0 on the diagonal."""
     gap = values.unsqueeze(-2) - values.unsqueeze(-1)
-    eye = _core.wrap(np.eye(values.shape[-1], dtype=bool))
+    eye = of(values).tensor(np.eye(values.shape[-1], dtype=bool))
     return gap.masked_fill(eye, float("inf")).reciprocal()
 
 
@@ -295,7 +296,7 @@ def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:
 
 def _gaps_squared(s: Any) -> Any:
     a, b = s.unsqueeze(-2), s.unsqueeze(-1)
-    eye = _core.wrap(np.eye(s.shape[-1], dtype=bool))
+    eye = of(s).tensor(np.eye(s.shape[-1], dtype=bool))
     return ((a - b) * (a + b)).masked_fill(eye, float("inf")).reciprocal()
 
 
@@ -403,7 +404,7 @@ _pivot_matrix: Any = constant(
 def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
     m, n = A.shape[-2:]
     k = min(m, n)
-    eye = _core.wrap(np.eye(k, dtype=A.dtype.numpy))
+    eye = of(A).tensor(np.eye(k, dtype=A.dtype.numpy))
     head = out.narrow(-2, 0, k).narrow(-1, 0, k)
     L, U = head.tril(-1) + eye, head.triu()
     g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
@@ -454,7 +455,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     k = min(m, n)
     dtype = A.dtype.numpy
     P = _pivot_matrix(pivots, m).to(A.dtype)
-    L = both.narrow(-1, 0, k).tril(-1) + _core.wrap(np.eye(m, k, dtype=dtype))
+    L = both.narrow(-1, 0, k).tril(-1) + of(A).tensor(np.eye(m, k, dtype=dtype))
     return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
 

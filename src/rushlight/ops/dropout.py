@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ..generator import default_generator
 from ._arrays import refuse
 from ._kinds import Flag, composite
@@ -61,6 +62,9 @@ def _apply(input: Any, noise: Any, inplace: bool) -> Any:
 @draws
 def _mask(input: Any, shape: Any, p: float) -> Any:
     """A mask of `shape` (None: that of input, and its layout)."""
+    where = of(input)
+    if not where.has_memory:
+        return where.from_host(input) if shape is None else input.new_empty(shape)
     a = input._seen
     return _wrap(_keep(a if shape is None else np.empty(shape, a.dtype), p))
 
@@ -68,7 +72,7 @@ def _mask(input: Any, shape: Any, p: float) -> Any:
 def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
-        return _apply(input, _wrap(np.zeros((), input.dtype.numpy)), inplace)
+        return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
     _check_float(input)
     mask = _mask(input, shape, p).div_(1.0 - p)
     return _apply(input, mask, inplace)
@@ -154,7 +158,7 @@ def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, in
     if not training or p == 0.0 or not input.numel():
         return input
     if p == 1.0:
-        return _apply(input, _wrap(np.zeros((), input.dtype.numpy)), inplace)
+        return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
     _check_float(input)
     return _alpha_dropped(input, shape(input), p, inplace)
 

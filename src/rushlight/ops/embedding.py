@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ._arrays import Array, rounded, scalar_name, unshared, widened
 from ._kinds import composite, constant, linear
 from ._op import namespace
@@ -276,11 +277,11 @@ def embedding_bag(
     if mode == "max":
         return _bag_max(rows, bag, kept, starts.size)
     if not kept.all():
-        rows = rows.masked_fill(_core.wrap(~kept[:, None]), 0.0)
-    sums = _embedding_transpose(rows, _core.wrap(bag), -1, starts.size)
+        rows = rows.masked_fill(of(rows).tensor(~kept[:, None]), 0.0)
+    sums = _embedding_transpose(rows, of(rows).tensor(bag), -1, starts.size)
     if mode == "mean":
         counts = np.maximum(np.bincount(bag[kept], minlength=starts.size), 1)
-        sums = sums / _core.wrap(counts.astype(weight.dtype.numpy)[:, None])
+        sums = sums / of(sums).tensor(counts.astype(weight.dtype.numpy)[:, None])
     return sums
 
 
@@ -305,8 +306,8 @@ def _bag_max(rows: Any, bag: Any, kept: Any, n: int) -> Any:
         b = best[bag[i]]
         np.copyto(b, i, where=(b < 0) | (values[i] > values[b, np.arange(b.size)]))
     empty = best < 0
-    picked = rows.gather(0, _core.wrap(np.where(empty, 0, best)))
-    return picked.masked_fill(_core.wrap(empty), 0.0)
+    picked = rows.gather(0, of(rows).tensor(np.where(empty, 0, best)))
+    return picked.masked_fill(of(rows).tensor(empty), 0.0)
 
 
 def _one_hot(indices: Array, n: int) -> Array:

@@ -7,16 +7,24 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
-from ..device import resolve
+from ..devices import cpu, of, on
 from ._arrays import common_type, warn_once
 from ._factory import numpy_of
 from ._kinds import composite
 from .casts import to
 
-__all__ = ["array_of", "as_tensor", "asarray", "from_numpy", "frombuffer", "tensor"]
+__all__ = ["array_of", "as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "tensor"]
 
 Tensor = _core.Tensor
 _wrap_data = _core.wrap_data
+
+
+def placed(array: Any, where: Any, requires_grad: bool = False) -> Any:
+    """Data of the program's own as a tensor on a device."""
+    if where is cpu:
+        return _wrap_data(array, requires_grad)
+    return where.tensor(array, requires_grad)
+
 
 _SCALARS = (float, int, bool, complex, np.generic)
 
@@ -285,20 +293,19 @@ def tensor(
     tensor([[1, 2],
             [3, 4]])
     """
-    if device is not None:
-        resolve(device)
+    where = of(data) if device is None and isinstance(data, Tensor) else on(device)
     warn_of_copy(data, "torch.tensor(sourceTensor)")
-    return _wrap_data(array_of(data, dtype), requires_grad)
+    if where.has_memory and isinstance(data, Tensor):
+        data = of(data).to_host(data)
+    return placed(array_of(data, dtype), where, requires_grad)
 
 
 @composite(method=False, asks="modes")
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
-    if device is not None:
-        resolve(device)
     if isinstance(data, Tensor):
-        return data if dtype is None or dtype is data.dtype else to(data, dtype)
-    return _wrap_data(array_of(data, dtype, copy=False))
+        return to(data, device, data.dtype if dtype is None else dtype)
+    return placed(array_of(data, dtype, copy=False), on(device))
 
 
 @composite(method=False, asks="modes")
@@ -312,13 +319,16 @@ def asarray(
 ) -> Any:
     """A tensor of `obj` (a tensor, an array, a buffer or nested lists), sharing memory unless
     copy=True or a conversion is needed; copy=False refuses to copy."""
-    if device is not None:
-        resolve(device)
     found = _aliased(obj, dtype)
+    where = of(obj) if device is None and isinstance(obj, Tensor) else on(device)
     if found is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return _wrap_data(array_of(obj, dtype), bool(requires_grad))
+        return placed(array_of(obj, dtype), where, bool(requires_grad))
+    if where is not of(found):
+        if copy is False:
+            raise ValueError(f"can't alias tensor from device '{found.device}' to '{where.name}'.")
+        found = to(found, where.name)
     converts = dtype is not None and dtype is not found.dtype
     if copy is False and converts:
         raise ValueError(

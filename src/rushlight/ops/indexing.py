@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ._arrays import anywhere, cell, unshared
 from ._kinds import linear
 from ._op import namespace
@@ -281,6 +282,7 @@ def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
                 f"The shape of the mask {list(have)} at index {i} does not match the shape of the "
                 f"indexed tensor {list(want)} at index {dim + i}"
             )
+    of(mask).check_values("nonzero")
     return _core.wrap(np.flatnonzero(array))
 
 
@@ -475,6 +477,10 @@ def set_item(x: Any, key: Any, value: Any) -> None:
             f"can't assign a {_type_name(value)} to a torch.{x.dtype.scalar_name}Tensor"
         )
     if key is False:
+        return
+    one = not is_tensor or value.numel() == 1  # so that no position needs to be known
+    if x._meta and one and isinstance(key, _Tensor) and _is_mask(key):
+        x.masked_fill_(key.reshape(*key.shape, *[1] * (x.ndim - key.ndim)), value)
         return
     if isinstance(key, _Tensor) and _is_mapped(key) and _is_mask(key):
         _fill_masked(x, key, value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ..return_types import named
 from ._arrays import Array, listed, scalar_name
 from ._kinds import composite, constant, general
@@ -28,7 +29,7 @@ def cond(A: Any, p: Any = None) -> Any:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
-        return _core.wrap(np.zeros(A.shape[:-2], A._array.real.dtype))
+        return of(A).tensor(np.zeros(A.shape[:-2], A._array.real.dtype))
     if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
@@ -239,7 +240,7 @@ def matrix_power(A: Any, n: int) -> Any:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
     if n == 0:
-        return A.clone().copy_(_core.wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy)))
+        return A.clone().copy_(of(A).tensor(np.eye(A.shape[-1], dtype=A.dtype.numpy)))
     if n < 0:
         A, n = inv(A), -n
         if n == 1:
@@ -344,7 +345,7 @@ def vander(x: Any, N: int | None = None) -> Any:
 
 
 def _rising_powers(x: Any, n: int) -> Any:
-    one = _core.wrap(np.ones((*x.shape, 1), x.dtype.numpy))
+    one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
     return _cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..dtypes import float32
 from ._arrays import Array, listed, refuse, rounded, widened
 from ._kinds import Ints, Number, composite, general
 from ._op import namespace
@@ -88,6 +89,7 @@ _native_layer_norm = general(
         "weight": lambda g, input, n, eps: _wide(g) * _standard(input, _last(n), eps)[0],
         "bias": lambda g: _wide(g),
     },
+    shape=lambda x, n, weight, bias, eps: _kernels.layer_norm(x, n, weight, bias, eps),
     backward=(_layer_norm_back, "g input n out1 out2 weight needs"),
     node="NativeLayerNormBackward0",
     method=False,
@@ -299,6 +301,12 @@ def _batch_norm_weight(
     return (_wide(g) * hat).sum(_over(n))
 
 
+def _batch_norm_shape(input: Any, *rest: Any) -> Any:
+    kind = float32 if input.dtype.itemsize == 2 else input.dtype
+    channels = input.new_empty(input.shape[1], dtype=kind)
+    return input.clone(), channels, channels.clone()
+
+
 _native_batch_norm = general(
     "_native_batch_norm(input, weight: Tensor = None, bias: Tensor = None, running_mean: Tensor = "
     "None, "
@@ -313,6 +321,7 @@ _native_batch_norm = general(
         ),
         "bias": lambda g: _wide(g).sum(_over(g.ndim)),
     },
+    shape=_batch_norm_shape,
     backward=(_batch_norm_back, "g input weight out1 out2 training needs"),
     node="NativeBatchNormBackward0",
     method=False,

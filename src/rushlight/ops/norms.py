@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ..dtypes import from_numpy_dtype, promote_types
 from ._arrays import (
     Array,
@@ -108,6 +109,12 @@ def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any
     return result.astype(a.dtype) if is_half(a) else result
 
 
+def _vector_norm_shape(x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dtype is not None or not x.dtype.is_floating_point or not x.numel():
+        return NotImplemented  # what is wrong with them is said by the definition
+    return x.sum(dim, keepdim)
+
+
 def _order(ord: Any) -> str:
     return f"{ord:g}" if isinstance(ord, (int, float)) else str(ord)
 
@@ -154,6 +161,7 @@ def _norm_op(name: str, node: str) -> Any:
     return general(
         f"{name}(input, ord=2, dim=None, keepdim=False, *, dtype=None)",
         _vector_norm,
+        shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
         node=node,
         method=False,
@@ -234,7 +242,7 @@ def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
             f"A matrix of shape {listed(shape)} has no smallest norm."
         )
     shape[dim : dim + 1] = [1] if keepdim else []
-    return _core.wrap(np.zeros(shape, values._array.dtype))
+    return of(values).tensor(np.zeros(shape, values._array.dtype))
 
 
 _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"

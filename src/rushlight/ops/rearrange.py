@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ._arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
 from ._factory import allocate
 from ._kinds import composite, linear
@@ -216,6 +217,15 @@ def _repeated_places(counts: Array, output_size: int | None) -> Array:
     return np.repeat(np.arange(counts.size), counts)
 
 
+def _repeated_index(repeats: Any, counts: Any, output_size: Any) -> Any:
+    where = of(repeats)
+    if where.has_memory:
+        return _wrap(_repeated_places(counts, output_size))
+    if output_size is None:
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    return where.tensor(where.allocate((output_size,), np.int64))
+
+
 @composite(samples=lambda make: [(make(2, 3), 2), (make(2, 3), 3, 1)])
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None
@@ -224,7 +234,7 @@ def repeat_interleave(
     if repeats is None:
         if input.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-        return _wrap(_repeated_places(input._array, output_size))
+        return _repeated_index(input, input._array, output_size)
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim = dim_in(dim, input.ndim)
@@ -239,7 +249,7 @@ def repeat_interleave(
                 "repeats must have the same size as input along dim, but got "
                 f"repeats.size(0) = {counts.size} and input.size({dim}) = {input.shape[dim]}"
             )
-        index = _wrap(_repeated_places(counts, output_size))
+        index = _repeated_index(repeats, counts, output_size)
         return OPS["index_select"].function(input, dim, index)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
@@ -392,6 +402,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     check_tensors(tensors)
+    if any(x._meta is not tensors[0]._meta for x in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
     for x in tensors:
         if x.ndim > 1:
             raise RuntimeError(
@@ -445,7 +457,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return _wrap(np.empty(0, input._array.dtype))
+        return of(input).tensor(np.empty(0, input._array.dtype))
     n = input.numel()
     if n < 2:  # one row at the most
         rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)
@@ -457,7 +469,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     chosen = allocate((n,) * r, np.dtype(bool), True)
     for low, high in itertools.pairwise(np.ogrid[(slice(n),) * r]):
         chosen &= low <= high if with_replacement else low < high
-    mask, grids = _wrap(chosen), meshgrid(*[input] * r, indexing="ij")
+    mask, grids = of(input).tensor(chosen), meshgrid(*[input] * r, indexing="ij")
     return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from ..devices import of
 from ._arrays import Array, anywhere, listed, refuse
 from ._kinds import Flag, composite, pointwise
 from ._op import namespace
@@ -297,7 +297,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
     spatial = [int(s) for s in size[2:]]
     axes = np.meshgrid(*(axis(n) for n in spatial), indexing="ij")
     base = np.stack([*reversed(axes), np.ones(spatial, dtype)], -1).astype(dtype)
-    flat = _core.wrap(base.reshape(1, -1, n + 1)).expand(size[0], -1, -1)
+    flat = of(theta).tensor(base.reshape(1, -1, n + 1)).expand(size[0], -1, -1)
     return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
 
 

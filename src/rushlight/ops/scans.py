@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
+from ..devices import of
 from ._arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ._kinds import Number, composite, constant, general, linear
 from ._op import OPS
@@ -80,7 +81,7 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     # of which all but the k-th are multiplied.
     moved, gs = input.movedim(dim, -1), g.movedim(dim, -1)
     n = moved.shape[-1]
-    lower = _wrap(np.tri(n, dtype=bool))
+    lower = of(input).tensor(np.tri(n, dtype=bool))
     rows = _where(lower, moved.unsqueeze(-2), 1)
     one = OPS["ones_like"].function(rows.narrow(-1, 0, 1))
     before = cumprod(cat([one, rows.narrow(-1, 0, n - 1)], -1), -1)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices.meta import like_first
 from ._arrays import cell
 from ._kinds import composite, general, pointwise, variant
 from ._op import OPS, namespace
@@ -434,6 +435,7 @@ _copied = general(
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3)), (make(2, 2), make())],
     doc="src in the place of input.",
 )
+like_first.add("_copied")
 
 
 def _in_place(op: Any, name: str) -> Any:

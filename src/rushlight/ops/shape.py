@@ -152,10 +152,9 @@ def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
     shape = _shape_argument("reshape", size, shape)
     check_tensor("reshape", input)
-    array = input._seen
-    if array.flags.c_contiguous:
+    if input._contiguous:
         return view(input, shape)
-    if _kernels.viewable(array, shape):
+    if _kernels.viewable(input, shape):
         return _reshape_alias(input, shape)
     return _unsafe_view(_contiguous_copy(input), shape)
 

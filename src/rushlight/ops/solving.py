@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ..return_types import named
 from ._arrays import Array, anywhere, common_type, scalar_name, warn_once
 from ._kinds import composite, general
@@ -157,9 +158,9 @@ inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
     if check_errors:
-        return inv_ex_result((inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32))))
+        return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
     try:
-        return inv_ex_result((inv(A), _core.wrap(np.zeros(A.shape[:-2], np.int32))))
+        return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
     except LinAlgError:
         stack = _stack(A._array)
         failed = _raises(np.linalg.inv)
@@ -366,7 +367,8 @@ def _adjugate_conj(A: Any, out: Any) -> Any:
     # Through the singular values: the product of all but one exists where the inverse does not.
     u, s, vh = _linalg["svd"](A, False)
     n = s.shape[-1]
-    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(_core.wrap(np.eye(n, dtype=bool)), 1.0)
+    diagonal = of(s).tensor(np.eye(n, dtype=bool))
+    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(diagonal, 1.0)
     phase = det(u) * det(vh)
     product = u * others.prod(-1).unsqueeze(-2)
     return phase.unsqueeze(-1).unsqueeze(-1) * matmul(product, vh)
@@ -562,4 +564,4 @@ cholesky_solve: Any = general(
 def cholesky_inverse(input: Any, upper: bool = False) -> Any:
     """The inverse of A, given its Cholesky factor."""
     n = input.shape[-1]
-    return cholesky_solve(_core.wrap(np.eye(n, dtype=input.dtype.numpy)), input, upper)
+    return cholesky_solve(of(input).tensor(np.eye(n, dtype=input.dtype.numpy)), input, upper)

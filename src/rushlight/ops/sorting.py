@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
+from ..devices import of
 from ..return_types import named
 from ._arrays import Array, anywhere, check_tensor, dim_in, listed, scalar_name, warn_once, widened
 from ._kinds import composite, constant, general
@@ -189,7 +190,7 @@ def _quantile(
     elif isinstance(q, (int, float)):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        q = _wrap(np.array(q, input._array.dtype))
+        q = of(input).tensor(np.array(q, input._array.dtype))
     else:
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), "
@@ -218,7 +219,7 @@ def _quantile(
         ranks = queries * (valid - 1).clamp(min=0)
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
-        last = _wrap(np.array(size - 1, input._array.dtype))
+        last = of(input).tensor(np.array(size - 1, input._array.dtype))
         ranks = _where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..devices import of
 from ._arrays import default_float, rounded, widened
 from ._factory import allocate
 from ._kinds import composite, general, pointwise, variant
@@ -218,7 +219,7 @@ def _mvlgamma_values(a: Any, p: int) -> Any:
 
 
 def _mvlgamma_slope(input: Any, p: int) -> Any:
-    halves = _core.wrap((np.arange(p) / 2).astype(input._array.dtype))
+    halves = of(input).tensor((np.arange(p) / 2).astype(input._array.dtype))
     return digamma(input.unsqueeze(-1) - halves).sum(-1)
 
 

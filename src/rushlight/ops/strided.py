@@ -275,21 +275,16 @@ def _mixed_scatter(
 internal("strided_view")
 
 
-def _layout_of(a: Array) -> Any:
-    """The strides of an array in elements; None where it is contiguous."""
-    if a.flags.c_contiguous:
-        return None
-    return tuple([s // a.dtype.itemsize for s in a.strides])
+def _layout_of(t: Any) -> Any:
+    """The strides of a tensor in elements; None where it is contiguous."""
+    return None if t._contiguous else t.stride()
 
 
 @composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
 def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
-    array = input._seen
-    offset = 0
-    if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(input)
-    return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(array))
+    offset = 0 if storage_offset is None else storage_offset - input._offset
+    return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(input))
 
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
@@ -297,17 +292,14 @@ def as_strided_scatter(
     input: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
-    array = input._seen
-    offset = 0
-    if storage_offset is not None:
-        offset = storage_offset - _kernels.storage_offset(input)
+    offset = 0 if storage_offset is None else storage_offset - input._offset
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, "
             f"slice size = {list(size)}"
         )
-    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(array))
+    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(input))
 
 
 # ---- in place: the same tensor seen with another shape from now on
@@ -512,6 +504,12 @@ def set_(
             )
         raise RuntimeError(
             f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}"
+        )
+    if source._meta is not self._meta:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
+            f'different device "{source.device}".  This is no longer allowed; the devices must '
+            "match."
         )
     _core.check_captured(self, overload, None)
     seen = source if isinstance(source, Tensor) else _core.place(storage, dtype, (0,), None, 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ._arrays import none_left
-from ._factory import finished, numpy_of
+from ._factory import destination, finished, numpy_of
 from ._kinds import composite
 from .matrix_functions import _rising_powers
 
@@ -27,13 +27,16 @@ def _cosines(
             f"{name} requires non-negative window_length, got window_length={window_length}"
         )
     numpy_dtype = numpy_of(dtype, name)
-    if window_length == 1:
+    where = destination(device, name)
+    if not where.has_memory:
+        array = where.allocate((window_length,), numpy_dtype)
+    elif window_length == 1:
         array = np.ones(1, numpy_dtype)
     else:
         n = np.arange(window_length, dtype=np.float64)
         turns = n * (2 * np.pi / max(window_length - (not periodic), 1))
         array = (alpha - beta * np.cos(turns)).astype(numpy_dtype)
-    return finished(array, requires_grad, device=device, function=name)
+    return finished(array, requires_grad, where=where, function=name)
 
 
 @composite(method=False)

@@ -27,6 +27,7 @@ class Global:
 
 _TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
 _TENSOR_WITH_DTYPE = Global("torch._utils", "_rebuild_tensor_v3")
+_ON_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
 _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
@@ -109,6 +110,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     }
 
     def _plain(self, parts: Parts) -> tuple[Any, tuple[Any, ...]]:
+        if parts.on_meta:
+            return _ON_META, (parts.dtype, parts.shape, parts.strides, parts.requires_grad)
         typed = parts.dtype in STORAGES
         kind = STORAGES[parts.dtype] if typed else _UNTYPED
         count = parts.storage.size // (parts.dtype.itemsize if typed else 1)

@@ -28,6 +28,7 @@ class Parts(NamedTuple):
     is_parameter: bool = False
     conj: bool = False
     neg: bool = False
+    on_meta: bool = False  # where there is no storage
 
 
 def tensor_type() -> Any:
@@ -46,6 +47,10 @@ def tensor_parts(tensor: Any) -> Parts:
     parameter = isinstance(tensor, parameter_type())
     described = tensor.dtype, tensor.requires_grad, parameter
     strides = tensor.stride()
+    if tensor.is_meta:
+        layout = (tuple(tensor.shape), strides)
+        parts = Parts(np.empty(0, np.uint8), tensor.dtype, 0, *layout, *described[1:])
+        return parts._replace(on_meta=True)
     if tensor._watched is not None or min(strides, default=0) < 0:
         return array_parts(memory_of(tensor), *described)
     data = bytes_of(tensor.untyped_storage())._seen
@@ -56,6 +61,12 @@ def tensor_parts(tensor: Any) -> Parts:
 def make_tensor(parts: Parts) -> Any:
     tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
     return with_bits(tensor, parts.conj, parts.neg)
+
+
+def make_meta_tensor(
+    dtype: dtypes.dtype, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool
+) -> Any:
+    return base._core.empty_meta(shape, dtype.code, strides, requires_grad)
 
 
 def make_parameter(data: Any, requires_grad: bool) -> Any:

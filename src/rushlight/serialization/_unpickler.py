@@ -163,6 +163,21 @@ def _rebuild_tensor_v3(
     return _tensor(_storage(storage), dtype, offset, shape, strides, requires_grad, metadata)
 
 
+def _rebuild_on_meta(dtype: object, shape: Any, strides: Any, requires_grad: object) -> Any:
+    if not (
+        isinstance(dtype, dtypes.dtype)
+        and type(requires_grad) is bool
+        and all(type(each) in (tuple, list, Size) for each in (shape, strides))
+        and all(type(n) is int and 0 <= n <= _MAX_SIZE for n in (*shape, *strides))
+        and len(shape) == len(strides) <= _MAX_DIMS
+    ):
+        raise pickle.UnpicklingError(
+            f"a tensor on meta cannot have dtype {shown(dtype)}, shape {shown(shape)}, strides "
+            f"{shown(strides)} and requires_grad {shown(requires_grad)}"
+        )
+    return _tensors.make_meta_tensor(dtype, tuple(shape), tuple(strides), requires_grad)
+
+
 def _storage(storage: object) -> Storage:
     if not isinstance(storage, Storage):
         raise pickle.UnpicklingError(f"a tensor's storage cannot be {shown(storage)}")
@@ -223,6 +238,7 @@ PIECES: dict[str, object] = {
     "torch._utils._rebuild_tensor": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
+    "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_on_meta,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
     "torch._utils._rebuild_from_type_v2": _rebuild_from_type,

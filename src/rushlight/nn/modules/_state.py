@@ -225,6 +225,15 @@ class StateMethods(HookMethods):
         try:
             with rl.no_grad():
                 if not assign:
+                    if current.is_meta and not value.is_meta:
+                        warnings.warn(
+                            f"for {key}: copying from a non-meta parameter in the checkpoint to a "
+                            "meta parameter in the current model, which is a no-op. (Did you mean "
+                            "to pass `assign=True` to assign items in the state dictionary to "
+                            "their corresponding key in the module instead of copying them in "
+                            "place?)",
+                            stacklevel=2,
+                        )
                     current.copy_(value)
                     return None
                 if isinstance(current, Parameter):

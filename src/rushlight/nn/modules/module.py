@@ -454,12 +454,17 @@ class Module(StateMethods):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             grad = parameter.grad
             with rl.no_grad():
-                parameter.data = fn(parameter)
+                moved = fn(parameter)
+                if moved.is_meta is not parameter.is_meta:  # a tensor stays on its device
+                    moved = self._parameters[name] = Parameter(moved, parameter.requires_grad)
+                    moved.grad = None if grad is None else fn(grad)
+                    continue
+                parameter.data = moved
                 if grad is not None:
                     grad.data = fn(grad)
         for name, buffer in self._buffers.items():
@@ -487,11 +492,25 @@ class Module(StateMethods):
 
         def convert(t: Tensor) -> Tensor:
             cast = dtype if t.is_floating_point() or t.is_complex() else None
+            if t.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use "
+                    "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                    "from meta to a different device."
+                )
             if memory_format is not None and t.dim() in (4, 5):
                 return t.to(device, cast, non_blocking, memory_format=memory_format)
             return t.to(device, cast, non_blocking)
 
         return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves the members to `device` without their values.
+
+        >>> nn.Linear(3, 2, device="meta").to_empty(device="cpu").weight.shape
+        torch.Size([2, 3])
+        """
+        return self._apply(lambda t: rl.empty_like(t, device=device), recurse)
 
     def cpu(self) -> Self:
         """Moves all parameters and buffers to the CPU."""

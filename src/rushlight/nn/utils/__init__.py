@@ -9,6 +9,7 @@ from .clip_grad import clip_grads_with_norm_ as clip_grads_with_norm_
 from .clip_grad import get_total_norm as get_total_norm
 from .convert_parameters import parameters_to_vector as parameters_to_vector
 from .convert_parameters import vector_to_parameters as vector_to_parameters
+from .init import skip_init as skip_init
 
 __all__ = [
     "clip_grad_norm",
@@ -18,6 +19,7 @@ __all__ = [
     "get_total_norm",
     "parameters_to_vector",
     "rnn",
+    "skip_init",
     "vector_to_parameters",
 ]
 

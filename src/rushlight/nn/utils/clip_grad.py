@@ -34,7 +34,7 @@ def get_total_norm(
     if not tensors:
         return rl.tensor(0.0)
     total: Any = NotImplemented
-    if norm_type == 2.0 and not any(tensor.requires_grad for tensor in tensors):
+    if norm_type == 2.0 and not any(t.requires_grad or t.is_meta for t in tensors):
         total = rl._core.kernels.total_norm2(tensors)
     if total is NotImplemented:
         vector_norm = rl.ops.namespace("linalg")["vector_norm"]
@@ -70,10 +70,11 @@ def clip_grads_with_norm_(
     if grads:
         with rl.no_grad():
             scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-            done = rl._core.kernels.scale_(grads, scale.item())
-            if done is not NotImplemented:
-                rl._core.bump_versions(grads)
-                return
+            if not total_norm.is_meta:
+                done = rl._core.kernels.scale_(grads, scale.item())
+                if done is not NotImplemented:
+                    rl._core.bump_versions(grads)
+                    return
             for grad in grads:
                 grad.mul_(scale)
 
