@@ -505,10 +505,10 @@ def set_(
         raise RuntimeError(
             f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}"
         )
-    if source._meta is not self._meta:
+    if source is not None and storage._is_meta is not self._meta:
         raise RuntimeError(
             f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
-            f'different device "{source.device}".  This is no longer allowed; the devices must '
+            f'different device "{storage.device}".  This is no longer allowed; the devices must '
             "match."
         )
     _core.check_captured(self, overload, None)
