@@ -7,10 +7,8 @@ namespace rushlight {
 
 bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high) {
   if (given >= low && given <= high) return true;
-  if (low == high)
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd positional arguments, got %zd", function, low, given);
-  else
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments, got %zd", function, low, high, given);
+  if (low == high) PyErr_Format(PyExc_TypeError, "%s() takes %zd positional arguments, got %zd", function, low, given);
+  else PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments, got %zd", function, low, high, given);
   return false;
 }
 
@@ -99,8 +97,7 @@ Ref held_items(PyObject* object, const char* otherwise) {
 int normal_dim(Py_ssize_t dim, int ndim) {
   const Py_ssize_t n = ndim > 0 ? ndim : 1;
   if (dim < -n || dim >= n) {
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n,
-                 n - 1, dim);
+    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n, n - 1, dim);
     return -1;
   }
   return static_cast<int>(dim < 0 ? dim + n : dim);
@@ -205,20 +202,19 @@ PyObject* fail(PyObject* type, const std::string& message) {
 }
 
 PyObject* make_kernels_module() {
-  static PyModuleDef definition = {
-      PyModuleDef_HEAD_INIT,
-      "rushlight._core.kernels",
-      "Compiled kernels over tensors. A function returns NotImplemented where it has no "
-      "kernel for its arguments.",
-      -1,
-      nullptr,
-      nullptr,
-      nullptr,
-      nullptr,
-      nullptr};
-  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods,      kNormMethods,   kMatmulMethods,
-                                  kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods,
-                                  kJoinMethods,      kIndexingMethods};
+  static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                   "rushlight._core.kernels",
+                                   "Compiled kernels over tensors. A function returns NotImplemented where it has no "
+                                   "kernel for its arguments.",
+                                   -1,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr};
+  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods, kNormMethods,
+                                  kMatmulMethods,    kConvMethods,    kPoolMethods, kOptimizerMethods,
+                                  kRandomMethods,    kViewMethods,    kJoinMethods, kIndexingMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
   for (PyMethodDef* table : kTables)

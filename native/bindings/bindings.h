@@ -174,14 +174,12 @@ bool bool_argument(PyObject* object, bool& out);
 template <class F>
 void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
   parallel_for(
-      n, grain,
-      [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
+      n, grain, [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
       const_cast<F*>(&f));
 }
 
 // The call's first argument as a tensor, in a call of low to high arguments; where false, return no_array().
-inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high,
-                        Array& out) {
+inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, Array& out) {
   return check_count(name, n, low, high) && as_array(args[0], out);
 }
 inline PyObject* no_array() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }

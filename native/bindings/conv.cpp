@@ -49,8 +49,10 @@ bool read_geometry(const Py_ssize_t* x, const Py_ssize_t* w, PyObject* const* ar
   g.in_channels = x[1];
   g.out_channels = w[0];
   if (g.out_channels < g.groups || g.out_channels % g.groups) {
-    PyErr_Format(PyExc_RuntimeError, "Given groups=%zd, expected weight to be divisible by %zd at dimension 0, but got "
-                 "weight of size [%zd, %zd, %zd, %zd] instead", g.groups, g.groups, w[0], w[1], w[2], w[3]);
+    PyErr_Format(PyExc_RuntimeError,
+                 "Given groups=%zd, expected weight to be divisible by %zd at dimension 0, but got "
+                 "weight of size [%zd, %zd, %zd, %zd] instead",
+                 g.groups, g.groups, w[0], w[1], w[2], w[3]);
     return false;
   }
   if (w[1] * g.groups != g.in_channels) {
@@ -63,22 +65,19 @@ bool read_geometry(const Py_ssize_t* x, const Py_ssize_t* w, PyObject* const* ar
   Py_ssize_t out[2];
   for (int i = 0; i < 2; i++) {
     constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
-    if (x[2 + i] >= kLimit || padding[i] >= kLimit || dilation[i] >= kLimit || stride[i] >= kLimit ||
-        w[2 + i] >= kLimit)
+    if (x[2 + i] >= kLimit || padding[i] >= kLimit || dilation[i] >= kLimit || stride[i] >= kLimit || w[2 + i] >= kLimit)
       return fail("convolution sizes are too large");
     const Py_ssize_t span = dilation[i] * (w[2 + i] - 1) + 1;
     if (x[2 + i] + 2 * padding[i] < span) {
       PyErr_Format(PyExc_RuntimeError,
                    "Calculated padded input size per channel: (%zd x %zd). Kernel size: (%zd x %zd). "
                    "Kernel size can't be greater than actual input size",
-                   x[2] + 2 * padding[0], x[3] + 2 * padding[1], dilation[0] * (w[2] - 1) + 1,
-                   dilation[1] * (w[3] - 1) + 1);
+                   x[2] + 2 * padding[0], x[3] + 2 * padding[1], dilation[0] * (w[2] - 1) + 1, dilation[1] * (w[3] - 1) + 1);
       return false;
     }
     out[i] = (x[2 + i] + 2 * padding[i] - span) / stride[i] + 1;
   }
-  g.window = {x[2],      x[3],      out[0],     out[1],     w[2],        w[3],
-              stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
+  g.window = {x[2], x[3], out[0], out[1], w[2], w[3], stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
   return true;
 }
 
@@ -150,8 +149,7 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Geometry g;
   if (!check_count("conv2d", count, 7, 7)) return nullptr;
   const bool has_bias = args[2] != Py_None;
-  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias)))
-    return not_implemented();
+  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
   if (!x.is_float() || w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype) || x.ndim != 4 || w.ndim != 4)
     return not_implemented();
   if (!read_geometry(x.shape, w.shape, args + 3, g)) return nullptr;
@@ -196,7 +194,8 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
         const Py_ssize_t channels = g.in_channels / g.groups;
         if (!g.pointwise()) dense_kernels().pad(type, planes, channels, g.window, buffers.padded.p);
         if (direct) {
-          const Py_ssize_t grain = one_by_one && work >= kParallelWork ? std::max<Py_ssize_t>(1, g.window.out_h / 16) : g.window.out_h;
+          const Py_ssize_t grain = one_by_one && work >= kParallelWork ? std::max<Py_ssize_t>(1, g.window.out_h / 16)
+                                                                       : g.window.out_h;
           parallel(g.window.out_h, grain, [&](ptrdiff_t from, ptrdiff_t to_row) {
             dense_kernels().convolve_rows(type, buffers.padded.p, channels, g.window, {from, to_row}, kernels, per_group, made);
           });
@@ -214,8 +213,7 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
       }
       if (bp && type == DType::F32)
         add_channel_bias(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(bp), g.out_channels, places);
-      else if (bp)
-        add_channel_bias(reinterpret_cast<double*>(to), reinterpret_cast<const double*>(bp), g.out_channels, places);
+      else if (bp) add_channel_bias(reinterpret_cast<double*>(to), reinterpret_cast<const double*>(bp), g.out_channels, places);
       return true;
     });
   }
@@ -226,9 +224,8 @@ bool check_gradient(const Array& grad, const Geometry& g) {
   if (grad.shape[0] == g.batch && grad.shape[1] == g.out_channels && grad.shape[2] == g.window.out_h &&
       grad.shape[3] == g.window.out_w)
     return true;
-  PyErr_Format(PyExc_RuntimeError, "expected a gradient of size [%zd, %zd, %zd, %zd], got [%zd, %zd, %zd, %zd]",
-               g.batch, g.out_channels, g.window.out_h, g.window.out_w, grad.shape[0], grad.shape[1], grad.shape[2],
-               grad.shape[3]);
+  PyErr_Format(PyExc_RuntimeError, "expected a gradient of size [%zd, %zd, %zd, %zd], got [%zd, %zd, %zd, %zd]", g.batch,
+               g.out_channels, g.window.out_h, g.window.out_w, grad.shape[0], grad.shape[1], grad.shape[2], grad.shape[3]);
   return false;
 }
 
@@ -252,8 +249,7 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   if (!check_count("conv2d_grad_input", count, 7, 7)) return nullptr;
   if (!as_array(args[0], grad) || !as_array(args[1], w)) return not_implemented();
   if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
-  if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g))
-    return nullptr;
+  if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
   Ref gc = contiguous(grad.tensor), wc = gc ? contiguous(w.tensor) : Ref();
   const DeviceType device = device_of(grad, w);
   Ref result = wc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();
@@ -299,8 +295,7 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (!check_count("conv2d_grad_weight", count, 7, 7)) return nullptr;
   if (!as_array(args[0], grad) || !as_array(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
-  if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g))
-    return nullptr;
+  if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
   Ref gc = contiguous(grad.tensor), xc = gc ? contiguous(x.tensor) : Ref();
   const DeviceType device = device_of(grad, x);
   Ref result = xc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();
@@ -328,8 +323,7 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
         char* sum = part == 0 ? out : static_cast<char*>(sums.p) + (part - 1) * size * item;
         for (Py_ssize_t image = part * g.batch / parts; image < (part + 1) * g.batch / parts; image++)
           for (Py_ssize_t group = 0; group < g.groups; group++) {
-            const char* planes =
-                xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
+            const char* planes = xp + (image * g.in_channels + group * (g.in_channels / g.groups)) * g.in_plane() * item;
             const char* from = gp + (image * g.out_channels + group * per_group) * places * item;
             const Py_ssize_t channels = g.in_channels / g.groups;
             if (!g.pointwise()) dense_kernels().pad(type, planes, channels, g.window, buffers.padded.p);
@@ -360,10 +354,8 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
 
 PyMethodDef kConvMethods[] = {
     long_kernel<conv2d>("conv2d", "conv2d(x, w, bias_or_None, stride, padding, dilation, groups)"),
-    long_kernel<conv2d_grad_input>("conv2d_grad_input",
-        "conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)"),
-    long_kernel<conv2d_grad_weight>("conv2d_grad_weight",
-        "conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)"),
+    long_kernel<conv2d_grad_input>("conv2d_grad_input", "conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)"),
+    long_kernel<conv2d_grad_weight>("conv2d_grad_weight", "conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -16,8 +16,8 @@ namespace rushlight {
 namespace {
 
 PyObject* out_of_bounds(long long index, Py_ssize_t dim, Py_ssize_t size) {
-  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index,
-               static_cast<Py_ssize_t>(dim), static_cast<Py_ssize_t>(size));
+  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index, static_cast<Py_ssize_t>(dim),
+               static_cast<Py_ssize_t>(size));
   return nullptr;
 }
 
@@ -41,9 +41,7 @@ bool index_argument(PyObject* object, const char* function, Ref& owner, Array& o
 }
 
 // Aligned memory that the kernels can read; strides may be anything.
-Ref aligned(const Array& a) {
-  return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor);
-}
+Ref aligned(const Array& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
 
 // Drops dimensions of size 1 and joins those that are one run of memory.
 int joined(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, ptrdiff_t* to_shape, ptrdiff_t* to_strides) {
@@ -203,8 +201,7 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
     fits = have == 1 || have == in.shape[in.ndim - i];
   }
   if (!fits) {
-    PyErr_Format(PyExc_RuntimeError,
-        "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+    PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
                  sizes_text(values.shape, values.ndim).c_str(), sizes_text(in.shape, in.ndim).c_str());
     return Ref();
   }
@@ -292,8 +289,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("linear_index", n, 4, 4)) return nullptr;
   if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || !PyTuple_Check(args[2]) ||
       PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]) || PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[2])) {
-    PyErr_SetString(PyExc_TypeError,
-        "linear_index(tuple of sizes, list of as many tensors, tuple of as many counts, check)");
+    PyErr_SetString(PyExc_TypeError, "linear_index(tuple of sizes, list of as many tensors, tuple of as many counts, check)");
     return nullptr;
   }
   const Py_ssize_t k = PyTuple_GET_SIZE(args[0]);
@@ -325,8 +321,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
       const int own = d - (ndim - a.ndim);
       if (own < 0 || a.shape[own] == 1) continue;
       if (size != 1 && size != a.shape[own]) {
-        PyErr_Format(PyExc_IndexError,
-            "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+        PyErr_Format(PyExc_IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
                      shapes.c_str());
         return nullptr;
       }
@@ -431,7 +426,7 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape, device);
   if (!out || device == DeviceType::Meta) return out.release();
   const Array to = view_of(as_tensor(out));
-  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
+  const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
   Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
   gather(s.x.dtype, s.x.data, picks, to.data);
@@ -451,8 +446,13 @@ PyObject* land(PyObject* const* args, Land how) {
     s.src = view_of(as_tensor(src_owner));
   }
   const Py_ssize_t still[kMaxDims] = {};  // a number without dimensions lands everywhere
-  const Picks picks{s.x.ndim, s.dim, s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
-                    s.x.shape[s.dim], s.x.strides, s.src.ndim ? s.src.strides : still};
+  const Picks picks{s.x.ndim,
+                    s.dim,
+                    s.index.shape,
+                    reinterpret_cast<const int64_t*>(s.index.data),
+                    s.x.shape[s.dim],
+                    s.x.strides,
+                    s.src.ndim ? s.src.strides : still};
   bool done;
   {
     Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, s.src.tensor});
@@ -479,8 +479,7 @@ PyObject* scatter_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // ---------------------------------------------------------------- whole slices of one dimension
 
 // 1 in order, 0 not, -1 exception. Slices are named by int64 vectors of indices >= 0.
-int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, Array& x, Array& index,
-    Ref& index_owner,
+int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, Array& x, Array& index, Ref& index_owner,
                 int& dim) {
   if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
   if ((index.dtype != DType::I64 && index.dtype != DType::I32) || index.ndim != 1 || x.ndim == 0) return 0;
@@ -495,8 +494,7 @@ int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object
 }
 
 // Calls index_get, index_put, ... on (dim,), dim.
-PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, PyObject* fourth, PyObject* fifth,
-    Py_ssize_t n) {
+PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, PyObject* fourth, PyObject* fifth, Py_ssize_t n) {
   Ref at(PyLong_FromLong(dim));
   Ref dims(at ? PyTuple_Pack(1, at.get()) : nullptr);
   if (!dims) return nullptr;
@@ -523,8 +521,7 @@ PyObject* index_add(PyObject*, PyObject* const* args, Py_ssize_t n) {
   int dim;
   const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
   if (ready < 0) return nullptr;
-  if (!ready || !as_array(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim ||
-      !PyLong_CheckExact(args[4]) ||
+  if (!ready || !as_array(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim || !PyLong_CheckExact(args[4]) ||
       PyLong_AsLong(args[4]) != 1) {
     PyErr_Clear();
     return not_implemented();
@@ -545,8 +542,7 @@ PyMethodDef kIndexingMethods[] = {
     long_kernel<gather_function>("gather", "(x, dim, index, sparse_grad)"),
     long_kernel<scatter_function<Land::Set>>("scatter_set", "(x, dim, index, src): writes x; src may be one number."),
     long_kernel<scatter_function<Land::Add>>("scatter_add", "(x, dim, index, src): writes x; src may be one number."),
-    long_kernel<scatter_mode>("scatter",
-        "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
+    long_kernel<scatter_mode>("scatter", "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
     long_kernel<index_select>("index_select", "(x, dim, index)"),
     long_kernel<index_add>("index_add", "(x, dim, index, source, alpha): writes x."),
     {nullptr, nullptr, 0, nullptr},

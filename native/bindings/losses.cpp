@@ -28,26 +28,23 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
   p.batch = p.scores.shape[0];
   p.classes = p.scores.shape[1];
   Py_ssize_t ignore;
-  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction))
-    return false;
+  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction)) return false;
   p.ignore = ignore;
   if (p.reduction < kNone || p.reduction > kSum) {
     PyErr_Format(PyExc_ValueError, "%zd is not a valid value for reduction", p.reduction);
     return false;
   }
   if (target.shape[0] != p.batch) {
-    PyErr_Format(PyExc_ValueError, "Expected input batch_size (%zd) to match target batch_size (%zd).", p.batch,
-                 target.shape[0]);
+    PyErr_Format(PyExc_ValueError, "Expected input batch_size (%zd) to match target batch_size (%zd).", p.batch, target.shape[0]);
     return false;
   }
   if (args[2] != Py_None) {
     if (!as_array(args[2], weight) || weight.dtype != p.scores.dtype) return false;
     if (weight.ndim != 1 || weight.shape[0] != p.classes) {
-      PyErr_Format(
-          PyExc_RuntimeError,
-          "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
-          "elements",
-          name, p.classes, weight.size());
+      PyErr_Format(PyExc_RuntimeError,
+                   "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
+                   "elements",
+                   name, p.classes, weight.size());
       return false;
     }
     p.weight_owner = contiguous(weight.tensor);
@@ -104,9 +101,7 @@ void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
   if (p.reduction == kMean) *out = static_cast<T>(sum / total_weight<T>(p));
 }
 
-Ref loss_array(const Problem& p) {
-  return new_ref(p.scores.dtype, p.reduction == kNone ? 1 : 0, &p.batch, p.device);
-}
+Ref loss_array(const Problem& p) { return new_ref(p.scores.dtype, p.reduction == kNone ? 1 : 0, &p.batch, p.device); }
 
 void run_forward(const Problem& p, const void* log_p, double smoothing, const Ref& loss) {
   void* out = data_of(loss);
@@ -205,10 +200,8 @@ PyObject* loss_backward(const char* name, PyObject* const* args, bool through_so
   Unlocked unlocked(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes,
                     {as_tensor(gc), as_tensor(in), as_tensor(p.target_owner), as_tensor(p.weight_owner), as_tensor(out)});
   if (through_softmax) dense_kernels().exp(g.dtype, scores, p.batch * p.classes, to);
-  if (g.dtype == DType::F32)
-    backward(p, static_cast<const float*>(gp), smoothing, through_softmax, static_cast<float*>(to));
-  else
-    backward(p, static_cast<const double*>(gp), smoothing, through_softmax, static_cast<double*>(to));
+  if (g.dtype == DType::F32) backward(p, static_cast<const float*>(gp), smoothing, through_softmax, static_cast<float*>(to));
+  else backward(p, static_cast<const double*>(gp), smoothing, through_softmax, static_cast<double*>(to));
   return out.release();
 }
 
@@ -227,8 +220,7 @@ PyObject* nll_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
 }
 
 bool pair(PyObject* const* args, Array& x, Array& y) {
-  return as_array(args[0], x) && as_array(args[1], y) && x.is_float() && x.dtype == y.dtype &&
-         same_shape(x.tensor, y.tensor);
+  return as_array(args[0], x) && as_array(args[1], y) && x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
 }
 
 // (x, y) -> the mean of (x - y)^2
@@ -248,10 +240,8 @@ PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc)});
     sum = dense_kernels().squared_difference(x.dtype, a, b, n);
   }
-  if (x.dtype == DType::F32)
-    *data_of<float>(loss) = static_cast<float>(sum) / static_cast<float>(n);
-  else
-    *data_of<double>(loss) = sum / static_cast<double>(n);
+  if (x.dtype == DType::F32) *data_of<float>(loss) = static_cast<float>(sum) / static_cast<float>(n);
+  else *data_of<double>(loss) = sum / static_cast<double>(n);
   return loss.release();
 }
 
@@ -275,8 +265,7 @@ PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
   Unlocked unlocked(n * item > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc), as_tensor(out)});
   parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * item;
-    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin,
-                                      to + at);
+    dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
   });
   return out.release();
 }
@@ -285,14 +274,15 @@ PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
 
 PyMethodDef kLossMethods[] = {
     long_kernel<cross_entropy>("cross_entropy",
-        "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
-        "log_probabilities); reduction 0 none, 1 mean, 2 sum"),
-    long_kernel<cross_entropy_backward>("cross_entropy_backward",
+                               "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
+                               "log_probabilities); reduction 0 none, 1 mean, 2 sum"),
+    long_kernel<cross_entropy_backward>(
+        "cross_entropy_backward",
         "cross_entropy_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction, "
         "label_smoothing)"),
     long_kernel<nll_loss>("nll_loss", "nll_loss(log_probabilities, target, weight_or_None, ignore_index, reduction)"),
     long_kernel<nll_loss_backward>("nll_loss_backward",
-        "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
+                                   "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
     long_kernel<mse_loss>("mse_loss", "mse_loss(x, y): the mean"),
     long_kernel<mse_loss_backward>("mse_loss_backward", "mse_loss_backward(g, x, y): the gradient of x"),
     {nullptr, nullptr, 0, nullptr},

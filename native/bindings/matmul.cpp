@@ -111,13 +111,11 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
   if (stacks == 1) {
     Unlocked unlocked(work > kReleaseWork, used);
-    gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
-         work > kParallelWork);
+    gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c, work > kParallelWork);
   } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && x.owner.get() == args[0]) {
     // A contiguous stack times one matrix is one tall product.
     Unlocked unlocked(stacks * work > kReleaseWork, used);
-    gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, {y.data, y.row, y.column}, nullptr, 0.0, c,
-         stacks * work > kParallelWork);
+    gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, {y.data, y.row, y.column}, nullptr, 0.0, c, stacks * work > kParallelWork);
   } else if (m * n > 0) {
     Unlocked unlocked(stacks * work > kReleaseWork, used);
     const bool parallel_inside = work > kParallelWork && stacks < 2 * get_num_threads();
@@ -130,8 +128,7 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
           ys += rest % shape[d] * y_steps[d];
           rest /= shape[d];
         }
-        gemm(type, m, n, k, 1.0, {xs, x.row, x.column}, {ys, y.row, y.column}, nullptr, 0.0, c + s * m * n * item,
-             parallel_inside);
+        gemm(type, m, n, k, 1.0, {xs, x.row, x.column}, {ys, y.row, y.column}, nullptr, 0.0, c + s * m * n * item, parallel_inside);
       }
     };
     if (parallel_inside) run(0, stacks);
@@ -146,8 +143,7 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   double alpha = 1, beta = 1;
   if (!check_count("addmm", count, 3, 5)) return nullptr;
   const bool has_bias = args[0] != Py_None;
-  if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias)))
-    return not_implemented();
+  if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias))) return not_implemented();
   if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
   if (!a.is_float() || b.dtype != a.dtype || (has_bias && bias.dtype != a.dtype)) return not_implemented();
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
@@ -177,8 +173,8 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Py_ssize_t work = shape[0] * shape[1] * x.columns;
   char* c = data_of(result);
   Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), row ? bias.tensor : nullptr, as_tensor(result)});
-  gemm(a.dtype, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row,
-       row ? 0.0 : beta, c, work > kParallelWork);
+  gemm(a.dtype, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta,
+       c, work > kParallelWork);
   return result.release();
 }
 
@@ -187,8 +183,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array x, w, bias;
   if (!check_count("linear", count, 2, 3)) return nullptr;
   const bool has_bias = count > 2 && args[2] != Py_None;
-  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias)))
-    return not_implemented();
+  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
   if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
   if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
   const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
@@ -300,8 +295,8 @@ PyMethodDef kMatmulMethods[] = {
     long_kernel<addmm>("addmm", "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
     long_kernel<linear>("linear", "linear(x, w, bias_or_None): x @ w.T + bias"),
     long_kernel<linear_backward>("linear_backward",
-        "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not "
-        "needed"),
+                                 "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not "
+                                 "needed"),
     kernel<set_blas>("set_blas_library", "set_blas_library(path): opened at the first product that needs it"),
     kernel<has_blas>("blas_available", "blas_available(): opens the library if that was not tried"),
     {nullptr, nullptr, 0, nullptr},

@@ -14,8 +14,7 @@ struct Rows {
 };
 bool split(const Array& x, Py_ssize_t normalized, Rows& out) {
   if (normalized < 1 || normalized > x.ndim) {
-    PyErr_Format(PyExc_RuntimeError, "layer_norm(): cannot normalise over the last %zd of %d dimensions", normalized,
-                 x.ndim);
+    PyErr_Format(PyExc_RuntimeError, "layer_norm(): cannot normalise over the last %zd of %d dimensions", normalized, x.ndim);
     return false;
   }
   for (int i = 0; i < x.ndim; i++) (i < x.ndim - normalized ? out.rows : out.n) *= x.shape[i];
@@ -29,8 +28,7 @@ bool affine(PyObject* object, const char* name, DType type, Py_ssize_t n, Ref& o
   Array a;
   if (!as_array(object, a) || a.dtype != type) return false;
   if (a.size() != n) {
-    PyErr_Format(PyExc_RuntimeError, "layer_norm(): %s has %zd elements, the normalised dimensions %zd", name, a.size(),
-                 n);
+    PyErr_Format(PyExc_RuntimeError, "layer_norm(): %s has %zd elements, the normalised dimensions %zd", name, a.size(), n);
     return false;
   }
   owner = contiguous(a.tensor);
@@ -50,8 +48,7 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Rows r;
   if (!check_count("layer_norm", count, 5, 5)) return nullptr;
   if (!as_array(args[0], x) || !x.is_float()) return not_implemented();
-  if (!ints_argument(args[1], "normalized", 1, &normalized) || !double_argument(args[4], eps) ||
-      !split(x, normalized, r))
+  if (!ints_argument(args[1], "normalized", 1, &normalized) || !double_argument(args[4], eps) || !split(x, normalized, r))
     return nullptr;
   Ref weight_owner, bias_owner;
   const void *weight, *bias;
@@ -73,8 +70,8 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Unlocked unlocked(r.rows * r.n * item > kReleaseGilBytes, {as_tensor(in), as_tensor(weight_owner), as_tensor(bias_owner),
                                                                as_tensor(y), as_tensor(mean), as_tensor(rstd)});
     parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().layer_norm(x.dtype, xp + begin * r.n * item, end - begin, r.n, weight, bias, eps,
-                                 yp + begin * r.n * item, mp + begin * item, sp + begin * item);
+      dense_kernels().layer_norm(x.dtype, xp + begin * r.n * item, end - begin, r.n, weight, bias, eps, yp + begin * r.n * item,
+                                 mp + begin * item, sp + begin * item);
     });
   }
   return PyTuple_Pack(3, y.get(), mean.get(), rstd.get());
@@ -124,8 +121,8 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
       parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         const ptrdiff_t at = begin * r.n * item;
         dense_kernels().layer_norm_backward(x.dtype, gp + at, xp + at, static_cast<const char*>(mean) + begin * item,
-                                            static_cast<const char*>(rstd) + begin * item, weight, end - begin, r.n,
-                                            out + at, nullptr, nullptr);
+                                            static_cast<const char*>(rstd) + begin * item, weight, end - begin, r.n, out + at,
+                                            nullptr, nullptr);
       });
     }
     if (weights || biases)
@@ -142,9 +139,9 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
 }  // namespace
 
 PyMethodDef kNormMethods[] = {
-    long_kernel<layer_norm>("layer_norm",
-        "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
-    long_kernel<layer_norm_backward>("layer_norm_backward",
+    long_kernel<layer_norm>("layer_norm", "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
+    long_kernel<layer_norm_backward>(
+        "layer_norm_backward",
         "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, need_x, need_weight, need_bias)"),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -55,9 +55,8 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   ArrayList params, grads, buffers;
   SgdOptions o;
   if (!check_count("sgd_step", count, 9, 9) || !params.read(args[0], "params", -1) ||
-      !grads.read(args[1], "grads", params.size()) || !double_argument(args[3], o.lr) ||
-      !double_argument(args[4], o.momentum) || !double_argument(args[5], o.dampening) ||
-      !double_argument(args[6], o.weight_decay) || !bool_argument(args[7], o.nesterov) ||
+      !grads.read(args[1], "grads", params.size()) || !double_argument(args[3], o.lr) || !double_argument(args[4], o.momentum) ||
+      !double_argument(args[5], o.dampening) || !double_argument(args[6], o.weight_decay) || !bool_argument(args[7], o.nesterov) ||
       !bool_argument(args[8], o.maximize))
     return nullptr;
   const bool has_momentum = o.momentum != 0;
@@ -108,21 +107,18 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   AdamOptions o;
   if (!check_count("adam_step", count, 14, 14) || !params.read(args[0], "params", -1)) return nullptr;
   const Py_ssize_t n = params.size();
-  if (!grads.read(args[1], "grads", n) || !means.read(args[2], "exp_avgs", n) ||
-      !squares.read(args[3], "exp_avg_sqs", n) || !steps.read(args[5], "steps", n) || !double_argument(args[6], o.lr) ||
-      !double_argument(args[7], o.beta1) || !double_argument(args[8], o.beta2) || !double_argument(args[9], o.eps) ||
-      !double_argument(args[10], o.weight_decay) || !bool_argument(args[11], o.amsgrad) ||
-      !bool_argument(args[12], o.maximize) || !bool_argument(args[13], o.decoupled))
+  if (!grads.read(args[1], "grads", n) || !means.read(args[2], "exp_avgs", n) || !squares.read(args[3], "exp_avg_sqs", n) ||
+      !steps.read(args[5], "steps", n) || !double_argument(args[6], o.lr) || !double_argument(args[7], o.beta1) ||
+      !double_argument(args[8], o.beta2) || !double_argument(args[9], o.eps) || !double_argument(args[10], o.weight_decay) ||
+      !bool_argument(args[11], o.amsgrad) || !bool_argument(args[12], o.maximize) || !bool_argument(args[13], o.decoupled))
     return nullptr;
   if (o.amsgrad && !highest.read(args[4], "max_exp_avg_sqs", n)) return nullptr;
   for (Py_ssize_t i = 0; i < n; i++) {
     Array p, step;
-    if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false) ||
-        !usable(means.at(i), p.dtype, p, true) || !usable(squares.at(i), p.dtype, p, true) ||
-        (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
+    if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false) || !usable(means.at(i), p.dtype, p, true) ||
+        !usable(squares.at(i), p.dtype, p, true) || (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
       return not_implemented();
-    if (!as_array(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() ||
-        !step.tensor->is_writeable())
+    if (!as_array(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() || !step.tensor->is_writeable())
       return not_implemented();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -140,8 +136,7 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
     char* top = o.amsgrad ? highest.tensor(i)->data() : nullptr;
     const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
       const ptrdiff_t at = begin * item;
-      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr,
-                           end - begin, t, o);
+      dense_kernels().adam(p.dtype, p.data + at, grad + at, mean + at, square + at, top ? top + at : nullptr, end - begin, t, o);
     };
     if (size <= kGrain / 4) run(0, size);
     else parallel(size, kGrain / 4, run);
@@ -181,8 +176,7 @@ PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
       total += squares;
     }
   }
-  if (first.dtype == DType::F32)
-    *data_of<float>(result) = static_cast<float>(std::sqrt(total));
+  if (first.dtype == DType::F32) *data_of<float>(result) = static_cast<float>(std::sqrt(total));
   else *data_of<double>(result) = std::sqrt(total);
   return result.release();
 }
@@ -209,11 +203,11 @@ PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyMethodDef kOptimizerMethods[] = {
     kernel<sgd_step>("sgd_step",
-        "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, "
-        "maximize): in place; a None among the buffers is replaced by a new one"),
+                     "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, "
+                     "maximize): in place; a None among the buffers is replaced by a new one"),
     kernel<adam_step>("adam_step",
-        "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, "
-        "eps, weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
+                      "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, "
+                      "eps, weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
     kernel<total_norm2>("total_norm2", "total_norm2(tensors): the Euclidean norm of all elements, 0-d"),
     kernel<scale_>("scale_", "scale_(tensors, factor): in place"),
     {nullptr, nullptr, 0, nullptr},

@@ -21,15 +21,14 @@ bool fail(const char* text) {
 }
 
 // Fills window from (kernel, stride, padding, dilation); an empty stride is the kernel's size.
-bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg,
-                 PyObject* dilation_arg, bool ceil_mode, Window& window) {
+bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg, PyObject* dilation_arg,
+                 bool ceil_mode, Window& window) {
   Py_ssize_t kernel[2], stride[2], padding[2], dilation[2] = {1, 1};
   if (!ints_argument(kernel_arg, "kernel_size", 2, kernel)) return false;
   const bool no_stride = stride_arg == Py_None || (PySequence_Check(stride_arg) && PySequence_Size(stride_arg) == 0);
   if (no_stride) stride[0] = kernel[0], stride[1] = kernel[1];
   else if (!ints_argument(stride_arg, "stride", 2, stride)) return false;
-  if (!ints_argument(padding_arg, "padding", 2, padding) ||
-      (dilation_arg && !ints_argument(dilation_arg, "dilation", 2, dilation)))
+  if (!ints_argument(padding_arg, "padding", 2, padding) || (dilation_arg && !ints_argument(dilation_arg, "dilation", 2, dilation)))
     return false;
   const Py_ssize_t* in = x.shape + x.ndim - 2;
   Py_ssize_t out[2];
@@ -45,8 +44,10 @@ bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyO
       return false;
     }
     if (padding[i] > ((kernel[i] - 1) * dilation[i] + 1) / 2) {
-      PyErr_Format(PyExc_RuntimeError, "pad should be at most half of effective kernel size, but got pad=%zd, "
-                   "kernel_size=%zd and dilation=%zd", padding[i], kernel[i], dilation[i]);
+      PyErr_Format(PyExc_RuntimeError,
+                   "pad should be at most half of effective kernel size, but got pad=%zd, "
+                   "kernel_size=%zd and dilation=%zd",
+                   padding[i], kernel[i], dilation[i]);
       return false;
     }
     out[i] = pooled_size(in[i], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
@@ -93,8 +94,7 @@ PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Window w;
   if (!check_count("max_pool2d", count, 6, 6)) return nullptr;
   if (!as_array(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
-  if (!bool_argument(args[5], ceil_mode) || !read_window(x, args[1], args[2], args[3], args[4], ceil_mode, w))
-    return nullptr;
+  if (!bool_argument(args[5], ceil_mode) || !read_window(x, args[1], args[2], args[3], args[4], ceil_mode, w)) return nullptr;
   Py_ssize_t shape[4];
   output_shape(x, w, shape);
   const DeviceType device = device_of(x);
@@ -109,16 +109,15 @@ PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (device != DeviceType::Meta) {
     Unlocked unlocked(x.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out), as_tensor(indices)});
     parallel(planes, grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().max_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w,
-                               to + begin * positions * item, places + begin * positions);
+      dense_kernels().max_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w, to + begin * positions * item,
+                               places + begin * positions);
     });
   }
   return PyTuple_Pack(2, out.get(), indices.get());
 }
 
 template <class T>
-bool scatter_planes(const T* grad, const int64_t* indices, Py_ssize_t planes, Py_ssize_t positions, Py_ssize_t plane,
-                    T* out) {
+bool scatter_planes(const T* grad, const int64_t* indices, Py_ssize_t planes, Py_ssize_t positions, Py_ssize_t plane, T* out) {
   for (Py_ssize_t p = 0; p < planes; p++, grad += positions, indices += positions, out += plane)
     for (Py_ssize_t i = 0; i < positions; i++) {
       if (indices[i] < 0 || indices[i] >= plane) return false;
@@ -151,10 +150,10 @@ PyObject* max_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   const int64_t* at = data_of<int64_t>(ic);
   const void* grad = data_of(gc);
   void* out = data_of(result);
-  const bool inside =
-      g.dtype == DType::F32
-          ? scatter_planes(static_cast<const float*>(grad), at, planes, positions, plane, static_cast<float*>(out))
-          : scatter_planes(static_cast<const double*>(grad), at, planes, positions, plane, static_cast<double*>(out));
+  const bool inside = g.dtype == DType::F32
+                          ? scatter_planes(static_cast<const float*>(grad), at, planes, positions, plane, static_cast<float*>(out))
+                          : scatter_planes(static_cast<const double*>(grad), at, planes, positions, plane,
+                                           static_cast<double*>(out));
   if (!inside) {
     PyErr_SetString(PyExc_IndexError, "max_pool2d_backward(): an index is outside its plane");
     return nullptr;
@@ -234,8 +233,8 @@ PyObject* avg_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   const Py_ssize_t positions = w.out_h * w.out_w, planes = plane_count(g);
   Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, {as_tensor(gc), as_tensor(out)});
   parallel(planes, grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().avg_pool_backward(g.dtype, from + begin * positions * item, end - begin, w, a.include_pad,
-                                      a.divisor, to + begin * w.in_h * w.in_w * item);
+    dense_kernels().avg_pool_backward(g.dtype, from + begin * positions * item, end - begin, w, a.include_pad, a.divisor,
+                                      to + begin * w.in_h * w.in_w * item);
   });
   return out.release();
 }
@@ -244,13 +243,12 @@ PyObject* avg_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count
 
 PyMethodDef kPoolMethods[] = {
     long_kernel<max_pool2d>("max_pool2d",
-        "max_pool2d(x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices into the flat plane)"),
+                            "max_pool2d(x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices into the flat plane)"),
     long_kernel<max_pool2d_backward>("max_pool2d_backward", "max_pool2d_backward(g, indices, x_shape)"),
-    long_kernel<avg_pool2d>("avg_pool2d",
-        "avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
+    long_kernel<avg_pool2d>("avg_pool2d", "avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
     long_kernel<avg_pool2d_backward>("avg_pool2d_backward",
-        "avg_pool2d_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, "
-        "divisor_or_None)"),
+                                     "avg_pool2d_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, "
+                                     "divisor_or_None)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -96,11 +96,9 @@ PyObject* random_set_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   if (valid) return none();
   if (!sized)
-    PyErr_Format(PyExc_RuntimeError,
-                 "Expected a CPUGeneratorImplState of size %zd but found the input RNG state size to be %zd",
+    PyErr_Format(PyExc_RuntimeError, "Expected a CPUGeneratorImplState of size %zd but found the input RNG state size to be %zd",
                  static_cast<Py_ssize_t>(Generator::kStateBytes), length);
-  else
-    PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
+  else PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
   return nullptr;
 }
 
@@ -174,8 +172,7 @@ PyObject* normal_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   Array a;
   const bool blocks = as_array(args[1], a) && a.tensor->is_contiguous();
-  return filled("normal_", args[1],
-                [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
+  return filled("normal_", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
 }
 
 // (generator, out, low, high): integers in [low, high)
@@ -189,9 +186,8 @@ PyObject* randint_(PyObject*, PyObject* const* args, Py_ssize_t count) {
                  static_cast<long long>(low), static_cast<long long>(high));
     return nullptr;
   }
-  return filled("randint_", args[1], [&](DType t, void* p, Py_ssize_t n) {
-    return fill_integers(*g, t, p, n, high - low, static_cast<int64_t>(low));
-  });
+  return filled("randint_", args[1],
+                [&](DType t, void* p, Py_ssize_t n) { return fill_integers(*g, t, p, n, high - low, static_cast<int64_t>(low)); });
 }
 
 // (generator, out): integers over the whole range of the element type; (generator, out, low): from low to the largest
@@ -200,14 +196,12 @@ PyObject* random_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("random_", count, 2, 3)) return nullptr;
   Generator* g = generator_of(args[0]);
   if (!g) return nullptr;
-  if (count == 2)
-    return filled("random_", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill_natural(*g, t, p, n); });
+  if (count == 2) return filled("random_", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill_natural(*g, t, p, n); });
   uint64_t low;
   if (!bits_argument(args[2], low)) return nullptr;
   const uint64_t end = uint64_t{1} << 63;  // 2^64 values if low is -2^63: range 0
-  return filled("random_", args[1], [&](DType t, void* p, Py_ssize_t n) {
-    return fill_integers(*g, t, p, n, end - low, static_cast<int64_t>(low));
-  });
+  return filled("random_", args[1],
+                [&](DType t, void* p, Py_ssize_t n) { return fill_integers(*g, t, p, n, end - low, static_cast<int64_t>(low)); });
 }
 
 // (generator, out, p): p a number, or a tensor of float32 or float64 of the shape of out
@@ -245,9 +239,8 @@ PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
                     "message be improved?  If so, please report an enhancement request to PyTorch.)");
     return nullptr;
   }
-  return filled("bernoulli_", args[1], [&](DType t, void* o, Py_ssize_t n) {
-    return fill_bernoulli_each(*g, t, o, n, p.dtype, data_of(each));
-  });
+  return filled("bernoulli_", args[1],
+                [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli_each(*g, t, o, n, p.dtype, data_of(each)); });
 }
 
 PyObject* randperm(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -297,8 +290,7 @@ PyObject* multinomial(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Py_ssize_t n = w.shape[w.ndim - 1], rows = w.ndim == 2 ? w.shape[0] : 1;
   if (n > Py_ssize_t{1} << 24) return fail("number of categories cannot exceed 2^24");
   if (samples <= 0) return fail("cannot sample n_sample <= 0 samples");
-  if (!replacement && samples > n)
-    return fail("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  if (!replacement && samples > n) return fail("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
   Py_ssize_t shape[2] = {rows, samples};
   const DeviceType device = device_of(w);
   Ref in = contiguous(w.tensor), out = in ? new_ref(DType::I64, w.ndim, w.ndim == 2 ? shape : shape + 1, device) : Ref();
@@ -314,10 +306,8 @@ PyObject* multinomial(PyObject*, PyObject* const* args, Py_ssize_t count) {
   int64_t* to = data_of<int64_t>(out);
   // One sample needs no replacement, and is drawn the cheaper way.
   if (!replacement || samples == 1)
-    multinomial_without_replacement(*g, w.dtype, weights, rows, n, samples, data_of(scratch),
-                                    data_of<int64_t>(order), to);
-  else
-    multinomial_with_replacement(*g, w.dtype, weights, rows, n, samples, data_of(scratch), to);
+    multinomial_without_replacement(*g, w.dtype, weights, rows, n, samples, data_of(scratch), data_of<int64_t>(order), to);
+  else multinomial_with_replacement(*g, w.dtype, weights, rows, n, samples, data_of(scratch), to);
   return out.release();
 }
 

@@ -200,11 +200,10 @@ Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
     const char* name = op == Reduce::Max ? "amax" : "amin";
     const Py_ssize_t full = a.ndim >= 64 ? 0 : (Py_ssize_t{1} << a.ndim) - 1;
     if (static_cast<Py_ssize_t>(mask) == full) {
-      PyErr_Format(
-          PyExc_RuntimeError,
-          "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-          "the 'dim' argument.",
-          name);
+      PyErr_Format(PyExc_RuntimeError,
+                   "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                   "the 'dim' argument.",
+                   name);
       return Ref();
     }
     for (int i = 0; i < a.ndim; i++)
@@ -258,8 +257,7 @@ PyObject* finish(Ref result) {
 }
 
 // (tensor, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
-bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim,
-           bool& known) {
+bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim, bool& known) {
   known = check_count(name, n, 1, 4);
   if (!known || !as_array(args[0], a) || (n > 3 && args[3] != Py_None)) return false;
   keepdim = false;
@@ -273,8 +271,7 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   uint64_t mask;
   bool keepdim, known;
-  if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known))
-    return known ? not_implemented() : nullptr;
+  if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
   if (!mask && op != Reduce::Any && op != Reduce::All) mask = all_dims(a.ndim);  // dim=() means every dimension
   return finish(reduce(op, a, mask, keepdim));
 }
@@ -363,8 +360,8 @@ PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const double divisor = static_cast<double>(length) - correction;
   Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
   parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length,
-                                  divisor > 0 ? divisor : 0, out + begin * item, nullptr);
+    dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length, divisor > 0 ? divisor : 0,
+                                  out + begin * item, nullptr);
   });
   return result.release();
 }
@@ -383,8 +380,7 @@ PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
     PyErr_Format(PyExc_TypeError, "%s(): dim must be an int or None", name);
     return nullptr;
   }
-  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim)))
-    return nullptr;
+  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim))) return nullptr;
   Py_ssize_t shape[kMaxDims], rows, length;
   const int ndim = reduced_shape(a, mask, keepdim, shape);
   if (reduced_count(a, mask) == 0 && (n < 2 || args[1] == Py_None)) {
@@ -404,9 +400,8 @@ PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
   int64_t* out = data_of<int64_t>(result);
   const ptrdiff_t stride = length * item_size(a.dtype);
   Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
-  parallel(rows, kChunk / length + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    kernel(data + begin * stride, end - begin, stride, length, out + begin);
-  });
+  parallel(rows, kChunk / length + 1,
+           [&](ptrdiff_t begin, ptrdiff_t end) { kernel(data + begin * stride, end - begin, stride, length, out + begin); });
   return result.release();
 }
 
@@ -438,8 +433,7 @@ PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
   if (!check_count(Product ? "cumprod" : "cumsum", n, 2, 2)) return nullptr;
   if (!as_array(args[0], a)) return not_implemented();
-  const bool integer =
-      a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
+  const bool integer = a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
   if (!a.is_float() && !integer) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;

@@ -83,8 +83,7 @@ PyMethodDef kSoftmaxMethods[] = {
     long_kernel<softmax<false>>("softmax", "softmax(a, dim)"),
     long_kernel<softmax<true>>("log_softmax", "log_softmax(a, dim)"),
     long_kernel<softmax_backward<false>>("softmax_backward", "softmax_backward(g, y, dim): y is the softmax"),
-    long_kernel<softmax_backward<true>>("log_softmax_backward",
-        "log_softmax_backward(g, y, dim): y is the log_softmax"),
+    long_kernel<softmax_backward<true>>("log_softmax_backward", "log_softmax_backward(g, y, dim): y is the log_softmax"),
     {nullptr, nullptr, 0, nullptr},
 };
 

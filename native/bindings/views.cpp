@@ -55,8 +55,8 @@ bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_
       culprit = PyTuple_GET_ITEM(items.get(), i);
       if (!PyIndex_Check(culprit)) break;
     }
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s",
-                 function, argument, Py_TYPE(culprit)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s", function,
+                 argument, Py_TYPE(culprit)->tp_name);
   }
   return read > 0;
 }
@@ -287,10 +287,10 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!sizes_argument("expand", "size", args[1], l.shape, l.ndim)) return nullptr;
   const int lead = l.ndim - a.ndim;
   if (lead < 0) {
-    return fail(PyExc_RuntimeError, std::string("expand(torch.") + scalar_name(a.dtype) + "Tensor{" + shape_text(a) + "}, size=" +
-                                        sizes_text(l.shape, l.ndim) + "): the number of sizes provided (" + std::to_string(l.ndim) +
-                                        ") must be greater or equal to the number of dimensions in the tensor (" +
-                                        std::to_string(a.ndim) + ")");
+    return fail(PyExc_RuntimeError,
+                std::string("expand(torch.") + scalar_name(a.dtype) + "Tensor{" + shape_text(a) +
+                    "}, size=" + sizes_text(l.shape, l.ndim) + "): the number of sizes provided (" + std::to_string(l.ndim) +
+                    ") must be greater or equal to the number of dimensions in the tensor (" + std::to_string(a.ndim) + ")");
   }
   for (int i = l.ndim - 1; i >= 0; --i) {
     const Py_ssize_t wanted = l.shape[i];
@@ -316,8 +316,8 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
       ints_of(args[1], target, count);
       return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
                                           ") must match the existing size (" + std::to_string(size) +
-                                          ") at non-singleton dimension " + std::to_string(i) + ".  Target sizes: " +
-                                          sizes_text(target, count) + ".  Tensor sizes: " + shape_text(a));
+                                          ") at non-singleton dimension " + std::to_string(i) +
+                                          ".  Target sizes: " + sizes_text(target, count) + ".  Tensor sizes: " + shape_text(a));
     }
     l.strides[i] = 0;
   }
@@ -392,7 +392,8 @@ bool take_diagonal(Layout& l, PyObject* const* args) {
     return false;
   }
   const Py_ssize_t rows = l.shape[d1], columns = l.shape[d2], stride = l.strides[d1] + l.strides[d2];
-  const Py_ssize_t size = std::max<Py_ssize_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
+  const Py_ssize_t size = std::max<Py_ssize_t>(offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns),
+                                               0);
   if (size) l.offset += offset >= 0 ? offset * l.strides[d2] : -offset * l.strides[d1];
   l.remove(std::max(d1, d2));
   l.remove(std::min(d1, d2));
@@ -457,8 +458,8 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   bool empty = false, overflow = false;
   for (int i = 0; i < l.ndim; ++i) {
     if (strides[i] < 0) {
-      return fail(PyExc_RuntimeError, "as_strided: Negative strides are not supported at the moment, got strides: " +
-                                          sizes_text(strides, n_strides));
+      return fail(PyExc_RuntimeError,
+                  "as_strided: Negative strides are not supported at the moment, got strides: " + sizes_text(strides, n_strides));
     }
     if (l.shape[i] < 0) {
       return fail(PyExc_RuntimeError, "Trying to create tensor with negative dimension " + std::to_string(l.shape[i]) + ": " +
@@ -478,10 +479,10 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Py_ssize_t needed = empty ? 0 : a.tensor->offset() + (offset + reach + 1) * item;
   if (first < 0) return fail(PyExc_RuntimeError, "Tensor: invalid storage offset " + std::to_string(first));
   if (needed > size) {
-    return fail(PyExc_RuntimeError, "setStorage: sizes " + sizes_text(l.shape, l.ndim) + ", strides " + sizes_text(strides, n_strides) +
-                                        ", storage offset " + std::to_string(first) + ", and itemsize " + std::to_string(item) +
-                                        " requiring a storage size of " + std::to_string(needed) +
-                                        " are out of bounds for storage of size " + std::to_string(size));
+    return fail(PyExc_RuntimeError, "setStorage: sizes " + sizes_text(l.shape, l.ndim) + ", strides " +
+                                        sizes_text(strides, n_strides) + ", storage offset " + std::to_string(first) +
+                                        ", and itemsize " + std::to_string(item) + " requiring a storage size of " +
+                                        std::to_string(needed) + " are out of bounds for storage of size " + std::to_string(size));
   }
   l.offset = offset * item;
   return make_view(a, l);
@@ -649,7 +650,8 @@ PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* 
     if (gone) count *= l.shape[i];
     from += there;
   }
-  if (from != g.ndim) return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + sizes_text(l.shape, l.ndim));
+  if (from != g.ndim)
+    return fail(PyExc_RuntimeError, "spread: " + shape_text(g) + " is no reduction of " + sizes_text(l.shape, l.ndim));
   if (reduced) *reduced = count;
   return make_view(g, l);
 }

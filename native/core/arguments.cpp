@@ -14,11 +14,19 @@ namespace {
 
 // Of kinds, the first word that torch uses in "argument must be ...".
 const char* word_of(uint16_t kinds) {
-  constexpr std::pair<Takes::Kind, const char*> kWords[] = {
-      {Takes::kTensor, "Tensor"}, {Takes::kTensors, "tuple of Tensors"}, {Takes::kInt, "int"},  {Takes::kInts, "tuple of ints"},
-      {Takes::kFloat, "float"},   {Takes::kNumber, "Number"},            {Takes::kBool, "bool"}, {Takes::kType, "torch.dtype"},
-      {Takes::kText, "str"},      {Takes::kGenerator, "torch.Generator"},   {Takes::kLayout, "torch.layout"},
-      {Takes::kDevice, "torch.device"}, {Takes::kMemoryFormat, "torch.memory_format"}};
+  constexpr std::pair<Takes::Kind, const char*> kWords[] = {{Takes::kTensor, "Tensor"},
+                                                            {Takes::kTensors, "tuple of Tensors"},
+                                                            {Takes::kInt, "int"},
+                                                            {Takes::kInts, "tuple of ints"},
+                                                            {Takes::kFloat, "float"},
+                                                            {Takes::kNumber, "Number"},
+                                                            {Takes::kBool, "bool"},
+                                                            {Takes::kType, "torch.dtype"},
+                                                            {Takes::kText, "str"},
+                                                            {Takes::kGenerator, "torch.Generator"},
+                                                            {Takes::kLayout, "torch.layout"},
+                                                            {Takes::kDevice, "torch.device"},
+                                                            {Takes::kMemoryFormat, "torch.memory_format"}};
   for (const auto& [kind, word] : kWords) {
     if (kinds & kind) return word;
   }
@@ -87,7 +95,8 @@ Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
 
 void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item) {
   PyErr_Format(PyExc_TypeError, "%s(): argument '%U' failed to unpack the object at pos %zd with error \"%s%s\"",
-               name_of(function).c_str(), name, at + 1, item ? "type must be tuple of ints,but got " : "Overflow when unpacking long long",
+               name_of(function).c_str(), name, at + 1,
+               item ? "type must be tuple of ints,but got " : "Overflow when unpacking long long",
                item ? Py_TYPE(item)->tp_name : "");
 }
 
@@ -135,9 +144,9 @@ Fit fit_type(PyObject* o, Ref* instead) {
 // The other kinds are instances of a class of their own.
 Fit fit_class(PyObject* o, uint16_t kinds) {
   constexpr std::pair<Takes::Kind, Callback Callbacks::*> kClasses[] = {{Takes::kGenerator, &Callbacks::Generator},
-                                                              {Takes::kLayout, &Callbacks::layout},
-                                                              {Takes::kDevice, &Callbacks::device},
-                                                              {Takes::kMemoryFormat, &Callbacks::memory_format}};
+                                                                        {Takes::kLayout, &Callbacks::layout},
+                                                                        {Takes::kDevice, &Callbacks::device},
+                                                                        {Takes::kMemoryFormat, &Callbacks::memory_format}};
   for (const auto& [kind, wanted] : kClasses) {
     if (!(kinds & kind)) continue;
     PyObject* type = (callbacks.*wanted).get();
@@ -268,8 +277,8 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     for (Py_ssize_t i = 0; i < n && i < at; ++i) slots[i] = args[i];
   } else {
     if (n > op->n_positional) {
-      PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd were given", public_name(op).c_str(), op->n_positional,
-                   op->n_positional == 1 ? "" : "s", n);
+      PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd were given", public_name(op).c_str(),
+                   op->n_positional, op->n_positional == 1 ? "" : "s", n);
       return -1;
     }
     for (Py_ssize_t i = 0; i < n; ++i) slots[i] = args[i];
@@ -307,7 +316,8 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
     }
   }
   if (n_missing) {
-    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", public_name(op).c_str(), n_missing, missing.c_str());
+    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional arguments: %s", public_name(op).c_str(), n_missing,
+                 missing.c_str());
     return -1;
   }
   // What is looked at and then read must not change in between, which a list can: hooks run, and other threads.

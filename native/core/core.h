@@ -67,8 +67,7 @@ enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, Fro
 // Memory and layout are set and changed in layout.cpp alone; every other file asks the accessors.
 struct Tensor {
   static constexpr int kInlineDims = 5;
-  PyObject_HEAD
-  Storage* storage_;      // strong
+  PyObject_HEAD Storage* storage_;      // strong
   Py_ssize_t offset_;     // of the first element in the storage, in bytes
   Py_ssize_t numel_;
   Py_ssize_t* dims_;      // sizes, then strides in bytes: `dims_inline_`, or a block of their own
@@ -103,7 +102,9 @@ struct Tensor {
   Py_ssize_t item() const { return item_size(dtype); }
   Py_ssize_t nbytes() const { return numel_ * item_size(dtype); }  // of the elements it shows
   // A number on a device without memory, which is compared and never followed.
-  char* data() const { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(storage_->data) + static_cast<uintptr_t>(offset_)); }
+  char* data() const {
+    return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(storage_->data) + static_cast<uintptr_t>(offset_));
+  }
   Storage* storage() const { return storage_; }
   Py_ssize_t offset() const { return offset_; }
   DeviceType device() const { return storage_->device; }
@@ -138,10 +139,10 @@ void hold(VersionCounter* v);
 void drop(VersionCounter* v);
 int bump_version(Tensor* t);  // -1 with an exception
 PyObject* shape_tuple(int ndim, const Py_ssize_t* dims);  // a torch.Size; the numbers are copied before anything else runs
-PyObject* shape_of(const Tensor* t);                    // the same of a tensor
-PyObject* dtype_object(DType dtype);                    // borrowed
-const char* scalar_name(DType dtype);                   // "Float", "Long", ... as torch's messages have it
-const char* c_name(DType dtype);                        // "float", "long int", ...
+PyObject* shape_of(const Tensor* t);  // the same of a tensor
+PyObject* dtype_object(DType dtype);  // borrowed
+const char* scalar_name(DType dtype);  // "Float", "Long", ... as torch's messages have it
+const char* c_name(DType dtype);  // "float", "long int", ...
 // In the order of promotion.
 enum class Category : uint8_t { Bool, Integer, Floating, Complex };
 Category category_of(DType t);
@@ -157,17 +158,17 @@ struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
-  PyObject* saved_hooks = nullptr;   // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
-  PyObject* packing = nullptr;       // borrowed: of these the pack hook is running, which must not pack what it saves itself
-  int64_t task = -1;                 // the running backward, or -1
-  Site backward  = {nullptr, 0};     // where it was called; borrowed
-  bool reporting = false;            // inside a report: what it calls is not reported
+  PyObject* saved_hooks = nullptr;  // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
+  PyObject* packing = nullptr;  // borrowed: of these the pack hook is running, which must not pack what it saves itself
+  int64_t task = -1;  // the running backward, or -1
+  Site backward = {nullptr, 0};  // where it was called; borrowed
+  bool reporting = false;  // inside a report: what it calls is not reported
   Overrides overrides = Overrides::All;
-  bool skip_override = false;        // the next gate lets its call pass
+  bool skip_override = false;  // the next gate lets its call pass
   std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
-  uint32_t transform = 0;            // the number of the youngest transform that runs, or 0
-  uint32_t derivative = 0;           // the same of those that differentiate: what was made before may not be written
-  int nested = 0, nested_here = 0;   // how many backwards run in each other, and how many of those on this thread
+  uint32_t transform = 0;  // the number of the youngest transform that runs, or 0
+  uint32_t derivative = 0;  // the same of those that differentiate: what was made before may not be written
+  int nested = 0, nested_here = 0;  // how many backwards run in each other, and how many of those on this thread
 };
 #ifdef __GLIBC__
 __attribute__((tls_model("initial-exec")))
@@ -186,7 +187,7 @@ int64_t clock_ns();
 PyObject* report_start(Op* op);
 // Hands a finished call to the callback "op_ran"; takes over `result` and gives it back, or nullptr with an exception.
 PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
-int report_made(Node* node);                                                    // "node_made"
+int report_made(Node* node);  // "node_made"
 int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);  // "node_ran" or "node_failed"; gives `done`
 // Whether calls are recorded: recording is on, and inference mode, where it may be on too, is not.
 // Set when any thread first enters inference mode or saved-tensor hooks, and never cleared: what every new tensor and every saved
@@ -240,12 +241,12 @@ struct Edge {
 // A value kept for the backward rule. Copied as it is, field by field, by those who move it.
 struct Saved {
   enum Kind : uint32_t { Nothing, Object, Input, Output, Packed, Inner };
-  Field<> value;            // Object: itself; Input: the Tensor; Output: a tensor of its memory (no node, no cycle); Packed: hooks' result;
-                            // Inner: the node that a CopySlices runs
+  Field<> value;  // Object: itself; Input: the Tensor; Output: a tensor of its memory (no node, no cycle); Packed: hooks' result;
+      // Inner: the node that a CopySlices runs
   VersionCounter* version;  // Output: the counter shared with the result tensor
-  uint32_t expected;        // version at the time of saving
+  uint32_t expected;  // version at the time of saving
   uint32_t output_nr : 26;
-  uint32_t kind : 3;      // a Kind
+  uint32_t kind : 3;  // a Kind
   uint32_t had_node : 1;  // Input: was no leaf then, so it must not be one now
 };
 // How many edges, saved values or outputs a node can have.
@@ -263,22 +264,21 @@ struct OutputMeta {
 
 // What a running backward keeps for each node (see engine.cpp).
 struct BackwardState {
-  uint64_t task;     // whose state this is; 0: nobody's
-  int64_t pending;   // gradients still to come
-  PyObject* grad;    // gathered so far, for output 0
+  uint64_t task;  // whose state this is; 0: nobody's
+  int64_t pending;  // gradients still to come
+  PyObject* grad;  // gathered so far, for output 0
   PyObject** grads;  // for all outputs, when there are several
-  bool needed;       // leads to a gradient that was asked for
-  bool captured;     // is itself one
+  bool needed;  // leads to a gradient that was asked for
+  bool captured;  // is itself one
 };
 
 struct Node {
   // Rewrite: what a write through a view is to the view's root (torch's CopySlices); see inplace.cpp.
   enum Kind : uint8_t { OfOp, Accumulate, Function, Rewrite };
-  PyObject_HEAD
-  Op* op;             // OfOp: strong
-  uint64_t seq;       // order of creation; UINT64_MAX for AccumulateGrad
+  PyObject_HEAD Op* op;  // OfOp: strong
+  uint64_t seq;  // order of creation; UINT64_MAX for AccumulateGrad
   Kind kind;
-  bool released;      // saved values were freed by a backward
+  bool released;  // saved values were freed by a backward
   int n_edges, n_saved, n_outputs;
   Edge* edges;
   Saved* saved;
@@ -286,13 +286,13 @@ struct Node {
   Edge edges_inline[2];
   Saved saved_inline[3];
   OutputMeta meta_inline[1];
-  Tensor* variable;   // Accumulate: the leaf, strong
-  Field<> hooks;      // hooks object, or nullptr
-  Site made;          // where the recorded call is
-  Site freed;         // where the backward was called that freed the saved values
-  Field<> metadata;   // dict made on first access
-  PyObject* dict;     // Function: ctx attributes
-  PyObject* weakrefs; // Function nodes only
+  Tensor* variable;  // Accumulate: the leaf, strong
+  Field<> hooks;  // hooks object, or nullptr
+  Site made;  // where the recorded call is
+  Site freed;  // where the backward was called that freed the saved values
+  Field<> metadata;  // dict made on first access
+  PyObject* dict;  // Function: ctx attributes
+  PyObject* weakrefs;  // Function nodes only
   BackwardState state;  // of the backward that claimed the graph
 };
 
@@ -303,7 +303,7 @@ inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), NodeType)
 // nullptr with an exception; refuses more than kMaxCount of each.
 Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize_t n_saved, Py_ssize_t n_outputs);
 int check_count_of_node(Py_ssize_t count);  // -1 with an exception
-uint64_t next_number(uint64_t taken);       // the last of as many numbers of the order of creation
+uint64_t next_number(uint64_t taken);  // the last of as many numbers of the order of creation
 int set_output_meta(Node* node, int nr, const Tensor* t);
 // The edge a gradient of `t` flows along (a new reference in `edge->node`, nullptr where t wants none). -1 with an exception.
 int gradient_edge(Tensor* t, Edge* edge);
@@ -329,7 +329,7 @@ PyTypeObject* node_type(const char* name);  // the class of that name, made on f
 // ---- ops ----
 struct Param {
   enum Kind : uint8_t { TensorArg, Operand, OptionalTensor, TensorList, Plain, VarArgs, Number };
-  PyObject* name;      // interned
+  PyObject* name;  // interned
   PyObject* fallback;  // default value, nullptr where required
   Kind kind;
 };
@@ -338,8 +338,20 @@ struct Param {
 // has there; none where anything goes. Asked of ops/_arguments.py at the first call.
 struct Takes {
   enum Kind : uint16_t {
-    kTensor = 1, kNumber = 2, kFloat = 4, kInt = 8, kInts = 16, kBool = 32, kText = 64, kType = 128, kTensors = 256, kNone = 512,
-    kGenerator = 1024, kLayout = 2048, kDevice = 4096, kMemoryFormat = 8192
+    kTensor = 1,
+    kNumber = 2,
+    kFloat = 4,
+    kInt = 8,
+    kInts = 16,
+    kBool = 32,
+    kText = 64,
+    kType = 128,
+    kTensors = 256,
+    kNone = 512,
+    kGenerator = 1024,
+    kLayout = 2048,
+    kDevice = 4096,
+    kMemoryFormat = 8192
   };
   struct Row {
     PyObject* name;  // strong
@@ -347,8 +359,8 @@ struct Takes {
     uint16_t kinds;
   };
   bool known = false;
-  int positional = 0;     // of a Python function: how many arguments may stand without a name, *args apart
-  int rest = -1;          // of a Python function: the row of its *args, where those are ints
+  int positional = 0;  // of a Python function: how many arguments may stand without a name, *args apart
+  int rest = -1;  // of a Python function: the row of its *args, where those are ints
   std::vector<Row> rows;  // of an op those with a kind only, of a Python function all
 };
 
@@ -364,9 +376,9 @@ struct Source {
 struct Rule {
   PyObject* function = nullptr;  // Python: sources -> gradient(s)
   std::vector<Source> sources;
-  std::vector<uint8_t> params;   // the arguments it gives gradients for
+  std::vector<uint8_t> params;  // the arguments it gives gradients for
   // Pointwise partials once traced: d out / d param applied to g as one program over `program_sources`.
-  bool identity = false;         // the gradient is g itself
+  bool identity = false;  // the gradient is g itself
   Program* program = nullptr;
   std::vector<Source> program_sources;
 };
@@ -377,63 +389,62 @@ struct Variant {
   uint8_t param;
   When when;
   PyObject* value;  // strong; of Equals and Below
-  Op* op;           // strong
+  Op* op;  // strong
 };
 
 // Types that an argument must not have.
 struct Refusal {
-  uint8_t param;   // kAnyParam: every operand
+  uint8_t param;  // kAnyParam: every operand
   uint16_t types;  // bit per DType
-  PyObject* why;   // strong; dict: DType number -> (exception type, text)
+  PyObject* why;  // strong; dict: DType number -> (exception type, text)
 };
 constexpr uint8_t kAnyParam = 255;
 
 // What memory that is seen twice means to a form that writes its first argument; plain: as torch's element-wise functions, which
 // refuse an argument that shares some of the written memory, but is not element for element the same.
 enum Overlap : uint8_t {
-  kSelfMay = 1,         // the written tensor may show an element twice: it is given one value
-  kArgumentsMay = 2,    // an argument may share memory: it is read first
+  kSelfMay = 1,  // the written tensor may show an element twice: it is given one value
+  kArgumentsMay = 2,  // an argument may share memory: it is read first
   kArgumentsNever = 4,  // no argument may share memory at all
-  kCopiesSame = 8,      // written with itself, nothing happens
-  kSaidLate = 16,       // what else is wrong is said before
+  kCopiesSame = 8,  // written with itself, nothing happens
+  kSaidLate = 16,  // what else is wrong is said before
 };
 
 enum class ResultType : uint8_t { Promoted, Float, Bool };
 
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* name;
-  PyObject* forward;      // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
-  PyObject* portable;     // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
-  PyObject* writer;       // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
-  PyObject* compiler;     // callable(op): traces the partials, called once before the first backward
-  PyObject* backward;     // fused: callable over ndarrays giving all gradients, or nullptr
-  PyObject* unfold;       // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
-  PyObject* put_off;      // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
+  PyObject* forward;  // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
+  PyObject* portable;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
+  PyObject* writer;  // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
+  PyObject* compiler;  // callable(op): traces the partials, called once before the first backward
+  PyObject* backward;  // fused: callable over ndarrays giving all gradients, or nullptr
+  PyObject* unfold;  // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
+  PyObject* put_off;  // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
   PyObject* dict;
   Kind kind;
-  bool view;              // the result shows its first argument's storage
-  bool in_place;          // writes its first argument
-  bool lends;             // the result may share memory with an argument that nobody else sees
-  bool takes_out;         // has an out= form
-  int8_t typed_out;       // the param `dtype`, where a result for out= is computed in the type of out; or -1
-  bool float_out;         // ... of floating point only
-  uint8_t overlap;        // enum Overlap
-  uint32_t toggles;       // the bits of kLazy that the view has and its argument has not, or the other way round
+  bool view;  // the result shows its first argument's storage
+  bool in_place;  // writes its first argument
+  bool lends;  // the result may share memory with an argument that nobody else sees
+  bool takes_out;  // has an out= form
+  int8_t typed_out;  // the param `dtype`, where a result for out= is computed in the type of out; or -1
+  bool float_out;  // ... of floating point only
+  uint8_t overlap;  // enum Overlap
+  uint32_t toggles;  // the bits of kLazy that the view has and its argument has not, or the other way round
   bool differentiable;
   bool multi_view;
-  bool first_only;        // of several outputs only the first is differentiable
+  bool first_only;  // of several outputs only the first is differentiable
   int n_params, n_positional;
   std::vector<Param> params;
   std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
   Takes takes;
   std::vector<Variant> variants;
   std::vector<Rule> rules;
-  std::vector<int8_t> rule_of;         // param -> index in rules, -1 where none
-  std::vector<uint8_t> edge_params;    // the params that have a rule, in order: one edge each (a list: one a tensor)
-  int list_param;                      // the TensorList param, or -1
+  std::vector<int8_t> rule_of;  // param -> index in rules, -1 where none
+  std::vector<uint8_t> edge_params;  // the params that have a rule, in order: one edge each (a list: one a tensor)
+  int list_param;  // the TensorList param, or -1
   std::vector<Source> backward_sources;
   struct Save {
     Source source;
@@ -447,27 +458,27 @@ struct Op {
   };
   std::vector<NodeName> node_types;
   PyTypeObject* node_type;
-  PyObject* result_type;               // namedtuple class of several outputs, or nullptr
+  PyObject* result_type;  // namedtuple class of several outputs, or nullptr
   // Pointwise
   ResultType result;
   Program* program;
-  int opcode;                          // single-instruction program, or -1
+  int opcode;  // single-instruction program, or -1
   BlockFn block_f32, block_f64;
-  uint8_t program_arity;               // how many leading params the program reads
-  uint16_t refused;                    // bit per DType: common types the op does not take; `refusals` says why
-  uint16_t portable_for;               // bit per DType: common types for which the portable definition decides, result type too
-  PyObject* refusals;                  // dict: DType number -> (exception type, text), or nullptr
+  uint8_t program_arity;  // how many leading params the program reads
+  uint16_t refused;  // bit per DType: common types the op does not take; `refusals` says why
+  uint16_t portable_for;  // bit per DType: common types for which the portable definition decides, result type too
+  PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
   std::vector<Refusal> argument_refusals;
-  bool one_type;                       // all tensors must have the type of the first
-  PyObject* one_type_text;             // what is said of one that has not; nullptr: the usual
-  bool numbers_fit;                    // a number must fit the common type: ops/_arrays.py looks where that is in doubt
-  bool halves_round;                   // then a half takes any number, and is infinite where it is too large
-  bool numbers_round;                  // with halves a number is rounded to their type first
-  bool integer_power;                  // the second argument is an exponent: none below 0 for integers
-  bool own_type;                       // the common type is that of the first argument (masked_fill), which mask and value follow
-  int8_t zero_dim_param;               // the tensor that must have no dimensions, or -1
-  PyObject* zero_dim_text;             // what is said of one that has, with %d
-  Op* base;                            // in-place form: the op it is the form of; strong
+  bool one_type;  // all tensors must have the type of the first
+  PyObject* one_type_text;  // what is said of one that has not; nullptr: the usual
+  bool numbers_fit;  // a number must fit the common type: ops/_arrays.py looks where that is in doubt
+  bool halves_round;  // then a half takes any number, and is infinite where it is too large
+  bool numbers_round;  // with halves a number is rounded to their type first
+  bool integer_power;  // the second argument is an exponent: none below 0 for integers
+  bool own_type;  // the common type is that of the first argument (masked_fill), which mask and value follow
+  int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
+  PyObject* zero_dim_text;  // what is said of one that has, with %d
+  Op* base;  // in-place form: the op it is the form of; strong
   bool rules_compiled;
   bool has_var_args;
 };
@@ -531,7 +542,7 @@ int broadcast_shape(PyObject* const* operands, int n, int* ndim, Py_ssize_t* dim
 int check_out_shape(const Tensor* out, int ndim, const Py_ssize_t* dims);  // -1 with torch's exception where it has another
 bool can_cast(DType from, DType to);
 bool is_python_scalar(PyObject* o);
-PyObject* scalar_object(PyObject* o);                       // NumPy scalars as Python's; new reference
+PyObject* scalar_object(PyObject* o);  // NumPy scalars as Python's; new reference
 
 // ---- gradients ----
 // a + b for accumulation: in place into `a` when nobody else sees it. Takes over both references; new reference.
@@ -574,7 +585,7 @@ extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];
 extern PyMethodDef kSavedMethods[];
-PyObject* tensor_subscript(PyObject* self, PyObject* key);              // subscript.cpp
+PyObject* tensor_subscript(PyObject* self, PyObject* key);  // subscript.cpp
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value);
 
 }  // namespace rushlight

@@ -56,8 +56,9 @@ enum Code : uint8_t { kInt, kUInt, kFloat, kOpaque, kBfloat, kComplex, kBool };
 constexpr int32_t kCpu = 1, kCudaHost = 3;
 
 constexpr DLDataType kTypes[] = {  // in the order of DType
-    {kBool, 8, 1},    {kUInt, 8, 1},  {kInt, 8, 1},   {kInt, 16, 1},    {kInt, 32, 1},     {kInt, 64, 1},  {kFloat, 16, 1}, {kBfloat, 16, 1},
-    {kFloat, 32, 1},  {kFloat, 64, 1}, {kComplex, 64, 1}, {kComplex, 128, 1}, {kUInt, 16, 1}, {kUInt, 32, 1},  {kUInt, 64, 1}};
+    {kBool, 8, 1},     {kUInt, 8, 1},      {kInt, 8, 1},     {kInt, 16, 1},   {kInt, 32, 1},
+    {kInt, 64, 1},     {kFloat, 16, 1},    {kBfloat, 16, 1}, {kFloat, 32, 1}, {kFloat, 64, 1},
+    {kComplex, 64, 1}, {kComplex, 128, 1}, {kUInt, 16, 1},   {kUInt, 32, 1},  {kUInt, 64, 1}};
 
 // ---------------------------------------------------------------- export
 
@@ -163,8 +164,8 @@ bool read_tensor(const DLTensor& from, DType* dtype, Layout* l, Py_ssize_t* high
     if (!memcmp(&kTypes[i], &from.dtype, sizeof from.dtype)) *dtype = static_cast<DType>(i);
   }
   if (*dtype == DType::Count) {
-    PyErr_Format(PyExc_BufferError, "Unsupported element type of a DLPack tensor: code %d, %d bits, %d lanes", from.dtype.code, from.dtype.bits,
-                 from.dtype.lanes);
+    PyErr_Format(PyExc_BufferError, "Unsupported element type of a DLPack tensor: code %d, %d bits, %d lanes", from.dtype.code,
+                 from.dtype.bits, from.dtype.lanes);
     return false;
   }
   if (from.ndim < 0 || from.ndim > kMaxDims) {
@@ -235,9 +236,10 @@ PyObject* import_capsule(PyObject* capsule) {
 PyObject* from_dlpack(PyObject*, PyObject* o) {
   if (PyCapsule_IsValid(o, Versioned::kName)) return import_capsule<Versioned>(o);
   if (PyCapsule_IsValid(o, Unversioned::kName)) return import_capsule<Unversioned>(o);
-  PyErr_SetString(PyExc_RuntimeError,
-                  "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
-                  "already constructed a tensor from it once.");
+  PyErr_SetString(
+      PyExc_RuntimeError,
+      "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+      "already constructed a tensor from it once.");
   return nullptr;
 }
 

@@ -306,7 +306,8 @@ class Backward {
     // Hooks may remove hooks, and themselves.
     const Ref leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks.own() : Ref();
     if (leaf_hooks) {
-      Ref changed(PyObject_CallMethod(leaf_hooks.get(), "leaf_before", "OO", as_object(n->variable), grads[0] ? grads[0] : Py_None));
+      Ref changed(
+          PyObject_CallMethod(leaf_hooks.get(), "leaf_before", "OO", as_object(n->variable), grads[0] ? grads[0] : Py_None));
       if (!changed) return -1;
       PyObject* old = grads[0];
       grads[0] = changed.get() == Py_None ? nullptr : changed.release();
@@ -423,8 +424,8 @@ class Backward {
     if (!fits) {
       const std::string got = sizes_text(a->sizes(), a->ndim()), want = sizes_text(dims, ndim);
       const std::string whose = n ? "Function " + short_type_name(n) + " returned an " : "";
-      PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - got %s but expected shape compatible with %s", whose.c_str(), i,
-                   got.c_str(), want.c_str());
+      PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - got %s but expected shape compatible with %s",
+                   whose.c_str(), i, got.c_str(), want.c_str());
       Py_DECREF(g);
       return nullptr;
     }
@@ -836,7 +837,8 @@ PyObject* node_gradients(PyObject*, PyObject* args) {
 
 PyMethodDef kEngineMethods[] = {
     {"run_backward", method_of<run_backward>(), METH_FASTCALL, "Walks the graph backwards from the roots."},
-    {"reaches_others", method_of<reaches_others>(), METH_VARARGS, "Whether the roots' graph leads to a leaf that is none of the inputs."},
+    {"reaches_others", method_of<reaches_others>(), METH_VARARGS,
+     "Whether the roots' graph leads to a leaf that is none of the inputs."},
     {"queue_callback", method_of<queue_callback>(), METH_O, "Calls a function when the running backward ends."},
     {"will_run", method_of<will_run>(), METH_O, "Whether the running backward reaches a node."},
     {"restricted", method_of<restricted>(), METH_NOARGS, "Whether the running backward computes some gradients only."},

@@ -17,11 +17,21 @@ struct Number {
 };
 
 constexpr Number kFlags[] = {
-    {"REQUIRES_GRAD", kRequiresGrad}, {"RETAINS_GRAD", kRetainsGrad},     {"INFERENCE", kInference},
-    {"NO_GRAD_VIEW", kNoGradView},    {"MULTI_VIEW", kMultiView},         {"FUNCTION_VIEW", kFunctionView},
-    {"CONJ", kConjBit},               {"INFERENCE_VIEW", kInferenceView}, {"SPECIAL_VIEW", kSpecialView},
-    {"NEG", kNegBit},                 {"LAZY", kLazy},                    {"TANGENT", kTangent},
-    {"TRANSFORMED", kTransformed},    {"STANDS_FOR", kStandsFor},         {"CUT", kCut},
+    {"REQUIRES_GRAD", kRequiresGrad},
+    {"RETAINS_GRAD", kRetainsGrad},
+    {"INFERENCE", kInference},
+    {"NO_GRAD_VIEW", kNoGradView},
+    {"MULTI_VIEW", kMultiView},
+    {"FUNCTION_VIEW", kFunctionView},
+    {"CONJ", kConjBit},
+    {"INFERENCE_VIEW", kInferenceView},
+    {"SPECIAL_VIEW", kSpecialView},
+    {"NEG", kNegBit},
+    {"LAZY", kLazy},
+    {"TANGENT", kTangent},
+    {"TRANSFORMED", kTransformed},
+    {"STANDS_FOR", kStandsFor},
+    {"CUT", kCut},
 };
 constexpr Number kCuts[] = {
     {"NONE", Cut::None},           {"DETACHED", Cut::Detached},          {"NO_GRAD", Cut::NoGrad},
@@ -36,35 +46,46 @@ constexpr Number kParamKinds[] = {
     {"PLAIN", Param::Plain},      {"VARARGS", Param::VarArgs}, {"NUMBER", Param::Number},
 };
 constexpr Number kSources[] = {
-    {"ARG", Source::Arg}, {"ARG_SHAPE", Source::ArgShape}, {"ARG_DTYPE", Source::ArgDtype}, {"OUT", Source::Out},
-    {"GRAD", Source::Grad}, {"GRADS", Source::Grads}, {"NEEDS", Source::Needs},
+    {"ARG", Source::Arg},   {"ARG_SHAPE", Source::ArgShape}, {"ARG_DTYPE", Source::ArgDtype}, {"OUT", Source::Out},
+    {"GRAD", Source::Grad}, {"GRADS", Source::Grads},        {"NEEDS", Source::Needs},
 };
 constexpr Number kTakes[] = {
-    {"TENSOR", Takes::kTensor},       {"NUMBER", Takes::kNumber}, {"FLOAT", Takes::kFloat},   {"INT", Takes::kInt},
-    {"INTS", Takes::kInts},           {"BOOL", Takes::kBool},     {"TEXT", Takes::kText},     {"TYPE", Takes::kType},
-    {"TENSORS", Takes::kTensors},     {"NONE", Takes::kNone},     {"LAYOUT", Takes::kLayout}, {"DEVICE", Takes::kDevice},
+    {"TENSOR", Takes::kTensor},       {"NUMBER", Takes::kNumber},
+    {"FLOAT", Takes::kFloat},         {"INT", Takes::kInt},
+    {"INTS", Takes::kInts},           {"BOOL", Takes::kBool},
+    {"TEXT", Takes::kText},           {"TYPE", Takes::kType},
+    {"TENSORS", Takes::kTensors},     {"NONE", Takes::kNone},
+    {"LAYOUT", Takes::kLayout},       {"DEVICE", Takes::kDevice},
     {"GENERATOR", Takes::kGenerator}, {"MEMORY_FORMAT", Takes::kMemoryFormat},
 };
 constexpr Number kWhens[] = {
-    {"GIVEN", Variant::Given}, {"SCALAR", Variant::Scalar}, {"EQUALS", Variant::Equals}, {"BELOW", Variant::Below},
+    {"GIVEN", Variant::Given},
+    {"SCALAR", Variant::Scalar},
+    {"EQUALS", Variant::Equals},
+    {"BELOW", Variant::Below},
 };
 constexpr Number kOverlaps[] = {
-    {"SELF_MAY", kSelfMay},        {"ARGUMENTS_MAY", kArgumentsMay}, {"ARGUMENTS_NEVER", kArgumentsNever},
+    {"SELF_MAY", kSelfMay},       {"ARGUMENTS_MAY", kArgumentsMay}, {"ARGUMENTS_NEVER", kArgumentsNever},
     {"COPIES_SAME", kCopiesSame}, {"SAID_LATE", kSaidLate},
 };
 constexpr Number kResults[] = {
-    {"PROMOTED", ResultType::Promoted}, {"FLOAT", ResultType::Float}, {"BOOL", ResultType::Bool},
+    {"PROMOTED", ResultType::Promoted},
+    {"FLOAT", ResultType::Float},
+    {"BOOL", ResultType::Bool},
 };
 // By torch's names of the element types.
 constexpr Number kDTypes[] = {
-    {"bool", DType::Bool},     {"uint8", DType::U8},       {"int8", DType::I8},     {"int16", DType::I16},
-    {"int32", DType::I32},     {"int64", DType::I64},      {"float16", DType::F16}, {"bfloat16", DType::BF16},
-    {"float32", DType::F32},   {"float64", DType::F64},    {"uint16", DType::U16},  {"uint32", DType::U32},
+    {"bool", DType::Bool},     {"uint8", DType::U8},        {"int8", DType::I8},     {"int16", DType::I16},
+    {"int32", DType::I32},     {"int64", DType::I64},       {"float16", DType::F16}, {"bfloat16", DType::BF16},
+    {"float32", DType::F32},   {"float64", DType::F64},     {"uint16", DType::U16},  {"uint32", DType::U32},
     {"complex64", DType::C64}, {"complex128", DType::C128}, {"uint64", DType::U64},
 };
 static_assert(std::size(kDTypes) == static_cast<size_t>(DType::Count));
 constexpr Number kCategories[] = {
-    {"BOOL", Category::Bool}, {"INTEGER", Category::Integer}, {"FLOATING", Category::Floating}, {"COMPLEX", Category::Complex},
+    {"BOOL", Category::Bool},
+    {"INTEGER", Category::Integer},
+    {"FLOATING", Category::Floating},
+    {"COMPLEX", Category::Complex},
 };
 constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}};
 constexpr Number kAsks[] = {{"ALL", Asks::All}, {"MODES", Asks::Modes}, {"NOBODY", Asks::Nobody}};

@@ -13,7 +13,8 @@ void raise_caught() noexcept {
   } catch (const std::exception& e) {
     PyErr_Format(PyExc_RuntimeError, "rushlight: %s\nThis is an error of the library, not of the program.", e.what());
   } catch (...) {
-    PyErr_SetString(PyExc_RuntimeError, "rushlight: an unknown C++ exception\nThis is an error of the library, not of the program.");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "rushlight: an unknown C++ exception\nThis is an error of the library, not of the program.");
   }
 }
 

@@ -56,7 +56,8 @@ int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0
 
 // A tensor that is made by the recorded op or, where complex and real meet, by the Python function for that
 // (ops/strided.py), of one or two tensors and a place.
-PyObject* place_op(const Callback& plain_op, const Callback& mixed_op, const char* mixed, PyObject* a, PyObject* b, PyObject* const* place) {
+PyObject* place_op(const Callback& plain_op, const Callback& mixed_op, const char* mixed, PyObject* a, PyObject* b,
+                   PyObject* const* place) {
   PyObject* slots[kMaxParams];
   int n = 0;
   slots[n++] = a;
@@ -80,7 +81,8 @@ PyObject* show(const Geometry& g, PyObject* whole) {
   const bool of_parts = g.mixed && !strcmp(g.mixed, "root") && g.before & kNegBit;
   Ref seen(changed_over(Py_NewRef(whole), of_parts ? g.before & ~kNegBit : g.before));
   if (seen && !g.whole) {
-    seen = Ref(place_op(callbacks.strided_view, callbacks.mixed_strided_view, of_parts ? "negative root" : g.mixed, seen.get(), nullptr, place));
+    seen = Ref(place_op(callbacks.strided_view, callbacks.mixed_strided_view, of_parts ? "negative root" : g.mixed, seen.get(),
+                        nullptr, place));
   }
   return seen ? changed_over(seen.release(), g.after) : nullptr;
 }
@@ -138,8 +140,7 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   n->saved[0].expected = static_cast<uint32_t>(more ? 0 : edge);
   n->saved[1].kind = Saved::Object;
   n->saved[1].value.init(
-      Py_BuildValue("(OOOOziII)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more, g.before,
-                    g.after));
+      Py_BuildValue("(OOOOziII)", g.size.get(), g.stride.get(), g.offset.get(), g.layout.get(), g.mixed, more, g.before, g.after));
   if (!n->saved[1].value || set_output_meta(n, 0, view->base) < 0) return nullptr;
   for (int i = 0; i < inner->n_edges; ++i) {
     if (i == edge) continue;
@@ -168,15 +169,18 @@ void refuse_view(Tensor* t, bool indirect) {
     text = output + " is a view and " + done + " modified inplace.";
   }
   if (t->flags & kMultiView) {
-    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-            "to be modified inplace. You should replace the inplace operation by an out-of-place one.";
+    text +=
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+        "to be modified inplace. You should replace the inplace operation by an out-of-place one.";
   } else if (t->flags & kFunctionView) {
-    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
-            "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
-            "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+    text +=
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+        "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+        "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.";
   } else {
-    text += std::string(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-                        "moving both the view and the inplace either both inside the ") +
+    text += std::string(
+                " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+                "moving both the view and the inplace either both inside the ") +
             (inference ? "inference_mode" : "no_grad") +
             " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
   }
@@ -227,8 +231,7 @@ bool same_data(PyObject* o, Tensor* self) {
   if (!is_tensor(o)) return false;
   const Tensor *a = as_tensor(o), *b = self;
   return a->data() == b->data() && !is_elsewhere(a, b) && as_tensor(o)->dtype == self->dtype &&
-         !((as_tensor(o)->flags ^ self->flags) & kLazy) && same_shape(a, b) &&
-         same_sizes(a->ndim(), a->strides(), b->strides());
+         !((as_tensor(o)->flags ^ self->flags) & kLazy) && same_shape(a, b) && same_sizes(a->ndim(), a->strides(), b->strides());
 }
 
 // `written`: the parameter that is `out` itself in an in-place form, or -1. What is put off is read first, but by copy_.
@@ -451,9 +454,7 @@ int check_dirty(Tensor* self) {
   return check_history(self);
 }
 
-int check_in_place(Tensor* self, bool recording) {
-  return check_place(self, recording) < 0 ? -1 : check_memory(self, false);
-}
+int check_in_place(Tensor* self, bool recording) { return check_place(self, recording) < 0 ? -1 : check_memory(self, false); }
 
 int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge) {
   Tensor* base = self->base;
@@ -481,7 +482,8 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
   }
   const int edge = more ? -1 : static_cast<int>(n->saved[0].expected);
   const Ref whole(changed_over(Py_NewRef(grads[0]), before));
-  Ref part(whole ? place_op(callbacks.strided_gather, callbacks.mixed_strided_gather, mixed, whole.get(), nullptr, place) : nullptr);
+  Ref part(whole ? place_op(callbacks.strided_gather, callbacks.mixed_strided_gather, mixed, whole.get(), nullptr, place)
+                 : nullptr);
   if (part) part = Ref(changed_over(part.release(), after));
   if (!part) return -1;
   PyObject* incoming[] = {part.get()};
@@ -507,7 +509,8 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
     if (!given) return -1;
   }
   given = Ref(changed_over(given.release(), after));
-  if (given) given = Ref(place_op(callbacks.strided_scatter, callbacks.mixed_strided_scatter, mixed, whole.get(), given.get(), place));
+  if (given)
+    given = Ref(place_op(callbacks.strided_scatter, callbacks.mixed_strided_scatter, mixed, whole.get(), given.get(), place));
   if (!given) return -1;
   grads_in[more ? 0 : edge] = changed_over(given.release(), before);
   return grads_in[more ? 0 : edge] ? 0 : -1;
@@ -527,7 +530,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   Op* real = choose_variant(op->base, slots);
   if (!real) return nullptr;
   if (real == op) real = op->base;  // reached through `inplace=True`
-  if (!op->variants.empty()) {      // the form's own: the same values, another gradient
+  if (!op->variants.empty()) {  // the form's own: the same values, another gradient
     Op* own = choose_variant(op, slots);
     if (!own) return nullptr;
     if (own != op) real = own;

@@ -198,7 +198,8 @@ void drop_layout(Tensor* t) {
   drop(storage);
 }
 
-int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides,
+               Py_ssize_t offset) {
   const bool same = ndim == t->ndim_ && same_sizes(ndim, sizes, t->sizes()) && same_sizes(ndim, strides, t->strides());
   if (!same) {
     // A kernel that runs without the GIL holds a pin, and reads sizes and strides.
@@ -346,7 +347,8 @@ Tensor* new_view(const Tensor* t, int ndim, const Py_ssize_t* sizes, const Py_ss
 
 Tensor* new_alias(const Tensor* t) { return new_view(t, t->dtype, t->ndim(), t->sizes(), t->strides(), 0); }
 
-Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides,
+                       Py_ssize_t offset) {
   return made(storage, dtype, ndim, sizes, strides, offset);
 }
 
@@ -420,13 +422,13 @@ int copy_into(Tensor* to, const Tensor* from) {
 
 namespace {
 
-Tensor* copied(Owned<Tensor> to, const Tensor* from) {
-  return to && copy_into(to.get(), from) == 0 ? to.release() : nullptr;
-}
+Tensor* copied(Owned<Tensor> to, const Tensor* from) { return to && copy_into(to.get(), from) == 0 ? to.release() : nullptr; }
 
 }  // namespace
 
-Tensor* contiguous_copy(const Tensor* t) { return copied(Owned<Tensor>(new_tensor(t->dtype, t->ndim(), t->sizes(), t->device())), t); }
+Tensor* contiguous_copy(const Tensor* t) {
+  return copied(Owned<Tensor>(new_tensor(t->dtype, t->ndim(), t->sizes(), t->device())), t);
+}
 Tensor* dense_copy(const Tensor* t) { return copied(Owned<Tensor>(new_like(t, t->dtype)), t); }
 
 Tensor* cast(Tensor* t, DType to) {

@@ -28,7 +28,9 @@ inline Py_ssize_t times(Py_ssize_t stride, Py_ssize_t step) {
 // Row-major strides, torch's for sizes of 0 too. False where the elements do not fit into memory that can be addressed.
 bool contiguous_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, Py_ssize_t* strides, Py_ssize_t* numel);
 bool same_sizes(int n, const Py_ssize_t* a, const Py_ssize_t* b);
-inline bool same_shape(const Tensor* a, const Tensor* b) { return a->ndim() == b->ndim() && same_sizes(a->ndim(), a->sizes(), b->sizes()); }
+inline bool same_shape(const Tensor* a, const Tensor* b) {
+  return a->ndim() == b->ndim() && same_sizes(a->ndim(), a->sizes(), b->sizes());
+}
 // Dense strides in the order that another layout's have: of those that are 0 the dimensions stay where the shape has them.
 void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* order_of, Py_ssize_t item, Py_ssize_t* strides);
 // The bytes that are reached from the first element: [low, high).
@@ -54,7 +56,8 @@ Tensor* new_view(const Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes
 inline Tensor* new_view(const Tensor* t, const Layout& l) { return new_view(t, l.ndim, l.shape, l.strides, l.offset); }
 Tensor* new_alias(const Tensor* t);  // the same memory and layout
 // Any place in a storage, whose reference is taken over, also on failure.
-Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset);
+Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides,
+                       Py_ssize_t offset);
 
 // The tensor itself where it has that type, else a converted copy with its order of strides; torch's conversions.
 Tensor* cast(Tensor* t, DType to);
@@ -69,7 +72,8 @@ Tensor* allocate_tensor(PyTypeObject* type);  // without memory
 void init_layout(Tensor* t);
 void drop_layout(Tensor* t);
 // Gives a tensor another place in memory. Takes over `storage`, also on failure. -1 with an exception.
-int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset);
+int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides,
+               Py_ssize_t offset);
 int take_layout(Tensor* t, const Tensor* from);
 
 // ---- NumPy's side (numpy.cpp); no other file knows its arrays
@@ -88,7 +92,7 @@ Tensor* result_tensor(PyObject* value);
 // A Python object as NumPy reads it, of an element type.
 Tensor* tensor_from_any(PyObject* o, DType dtype);
 PyObject* descr_object(DType dtype);  // borrowed
-bool is_kernel(PyObject* function);   // of rushlight._core.kernels: over tensors
+bool is_kernel(PyObject* function);  // of rushlight._core.kernels: over tensors
 void set_kernels_module(PyObject* module);
 // What NumPy's scalars are: a number at all; of such a kind.
 bool is_numpy_scalar(PyObject* o);

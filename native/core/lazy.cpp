@@ -22,9 +22,7 @@ Tensor* applied(Tensor* t, uint32_t bits) {
 
 }  // namespace
 
-Tensor* values_of(Tensor* t) {
-  return t->flags & kLazy ? applied(t, t->flags & kLazy) : as_tensor(Py_NewRef(as_object(t)));
-}
+Tensor* values_of(Tensor* t) { return t->flags & kLazy ? applied(t, t->flags & kLazy) : as_tensor(Py_NewRef(as_object(t))); }
 
 int put_values(Tensor* t, Tensor* values) {
   const Owned<Tensor> place(new_alias(t)), fitting(place ? cast(values, t->dtype) : nullptr);

@@ -89,7 +89,8 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
   static const char* names[] = {"requires_grad", nullptr};
   PyObject* on = Py_True;
   if (PyTuple_GET_SIZE(args) > 1) {
-    PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given", PyTuple_GET_SIZE(args));
+    PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given",
+                 PyTuple_GET_SIZE(args));
     return nullptr;
   }
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
@@ -129,8 +130,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     return 0;
   }
   if (!is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
-                 Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s", Py_TYPE(value)->tp_name);
     return -1;
   }
   if (value == self) {

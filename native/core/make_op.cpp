@@ -229,7 +229,8 @@ Program* read_program(PyObject* spec) {
 uint16_t types_of(PyObject* refusals) {
   PyObject *key, *value;
   uint16_t types = 0;
-  for (Py_ssize_t at = 0; PyDict_Next(refusals, &at, &key, &value);) types = static_cast<uint16_t>(types | 1u << PyLong_AsLong(key));
+  for (Py_ssize_t at = 0; PyDict_Next(refusals, &at, &key, &value);)
+    types = static_cast<uint16_t>(types | 1u << PyLong_AsLong(key));
   return types;
 }
 
@@ -545,8 +546,7 @@ PyMethodDef kOpFunctions[] = {
     {"set_program", method_of<set_program>(), METH_VARARGS, "The traced forward of a composed pointwise op."},
     {"set_rule_program", method_of<set_rule_program>(), METH_VARARGS, "A traced partial."},
     {"kernel_arity", method_of<opcode_arity>(), METH_O, "How many arguments a pointwise kernel reads; -1 where there is none."},
-    {"call_op", method_of<call_bound>(), METH_FASTCALL,
-     "Calls an op with one argument for each of its parameters."},
+    {"call_op", method_of<call_bound>(), METH_FASTCALL, "Calls an op with one argument for each of its parameters."},
     {nullptr, nullptr, 0, nullptr},
 };
 

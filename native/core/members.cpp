@@ -50,8 +50,8 @@ PyObject* find_members(PyObject*, PyObject* args) {
   PyObject *cls, *getattr;
   if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &cls, &getattr)) return nullptr;
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
-  if (type->tp_getattro != member_getattro && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-      PyFunction_Check(getattr) && _PyType_Lookup(type, kGetattr) == getattr &&
+  if (type->tp_getattro != member_getattro && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && PyFunction_Check(getattr) &&
+      _PyType_Lookup(type, kGetattr) == getattr &&
       _PyType_Lookup(type, kGetattribute) == _PyType_Lookup(&PyBaseObject_Type, kGetattribute)) {
     type->tp_getattro = member_getattro;
     PyType_Modified(type);

@@ -262,24 +262,27 @@ PyMethodDef kMethods[] = {
     {"set_version", method_of<set_version>(), METH_VARARGS, "Sets how often a storage was written in place."},
     {"observe", method_of<observe>(), METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
     {"set_history", method_of<set_history_function>(), METH_VARARGS, "Makes a node the maker of a tensor."},
-    {"check_place", method_of<check_place_function>(), METH_VARARGS, "Raises where a tensor may not be written, whatever its memory."},
+    {"check_place", method_of<check_place_function>(), METH_VARARGS,
+     "Raises where a tensor may not be written, whatever its memory."},
     {"check_dirty", method_of<check_dirty_function>(), METH_O, "Raises where a custom Function may not have written a tensor."},
     {"check_in_place", method_of<check_in_place_function>(), METH_VARARGS, "Raises where an in-place write is not allowed."},
-    {"shown", method_of<shown>(), METH_VARARGS, "What a view shows of its root, of another tensor that lies in memory as that does."},
+    {"shown", method_of<shown>(), METH_VARARGS,
+     "What a view shows of its root, of another tensor that lies in memory as that does."},
     {"rebase", method_of<rebase>(), METH_VARARGS, "Makes a node the maker of a tensor written in place."},
     {"cut_of", method_of<cut_of_function>(), METH_O, "Why and where a tensor lost its history, or None."},
     {"gradient_edge", method_of<gradient_edge_function>(), METH_O, "(node, output number) of a tensor, or None."},
     {"result_type", method_of<result_type>(), METH_O, "The common type of tensors and numbers."},
     {"promote", method_of<promote_function>(), METH_VARARGS, "The common type of two element type codes."},
-    {"can_cast", method_of<can_cast_function>(), METH_VARARGS, "Whether a type code converts to another without losing its category."},
+    {"can_cast", method_of<can_cast_function>(), METH_VARARGS,
+     "Whether a type code converts to another without losing its category."},
     {"isa", method_of<isa>(), METH_NOARGS, "The instruction set the kernels run with."},
     {"set_num_threads", method_of<set_threads>(), METH_O, "How many threads long kernels may use."},
     {"get_num_threads", method_of<get_threads>(), METH_NOARGS, "How many threads long kernels may use."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "rushlight._core", "The native core of rushlight.", -1, kMethods,
-                       nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "rushlight._core", "The native core of rushlight.", -1, kMethods, nullptr, nullptr, nullptr, nullptr};
 
 PyObject* make_module() {
   Ref module(PyModule_Create(&kModule));

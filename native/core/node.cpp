@@ -254,13 +254,9 @@ PyObject* get_op(PyObject* self, void*) {
   return Py_NewRef(n->op ? as_object(n->op) : Py_None);
 }
 
-PyObject* node_name(PyObject* self, PyObject*) {
-  return PyUnicode_FromString(full_name(reinterpret_cast<Node*>(self)).c_str());
-}
+PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(full_name(reinterpret_cast<Node*>(self)).c_str()); }
 
-PyObject* node_sequence_nr(PyObject* self, PyObject*) {
-  return PyLong_FromUnsignedLongLong(reinterpret_cast<Node*>(self)->seq);
-}
+PyObject* node_sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(reinterpret_cast<Node*>(self)->seq); }
 
 PyObject* node_set_sequence_nr(PyObject* self, PyObject* value) {
   const unsigned long long seq = PyLong_AsUnsignedLongLong(value);
@@ -389,9 +385,10 @@ PyObject* node_new(PyTypeObject* type, PyObject*, PyObject*) {
 int node_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 PyGetSetDef kGetSet[] = {
-    {"next_functions", guarded<get_next_functions>, guarded<refuse_assignment>, "((node, output number), ...): where the gradients go.",
-     const_cast<char*>("next_functions")},
-    {"metadata", guarded<get_metadata>, guarded<refuse_assignment>, "A dictionary for the program's own use.", const_cast<char*>("metadata")},
+    {"next_functions", guarded<get_next_functions>, guarded<refuse_assignment>,
+     "((node, output number), ...): where the gradients go.", const_cast<char*>("next_functions")},
+    {"metadata", guarded<get_metadata>, guarded<refuse_assignment>, "A dictionary for the program's own use.",
+     const_cast<char*>("metadata")},
     {"_hooks", guarded<get_hooks>, guarded<set_hooks>, "The hooks object, or None.", nullptr},
     {"_output_metas", guarded<get_output_metas>, nullptr, "((shape, dtype), ...) of the outputs.", nullptr},
     {"_op", guarded<get_op>, nullptr, "The table entry this is a call of, or None.", nullptr},
@@ -436,7 +433,8 @@ PyTypeObject* node_type(const char* name) {
   // need the plain allocator, not the one of Python-level subclasses.
   // Given by hand: a class without a dealloc of its own gets the one of Python-level subclasses, which is slower.
   static PyType_Slot slots[] = {{Py_tp_dealloc, slot_of<node_dealloc>()}, {0, nullptr}};
-  PyType_Spec spec = {name, sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};  // collected as its base is
+  PyType_Spec spec = {name, sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots};  // collected as its base is
   Ref bases(PyTuple_Pack(1, as_object(NodeType)));
   if (!bases) return nullptr;
   // The spec's name is kept by the type before 3.12: it must outlive it.

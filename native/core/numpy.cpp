@@ -14,8 +14,8 @@ namespace rushlight {
 namespace {
 
 // In the order of DType. BF16 has no number of NumPy's own: see bfloat16_type.
-constexpr int kNumbers[] = {NPY_BOOL, NPY_UINT8, NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64, NPY_FLOAT16, -1, NPY_FLOAT32, NPY_FLOAT64,
-                            NPY_COMPLEX64, NPY_COMPLEX128, NPY_UINT16, NPY_UINT32, NPY_UINT64};
+constexpr int kNumbers[] = {NPY_BOOL,    NPY_UINT8,   NPY_INT8,      NPY_INT16,      NPY_INT32,  NPY_INT64,  NPY_FLOAT16, -1,
+                            NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128, NPY_UINT16, NPY_UINT32, NPY_UINT64};
 
 std::atomic<int> bfloat16_type_number{-1};
 
@@ -80,8 +80,7 @@ namespace {
 
 // The base of an ndarray that shows a storage: keeps the block where it is.
 struct Pin {
-  PyObject_HEAD
-  Storage* storage;
+  PyObject_HEAD Storage* storage;
 };
 
 PyTypeObject* PinType = nullptr;
@@ -171,9 +170,11 @@ bool owns_memory(const Tensor* t) {
   PyArrayObject* array = as_array(t->array_);
   PyObject* base = PyArray_BASE(array);
   if (s->flags & Storage::kForeign) {  // a result of NumPy's that nobody else has
-    return references == 1 && s->owner == t->array_ && Py_REFCNT(t->array_) == 2 && !base && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
+    return references == 1 && s->owner == t->array_ && Py_REFCNT(t->array_) == 2 && !base &&
+           PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
   }
-  return references == 2 && Py_REFCNT(t->array_) == 1 && is_pin(base) && reinterpret_cast<Pin*>(base)->storage == s && Py_REFCNT(base) == 1;
+  return references == 2 && Py_REFCNT(t->array_) == 1 && is_pin(base) && reinterpret_cast<Pin*>(base)->storage == s &&
+         Py_REFCNT(base) == 1;
 }
 
 // ---------------------------------------------------------------- arrays as tensors

@@ -82,8 +82,8 @@ int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start) 
   Ref tuple(f ? PyTuple_New(node->n_edges) : nullptr);
   if (!tuple) return -1;
   for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(gradients[i] ? gradients[i] : Py_None));
-  Ref told(PyObject_CallFunction(f, "OOLL", as_object(node), tuple.get(), static_cast<long long>(start),
-                                 static_cast<long long>(stop)));
+  Ref told(
+      PyObject_CallFunction(f, "OOLL", as_object(node), tuple.get(), static_cast<long long>(start), static_cast<long long>(stop)));
   return told ? done : -1;
 }
 

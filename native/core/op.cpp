@@ -18,8 +18,8 @@ namespace {
 void raise_argument(Op* op, int i, PyObject* got) {
   const char* name = PyUnicode_AsUTF8(op->params[i].name);
   if (op->params[i].kind == Param::TensorList) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be tuple of Tensors, not %s", public_name(op).c_str(), name, i + 1,
-                 Py_TYPE(got)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be tuple of Tensors, not %s", public_name(op).c_str(),
+                 name, i + 1, Py_TYPE(got)->tp_name);
     return;
   }
   PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be Tensor, not %s", public_name(op).c_str(), name, i + 1,
@@ -172,8 +172,8 @@ int check_devices(Op* op, PyObject* const* slots) {
       PyErr_Format(PyExc_RuntimeError,
                    "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
                    "with .to('%s').",
-                   names[static_cast<int>(t->device())], names[static_cast<int>(first->device())], op_name(op) + (*op_name(op) == '_'),
-                   names[static_cast<int>(first->device())]);
+                   names[static_cast<int>(t->device())], names[static_cast<int>(first->device())],
+                   op_name(op) + (*op_name(op) == '_'), names[static_cast<int>(first->device())]);
       return -1;
     }
   }
@@ -472,10 +472,11 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
       for (PyObject* o : items_at(op, slots, i)) {
         if (!is_tensor(o) || as_tensor(o)->ndim() == 0 || as_tensor(o)->device() == as_tensor(out)->device()) continue;
         const bool to_meta = as_tensor(out)->flags & kMeta;
-        PyErr_Format(PyExc_RuntimeError,
-                     "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
-                     "%s() must be where its result is.",
-                     to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
+            "%s() must be where its result is.",
+            to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
         return nullptr;
       }
     }

@@ -57,8 +57,9 @@ bool has_of_its_own(PyObject* o) {
 
 // Types that have none, so that the everyday ones are not looked up.
 bool is_basic(PyTypeObject* t) {
-  for (const PyTypeObject* basic : {&PyLong_Type, &PyFloat_Type, &PyBool_Type, &PyUnicode_Type, &PyTuple_Type, &PyList_Type,
-                                    &PySlice_Type, &PyDict_Type, &PyComplex_Type, &PyEllipsis_Type, &PyFunction_Type, array_type()}) {
+  for (const PyTypeObject* basic :
+       {&PyLong_Type, &PyFloat_Type, &PyBool_Type, &PyUnicode_Type, &PyTuple_Type, &PyList_Type, &PySlice_Type, &PyDict_Type,
+        &PyComplex_Type, &PyEllipsis_Type, &PyFunction_Type, array_type()}) {
     if (t == basic) return true;
   }
   return t == Py_TYPE(Py_None) || as_object(t) == registry.size_type || (registry.dtypes[0] && t == Py_TYPE(registry.dtypes[0]));
@@ -158,7 +159,8 @@ PyObject* run_as(PyTypeObject* cls, PyObject* func, PyObject* types, PyObject* a
 }
 
 // (func, types, args=(), kwargs=None) of a call. -1 with an exception.
-int read_call(const char* format, PyObject* given, PyObject* named, PyObject** func, PyObject** types, Ref* args, PyObject** kwargs) {
+int read_call(const char* format, PyObject* given, PyObject* named, PyObject** func, PyObject** types, Ref* args,
+              PyObject** kwargs) {
   static const char* names[] = {"func", "types", "args", "kwargs", nullptr};
   PyObject *positional = nullptr, *keywords = Py_None;
   if (!PyArg_ParseTupleAndKeywords(given, named, format, const_cast<char**>(names), func, types, &positional, &keywords)) return -1;
@@ -247,8 +249,9 @@ class Takers {
                        "'; all __torch_function__ handlers returned NotImplemented:\n\n";
     if (const Ref mode = mode_asked(); mode) text += "  - mode object " + text_of(mode.get()) + "\n";
     for (const Ref& taker : takers_) text += "  - tensor subclass " + text_of_class(taker.get()) + "\n";
-    text += "\nOne of them must give a result. What it does not change it can leave to super().__torch_function__(func, types, "
-            "args, kwargs) in a subclass of Tensor, or to func(*args, **kwargs) with plain tensors.";
+    text +=
+        "\nOne of them must give a result. What it does not change it can leave to super().__torch_function__(func, types, "
+        "args, kwargs) in a subclass of Tensor, or to func(*args, **kwargs) with plain tensors.";
     PyErr_SetString(PyExc_TypeError, text.c_str());
     return nullptr;
   }
@@ -347,7 +350,9 @@ bool slot_overridden(const char* name, PyObject* a, PyObject* b, bool operation,
   if (!takers.any()) return false;
   const Ref func = member(name);
   const Ref args(!func ? nullptr : b ? PyTuple_Pack(2, a, b) : PyTuple_Pack(1, a));
-  *result = !args ? nullptr : operation ? takers.ask(func.get(), args.get(), nullptr) : takers.answer(func.get(), args.get(), nullptr);
+  *result = !args       ? nullptr
+            : operation ? takers.ask(func.get(), args.get(), nullptr)
+                        : takers.answer(func.get(), args.get(), nullptr);
   return true;
 }
 
@@ -490,8 +495,10 @@ PyMethodDef kFunctions[] = {
     {"_disabled_torch_function_impl", method_of<disabled_torch_function>(), METH_VARARGS | METH_KEYWORDS,
      "The `__torch_function__` of a class that takes nothing over."},
     {"skip_one_hop", method_of<skip_one_hop>(), METH_VARARGS | METH_KEYWORDS, "A call past its own gate."},
-    {"has_torch_function", method_of<has_torch_function>(), METH_O, "Whether one of several arguments, or a mode, takes calls over."},
-    {"has_torch_function_unary", method_of<has_torch_function_unary>(), METH_O, "Whether an argument, or a mode, takes calls over."},
+    {"has_torch_function", method_of<has_torch_function>(), METH_O,
+     "Whether one of several arguments, or a mode, takes calls over."},
+    {"has_torch_function_unary", method_of<has_torch_function_unary>(), METH_O,
+     "Whether an argument, or a mode, takes calls over."},
     {"has_torch_function_variadic", method_of<has_torch_function_variadic>(), METH_FASTCALL,
      "Whether one of the arguments, or a mode, takes calls over."},
     {"handle_torch_function", method_of<handle_torch_function>(), METH_VARARGS, "Asks the mode and the classes of the arguments."},

@@ -302,7 +302,8 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
     operands[i] = slots[i];
     if (i >= n || (!is_tensor(slots[i]) && op->params[i].kind == Param::Number)) continue;
     cast_to[i] = Ref(as_object(is_tensor(slots[i]) ? cast(as_tensor(slots[i]), common) : tensor_from_any(slots[i], common)));
-    if (cast_to[i] && as_tensor(cast_to[i].get())->flags & kMeta) cast_to[i] = Ref(as_object(one_element(as_tensor(cast_to[i].get()))));
+    if (cast_to[i] && as_tensor(cast_to[i].get())->flags & kMeta)
+      cast_to[i] = Ref(as_object(one_element(as_tensor(cast_to[i].get()))));
     if (!(operands[i] = cast_to[i].get())) return nullptr;
   }
   Ref value(run_definition(op, definition, operands));
@@ -439,7 +440,8 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     PyObject* o = slots[i];
     Ref element;
     if (is_tensor(o)) {
-      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common || as_tensor(o)->flags & kMeta) continue;
+      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common || as_tensor(o)->flags & kMeta)
+        continue;
       element = Ref(array_of(as_tensor(o)));
       if (!(o = element.get())) return -1;
     } else if (!op->numbers_fit ? !PyComplex_Check(o)
@@ -491,8 +493,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
     PyObject* second = slots[1];
     if (is_tensor(second)) {
       Tensor* b = as_tensor(second);
-      if (b->dtype != a->dtype || !same_shape(a, b) || !b->is_contiguous() || !b->is_aligned() ||
-          b->device() != DeviceType::Cpu) {
+      if (b->dtype != a->dtype || !same_shape(a, b) || !b->is_contiguous() || !b->is_aligned() || b->device() != DeviceType::Cpu) {
         return nullptr;
       }
       right = b->data();
@@ -526,7 +527,8 @@ Tensor* run_pointwise_program(const Program& program, PyObject* const* operands,
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return nullptr;
   const DType compute = compute_type(result);
   if (out && (out->ndim() != ndim || !same_sizes(ndim, out->sizes(), dims))) out = nullptr;
-  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(operands, n, ndim, dims, result, device_of(operands, n)));
+  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out)))
+                           : new_result(operands, n, ndim, dims, result, device_of(operands, n)));
   return target && run_machine(program, compute, operands, n, target.get()) == 0 ? target.release() : nullptr;
 }
 

@@ -16,8 +16,7 @@ namespace {
 
 // The same call under a second name, which its errors count arguments by. Every attribute is the function's.
 struct Public {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;  // an Op or a Python function
   bool method;
   Asks asks;
@@ -37,7 +36,8 @@ PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyO
   if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
   result = nullptr;
   if (!p->method && op->has_var_args && n > at && !is_list(args[at])) {
-    raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts, args[at]);  // dims one by one: of a method only
+    raise_misfit(p->target, op->params[at].name, static_cast<int>(at), Takes::kInts,
+                 args[at]);  // dims one by one: of a method only
   } else {
     result = bind_and_call(op, args, n, kwnames);
   }
@@ -177,7 +177,8 @@ int public_traverse(PyObject* self, visitproc visit, void* arg) {
 PyObject* public_getattr(PyObject* self, PyObject* name) {
   PyObject* target = reinterpret_cast<Public*>(self)->target;
   if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(target);
-  if (PyUnicode_CompareWithASCIIString(name, "_asks") == 0) return PyLong_FromLong(static_cast<long>(reinterpret_cast<Public*>(self)->asks));
+  if (PyUnicode_CompareWithASCIIString(name, "_asks") == 0)
+    return PyLong_FromLong(static_cast<long>(reinterpret_cast<Public*>(self)->asks));
   return PyObject_GetAttr(target, name);
 }
 
@@ -200,8 +201,7 @@ PyMemberDef kPublicMembers[] = {
 
 // A property of Tensor.
 struct Attribute {
-  PyObject_HEAD
-  PyObject *name, *get, *set, *remove, *doc;  // set, remove: nullptr where that is refused
+  PyObject_HEAD PyObject *name, *get, *set, *remove, *doc;  // set, remove: nullptr where that is refused
 };
 
 PyTypeObject* AttributeType = nullptr;
@@ -297,7 +297,8 @@ PyObject* make_public(PyObject*, PyObject* args) {
   int method, number = 0;
   Asks asks;
   if (!PyArg_ParseTuple(args, "Op|i", &target, &method, &number) || !read_asks(number, &asks)) return nullptr;
-  return public_of(target, Py_TYPE(target) == OpType ? guarded<public_of_op> : guarded<after_gate<run_explained>>, method != 0, asks);
+  return public_of(target, Py_TYPE(target) == OpType ? guarded<public_of_op> : guarded<after_gate<run_explained>>, method != 0,
+                   asks);
 }
 
 // overridable(function, asks=0): a function whose errors are its own, with a gate.
@@ -314,7 +315,8 @@ PyObject* changed_public(PyObject*, PyObject* args) {
   PyObject *public_, *function;
   if (!PyArg_ParseTuple(args, "O!O", PublicType, &public_, &function)) return nullptr;
   const Public* p = reinterpret_cast<Public*>(public_);
-  return public_of(function, p->vectorcall == guarded<public_of_op> ? guarded<after_gate<run_explained>> : p->vectorcall, p->method, p->asks);
+  return public_of(function, p->vectorcall == guarded<public_of_op> ? guarded<after_gate<run_explained>> : p->vectorcall, p->method,
+                   p->asks);
 }
 
 int init_public(PyObject* module) {

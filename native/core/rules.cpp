@@ -201,7 +201,8 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
         continue;
       }
       if (rule.program) {
-        const int done = run_traced(node, rule, grads, lone && &rule == last && owned_alone(grads[0]), &grads_in[first_edge[rule.params[0]]]);
+        const int done = run_traced(node, rule, grads, lone && &rule == last && owned_alone(grads[0]),
+                                    &grads_in[first_edge[rule.params[0]]]);
         if (done < 0) return -1;
         if (done) continue;
       }

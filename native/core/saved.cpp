@@ -167,7 +167,8 @@ const char* kFreed =
 
 std::string type_text(Tensor* a, DType dtype) {
   const bool by_device = is_complex(dtype) || dtype == DType::BF16;
-  const std::string name = by_device ? std::string("CPU") + scalar_name(dtype) + "Type" : std::string("torch.") + scalar_name(dtype) + "Tensor";
+  const std::string name = by_device ? std::string("CPU") + scalar_name(dtype) + "Type"
+                                     : std::string("torch.") + scalar_name(dtype) + "Tensor";
   return "[" + name + " " + sizes_text(a->sizes(), a->ndim()) + "]";
 }
 
@@ -199,7 +200,8 @@ std::string lines_of_change(const Node* node, const VersionCounter* version, uin
   std::string text;
   if (!saved.empty()) text += "\n  It was saved for the gradient of this line, by " + class_name(node) + ":\n" + saved;
   if (!changed.empty()) {
-    text += (text.empty() ? "\n  " : "  ") + std::string(first_known ? "and changed in place here:\n" : "and last changed in place here:\n") + changed;
+    text += (text.empty() ? "\n  " : "  ") +
+            std::string(first_known ? "and changed in place here:\n" : "and last changed in place here:\n") + changed;
   }
   if (text.empty()) return text;
   return text +
@@ -207,8 +209,8 @@ std::string lines_of_change(const Node* node, const VersionCounter* version, uin
          "optimizer's step, call backward() before it.";
 }
 
-void raise_modified(const Node* node, VersionCounter* version, Tensor* array, DType dtype, uint32_t expected,
-                    const Node* made_by, uint32_t nr) {
+void raise_modified(const Node* node, VersionCounter* version, Tensor* array, DType dtype, uint32_t expected, const Node* made_by,
+                    uint32_t nr) {
   const uint32_t now = version->value;
   hold(version);
   std::string text = "one of the variables needed for gradient computation has been modified by an inplace operation: " +
@@ -231,7 +233,8 @@ void raise_freed(const Node* node) {
   std::string text = kFreed;
   const std::string first = site_text(node->freed), made = site_text(node->made);
   if (!first.empty()) text += "\n  They were freed by the backward called here:\n" + first;
-  if (!made.empty()) text += (first.empty() ? "\n  " : "  ") + std::string("and belong to ") + class_name(node) + ", recorded here:\n" + made;
+  if (!made.empty())
+    text += (first.empty() ? "\n  " : "  ") + std::string("and belong to ") + class_name(node) + ", recorded here:\n" + made;
   if (!first.empty()) {
     text += same_line(node->freed, tls.backward)
                 ? "  The same line asks for them again: something of the last round is used in this one. Compute it anew in each "
@@ -406,7 +409,8 @@ PyObject* node_save(PyObject* self, PyObject* args) {
     const long nr = PyLong_AsLong(PyTuple_GET_ITEM(numbers, i));
     if (nr == -1 && PyErr_Occurred()) return nullptr;
     const bool output = nr >= 0 && is_tensor(o);
-    if ((output ? save_output(n, &n->saved[i], as_tensor(o), static_cast<int>(nr)) : save_input(&n->saved[i], o)) < 0) return nullptr;
+    if ((output ? save_output(n, &n->saved[i], as_tensor(o), static_cast<int>(nr)) : save_input(&n->saved[i], o)) < 0)
+      return nullptr;
   }
   Py_RETURN_NONE;
 }
@@ -475,10 +479,11 @@ PyObject* push_saved_hooks(PyObject*, PyObject* args) {
   PyObject *pack, *unpack;
   if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
   if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
-    PyErr_Format(PyExc_TypeError,
-                 "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
-                 "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: %R, %R",
-                 pack, unpack);
+    PyErr_Format(
+        PyExc_TypeError,
+        "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+        "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: %R, %R",
+        pack, unpack);
     return nullptr;
   }
   PyObject* inner = PyTuple_Pack(3, pack, unpack, tls.saved_hooks ? tls.saved_hooks : Py_None);

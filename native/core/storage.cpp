@@ -29,10 +29,11 @@ Storage* header() {
 }  // namespace
 
 void raise_out_of_memory(size_t nbytes) {
-  PyErr_Format(PyExc_RuntimeError,
-               "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu "
-               "bytes. Error code 12 (Cannot allocate memory)",
-               nbytes);
+  PyErr_Format(
+      PyExc_RuntimeError,
+      "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu "
+      "bytes. Error code 12 (Cannot allocate memory)",
+      nbytes);
 }
 
 Storage* new_storage(size_t nbytes, DeviceType device) {

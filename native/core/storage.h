@@ -15,13 +15,13 @@ enum class DeviceType : uint8_t { Cpu, Meta, Count };
 
 struct Storage {
   enum Flag : uint8_t {
-    kForeign = 1,   // somebody else's memory: perhaps not aligned, and it cannot grow
+    kForeign = 1,  // somebody else's memory: perhaps not aligned, and it cannot grow
     kReadOnly = 2,  // ... that may not be written
-    kFixed = 4,     // a program has its address (numpy()): it cannot grow
-    kPrivate = 8,   // foreign, but nobody else's: what NumPy made here. It can grow
+    kFixed = 4,  // a program has its address (numpy()): it cannot grow
+    kPrivate = 8,  // foreign, but nobody else's: what NumPy made here. It can grow
   };
   std::atomic<Py_ssize_t> references;
-  char* data;       // nullptr: nothing in it, or a device without memory
+  char* data;  // nullptr: nothing in it, or a device without memory
   size_t nbytes;
   size_t capacity;  // of a block of its own: what the allocator was asked for
   PyObject* owner;  // strong: keeps foreign memory (an ndarray, a capsule, ...)

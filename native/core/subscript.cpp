@@ -143,8 +143,7 @@ class Walk {
  private:
   Outcome dimension_error(int dim) {
     const int n = ndim_ > 0 ? ndim_ : 1;
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n,
-        n - 1, dim);
+    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n, n - 1, dim);
     return Outcome::Error;
   }
 
@@ -288,7 +287,10 @@ bool read_cell(PyObject* number, DType dtype, Cell* cell) {
       cell->c64[0] = static_cast<float>(value);
       cell->c64[1] = 0;
       return !std::isfinite(value) || std::fabs(value) <= FLT_MAX;
-    case DType::C128: cell->c128[0] = value; cell->c128[1] = 0; return true;
+    case DType::C128:
+      cell->c128[0] = value;
+      cell->c128[1] = 0;
+      return true;
     case DType::Bool: cell->truth = value != 0; return true;
     case DType::I64: cell->i64 = whole; return integer;
     default: return false;
@@ -501,8 +503,7 @@ Outcome assign_places(Tensor* self, Walk* walk, PyObject* value) {
 
 // set_subscript(select, slice, unsqueeze, alias, index, index_put_, fill_, copy_): the ops that subscripts are made of.
 PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Op** const targets[] = {&ops.select, &ops.slice, &ops.unsqueeze, &ops.alias, &ops.index, &ops.index_put_, &ops.fill_,
-      &ops.copy_};
+  Op** const targets[] = {&ops.select, &ops.slice, &ops.unsqueeze, &ops.alias, &ops.index, &ops.index_put_, &ops.fill_, &ops.copy_};
   if (n != 8) {
     PyErr_SetString(PyExc_TypeError, "set_subscript() takes eight ops");
     return nullptr;
@@ -538,8 +539,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   if (watched_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
-    if (index->dtype == DType::I64 && index->ndim() && t->ndim() &&
-        !watched_bits(index) && !(index->flags & kLazy)) {
+    if (index->dtype == DType::I64 && index->ndim() && t->ndim() && !watched_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       return call_op(ops.index, slots);
     }
@@ -630,8 +630,7 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 PyMethodDef kSubscriptMethods[] = {
-    {"set_subscript", method_of<set_subscript>(), METH_FASTCALL,
-     "The ops that subscripts are made of."},
+    {"set_subscript", method_of<set_subscript>(), METH_FASTCALL, "The ops that subscripts are made of."},
     {nullptr, nullptr, 0, nullptr},
 };
 

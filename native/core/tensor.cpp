@@ -245,16 +245,15 @@ PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong((as_tensor
 PyObject* get_contiguous(PyObject* self, void*) { return PyBool_FromLong(as_tensor(self)->is_contiguous()); }
 PyObject* get_offset(PyObject* self, void*) { return PyLong_FromSsize_t(as_tensor(self)->offset() / as_tensor(self)->item()); }
 
-PyObject* get_shape(PyObject* self, void*) {
-  return shape_of(as_tensor(self));
-}
+PyObject* get_shape(PyObject* self, void*) { return shape_of(as_tensor(self)); }
 
 PyObject* get_dtype(PyObject* self, void*) { return Py_XNewRef(dtype_object(as_tensor(self)->dtype)); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(as_tensor(self)->ndim()); }
 
 // What assigning to a read-only attribute says, with the class name that torch's own message has.
 int refuse_assignment(PyObject*, PyObject*, void* name) {
-  PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not writable", static_cast<const char*>(name));
+  PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not writable",
+               static_cast<const char*>(name));
   return -1;
 }
 
@@ -308,9 +307,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
     return done ? 0 : -1;
   }
   if ((t->flags ^ v->flags) & kMeta) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. One of "
-                    "them is on the device meta, the other on the CPU.");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. One of "
+        "them is on the device meta, the other on the CPU.");
     return -1;
   }
   if (requires_grad(t) && !is_differentiable(v->dtype)) {
@@ -386,20 +386,32 @@ PyGetSetDef kGetSet[] = {
     {"_contiguous", guarded<get_contiguous>, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},
     {"_offset", guarded<get_offset>, nullptr, "How many elements of the storage come before the first.", nullptr},
     {"_seen", guarded<get_seen>, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
-    {"shape", guarded<gated_get<"shape", get_shape>>, guarded<refuse_assignment>, "The sizes of all dimensions, a torch.Size.", const_cast<char*>("shape")},
+    {"shape", guarded<gated_get<"shape", get_shape>>, guarded<refuse_assignment>, "The sizes of all dimensions, a torch.Size.",
+     const_cast<char*>("shape")},
     {"dtype", guarded<gated_get<"dtype", get_dtype>>, guarded<refuse_assignment>, "The element type.", const_cast<char*>("dtype")},
-    {"ndim", guarded<gated_get<"ndim", get_ndim>>, guarded<refuse_assignment>, "The number of dimensions.", const_cast<char*>("ndim")},
-    {"grad_fn", guarded<gated_get<"grad_fn", get_grad_fn>>, guarded<refuse_assignment>, "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
-    {"requires_grad", guarded<gated_get<"requires_grad", get_requires_grad>>, guarded<gated_set<"requires_grad", set_requires_grad>>, "Whether gradients flow to this tensor.", nullptr},
-    {"is_leaf", guarded<gated_get<"is_leaf", get_is_leaf>>, guarded<refuse_assignment>, "Whether no recorded op made this tensor.", const_cast<char*>("is_leaf")},
-    {"grad", guarded<gated_get<"grad", get_grad>>, guarded<gated_set<"grad", set_grad>>, "The accumulated gradient, or None.", nullptr},
+    {"ndim", guarded<gated_get<"ndim", get_ndim>>, guarded<refuse_assignment>, "The number of dimensions.",
+     const_cast<char*>("ndim")},
+    {"grad_fn", guarded<gated_get<"grad_fn", get_grad_fn>>, guarded<refuse_assignment>,
+     "The node that made this tensor; None for leaves.", const_cast<char*>("grad_fn")},
+    {"requires_grad", guarded<gated_get<"requires_grad", get_requires_grad>>,
+     guarded<gated_set<"requires_grad", set_requires_grad>>, "Whether gradients flow to this tensor.", nullptr},
+    {"is_leaf", guarded<gated_get<"is_leaf", get_is_leaf>>, guarded<refuse_assignment>, "Whether no recorded op made this tensor.",
+     const_cast<char*>("is_leaf")},
+    {"grad", guarded<gated_get<"grad", get_grad>>, guarded<gated_set<"grad", set_grad>>, "The accumulated gradient, or None.",
+     nullptr},
     {"_grad", guarded<get_grad>, guarded<set_grad>, "The accumulated gradient, or None.", nullptr},
-    {"grad_dtype", guarded<gated_get<"grad_dtype", get_grad_dtype>>, guarded<gated_set<"grad_dtype", set_grad_dtype>>, "The dtype .grad must have; None allows any.", nullptr},
-    {"data", guarded<gated_get<"data", get_data>>, guarded<gated_set<"data", set_data>>, "The same storage without history and with a version counter of its own.", nullptr},
-    {"output_nr", guarded<gated_get<"output_nr", get_output_nr>>, guarded<refuse_assignment>, "Which output of grad_fn this is.", const_cast<char*>("output_nr")},
-    {"retains_grad", guarded<gated_get<"retains_grad", get_retains_grad>>, guarded<refuse_assignment>, "Whether a non-leaf keeps its gradient.", const_cast<char*>("retains_grad")},
-    {"_version", guarded<gated_get<"_version", get_version>>, guarded<refuse_assignment>, "How often the storage was written in place.", const_cast<char*>("_version")},
-    {"_base", guarded<gated_get<"_base", get_base>>, guarded<refuse_assignment>, "Of a view: the tensor it is a view of.", const_cast<char*>("_base")},
+    {"grad_dtype", guarded<gated_get<"grad_dtype", get_grad_dtype>>, guarded<gated_set<"grad_dtype", set_grad_dtype>>,
+     "The dtype .grad must have; None allows any.", nullptr},
+    {"data", guarded<gated_get<"data", get_data>>, guarded<gated_set<"data", set_data>>,
+     "The same storage without history and with a version counter of its own.", nullptr},
+    {"output_nr", guarded<gated_get<"output_nr", get_output_nr>>, guarded<refuse_assignment>, "Which output of grad_fn this is.",
+     const_cast<char*>("output_nr")},
+    {"retains_grad", guarded<gated_get<"retains_grad", get_retains_grad>>, guarded<refuse_assignment>,
+     "Whether a non-leaf keeps its gradient.", const_cast<char*>("retains_grad")},
+    {"_version", guarded<gated_get<"_version", get_version>>, guarded<refuse_assignment>,
+     "How often the storage was written in place.", const_cast<char*>("_version")},
+    {"_base", guarded<gated_get<"_base", get_base>>, guarded<refuse_assignment>, "Of a view: the tensor it is a view of.",
+     const_cast<char*>("_base")},
     {"_hooks", guarded<get_hooks>, guarded<set_hooks>, "A leaf's hooks object.", nullptr},
     {"_watched", guarded<get_watched>, guarded<set_watched>, "What a transform or forward-mode attached.", nullptr},
     {"_attached", guarded<get_attached>, nullptr, "The same, of a view that was not told of its root's yet: None.", nullptr},
@@ -490,9 +502,7 @@ PyObject* method_stride(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr); }
 PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->numel()); }
-PyObject* method_element_size(PyObject* self, PyObject*) {
-  return PyLong_FromSsize_t(as_tensor(self)->item());
-}
+PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->item()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   Ref memory;
   const int watched = is_watched(as_tensor(self));
@@ -553,27 +563,33 @@ PyObject* method_as_subclass(PyObject* self, PyObject* args, PyObject* kwargs) {
   return check_subclass(cls) < 0 ? nullptr : as_subclass(self, reinterpret_cast<PyTypeObject*>(cls));
 }
 
-
 constexpr const char* kAsSubclass =
     "The same tensor as an instance of a subclass, with its history.\n\n"
     ">>> class Image(torch.Tensor):\n...     pass\n"
     ">>> type(torch.zeros(2, 2).as_subclass(Image)).__name__\n'Image'";
 
 PyMethodDef kMethods[] = {
-    {"detach", method_of<gated<"detach", method_detach>>(), METH_NOARGS, "The same storage without history; the version counter is shared."},
-    {"requires_grad_", method_of<gated_keywords<"requires_grad_", method_requires_grad_>>(), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad; returns the tensor."},
-    {"size", method_of<gated_keywords<"size", method_size>>(), METH_VARARGS | METH_KEYWORDS, "The shape, or the size of one dimension."},
-    {"stride", method_of<gated_keywords<"stride", method_stride>>(), METH_VARARGS | METH_KEYWORDS, "Strides in elements, all or one."},
+    {"detach", method_of<gated<"detach", method_detach>>(), METH_NOARGS,
+     "The same storage without history; the version counter is shared."},
+    {"requires_grad_", method_of<gated_keywords<"requires_grad_", method_requires_grad_>>(), METH_VARARGS | METH_KEYWORDS,
+     "Sets requires_grad; returns the tensor."},
+    {"size", method_of<gated_keywords<"size", method_size>>(), METH_VARARGS | METH_KEYWORDS,
+     "The shape, or the size of one dimension."},
+    {"stride", method_of<gated_keywords<"stride", method_stride>>(), METH_VARARGS | METH_KEYWORDS,
+     "Strides in elements, all or one."},
     {"dim", method_of<gated<"dim", method_dim>>(), METH_NOARGS, "The number of dimensions."},
     {"ndimension", method_of<gated<"ndimension", method_dim>>(), METH_NOARGS, "The number of dimensions."},
     {"numel", method_of<gated<"numel", method_numel>>(), METH_NOARGS, "The number of elements."},
     {"nelement", method_of<gated<"numel", method_numel>>(), METH_NOARGS, "The number of elements."},
     {"element_size", method_of<gated<"element_size", method_element_size>>(), METH_NOARGS, "Bytes an element."},
     {"data_ptr", method_of<gated<"data_ptr", method_data_ptr>>(), METH_NOARGS, "The address of the first element."},
-    {"_is_view", method_of<gated<"_is_view", method_is_view>>(), METH_NOARGS, "Whether this is a differentiable view of another tensor."},
-    {"is_inference", method_of<gated<"is_inference", method_is_inference>>(), METH_NOARGS, "Whether this was made in inference mode."},
+    {"_is_view", method_of<gated<"_is_view", method_is_view>>(), METH_NOARGS,
+     "Whether this is a differentiable view of another tensor."},
+    {"is_inference", method_of<gated<"is_inference", method_is_inference>>(), METH_NOARGS,
+     "Whether this was made in inference mode."},
     {"item", method_of<gated<"item", method_item>>(), METH_NOARGS, "The value of a tensor of one element as a Python number."},
-    {"numpy", method_of<gated_keywords<"numpy", method_numpy>>(), METH_VARARGS | METH_KEYWORDS, "The values as a numpy.ndarray that shares memory."},
+    {"numpy", method_of<gated_keywords<"numpy", method_numpy>>(), METH_VARARGS | METH_KEYWORDS,
+     "The values as a numpy.ndarray that shares memory."},
     {"__array__", method_of<gated_keywords<"__array__", method_array>>(), METH_VARARGS | METH_KEYWORDS, "For numpy.asarray."},
     {"as_subclass", method_of<method_as_subclass>(), METH_VARARGS | METH_KEYWORDS, kAsSubclass},
     {"__torch_function__", method_of<default_torch_function>(), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
@@ -655,7 +671,8 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
   int code, wants = 0;
   if (!PyArg_ParseTuple(args, "O!i|Op", &PyTuple_Type, &sizes, &code, &steps, &wants)) return nullptr;
   const int ndim = static_cast<int>(std::min<Py_ssize_t>(PyTuple_GET_SIZE(sizes), kMaxDims + 1));
-  if (code < 0 || code >= static_cast<int>(DType::Count) || (steps != Py_None && (!PyTuple_Check(steps) || PyTuple_GET_SIZE(steps) != ndim))) {
+  if (code < 0 || code >= static_cast<int>(DType::Count) ||
+      (steps != Py_None && (!PyTuple_Check(steps) || PyTuple_GET_SIZE(steps) != ndim))) {
     PyErr_SetString(PyExc_TypeError, "empty_meta(sizes, dtype code, strides=None, requires_grad=False)");
     return nullptr;
   }
@@ -679,7 +696,8 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
     PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
     return nullptr;
   }
-  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta) : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
+  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta)
+                               : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
   if (t && wants) t->flags |= kRequiresGrad;
   return as_object(t);
 }
@@ -698,7 +716,8 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO|p", &cls, &source, &wants)) return nullptr;
   if (check_subclass(cls) < 0) return nullptr;
   if (!is_tensor(source)) {
-    PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s", Py_TYPE(source)->tp_name);
+    PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s",
+                 Py_TYPE(source)->tp_name);
     return nullptr;
   }
   Tensor* from = as_tensor(source);
@@ -843,8 +862,8 @@ int init_tensor(PyObject* module) {
   add_conversion_slots(&slots);
   add_operator_slots(&slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                      slots.data()};
   TensorType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   if (!TensorType) return -1;
   drop_module_from_name(TensorType);

@@ -80,8 +80,9 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char*
   if (value && PyComplex_Check(value.get())) {
     const Py_complex z = PyComplex_AsCComplex(value.get());
     if (z.imag != 0) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: it is %R. Take .real or abs() of it.",
-                   type, value.get());
+      PyErr_Format(PyExc_RuntimeError,
+                   "value cannot be converted to type %s without overflow: it is %R. Take .real or abs() of it.", type,
+                   value.get());
       return nullptr;
     }
     value = Ref(PyFloat_FromDouble(z.real));
@@ -115,14 +116,12 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
   Tensor* t = as_tensor(self);
   if (!force && requires_grad(t) && grad_enabled()) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     return nullptr;
   }
   if (!force && t->flags & kLazy) {
     const bool conj = t->flags & kConjBit;
-    PyErr_Format(PyExc_RuntimeError,
-                 "Can't call numpy() on Tensor that has %s bit set. Use tensor.resolve_%s().numpy() instead.",
+    PyErr_Format(PyExc_RuntimeError, "Can't call numpy() on Tensor that has %s bit set. Use tensor.resolve_%s().numpy() instead.",
                  conj ? "conjugate" : "negative", conj ? "conj" : "neg");
     return nullptr;
   }

@@ -17,8 +17,7 @@ namespace rushlight {
 namespace {
 
 struct UntypedStorage {
-  PyObject_HEAD
-  Storage* storage;  // strong
+  PyObject_HEAD Storage* storage;  // strong
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -145,7 +144,8 @@ int read_device(PyObject* device, DeviceType* type) {
 
 void refuse_arguments(PyObject* args, PyObject* kwargs) {
   std::string given;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) given += std::string(given.empty() ? "" : ", ") + Py_TYPE(PyTuple_GET_ITEM(args, i))->tp_name;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+    given += std::string(given.empty() ? "" : ", ") + Py_TYPE(PyTuple_GET_ITEM(args, i))->tp_name;
   PyObject *key, *value;
   for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
     const char* name = PyUnicode_AsUTF8(key);
@@ -221,7 +221,8 @@ PyObject* untyped_subscript(PyObject* self, PyObject* key) {
   if (!slice) return PyLong_FromLong(static_cast<unsigned char>(s->data[start]));
   PyObject* pin = new_pin(s);
   if (!pin) return nullptr;
-  return new_object(UntypedStorageType, foreign_storage(s->data + start, static_cast<size_t>(length), !(s->flags & Storage::kReadOnly), pin));
+  return new_object(UntypedStorageType,
+                    foreign_storage(s->data + start, static_cast<size_t>(length), !(s->flags & Storage::kReadOnly), pin));
 }
 
 int untyped_assign(PyObject* self, PyObject* key, PyObject* value) {
@@ -331,8 +332,10 @@ PyMethodDef kMethods[] = {
     {"nbytes", method_of<untyped_nbytes>(), METH_NOARGS, "How many bytes it has."},
     {"size", method_of<untyped_nbytes>(), METH_NOARGS, "How many bytes it has."},
     {"data_ptr", method_of<untyped_data_ptr>(), METH_NOARGS, "The address of its first byte; 0 of none."},
-    {"resizable", method_of<untyped_resizable>(), METH_NOARGS, "Whether resize_ is allowed: not of memory that NumPy knows of, or that is NumPy's."},
-    {"resize_", method_of<untyped_resize>(), METH_O, "Another size. New bytes are not set; tensors keep their shapes, and their memory with a smaller one."},
+    {"resizable", method_of<untyped_resizable>(), METH_NOARGS,
+     "Whether resize_ is allowed: not of memory that NumPy knows of, or that is NumPy's."},
+    {"resize_", method_of<untyped_resize>(), METH_O,
+     "Another size. New bytes are not set; tensors keep their shapes, and their memory with a smaller one."},
     {"fill_", method_of<untyped_fill>(), METH_O, "Set every byte."},
     {"copy_", method_of<untyped_copy>(), METH_VARARGS | METH_KEYWORDS, "Take over the bytes of another storage of the same size."},
     {"tolist", method_of<untyped_tolist>(), METH_NOARGS, "The bytes as a list of ints."},
@@ -383,7 +386,8 @@ int read_layout(Py_ssize_t item, PyObject* sizes, PyObject* strides, Py_ssize_t 
     fits &= l->shape[i] >= 0 && !__builtin_mul_overflow(numel, l->shape[i] ? l->shape[i] : 1, &numel);
   }
   if (!fits) {
-    PyErr_Format(PyExc_RuntimeError, "numel: integer multiplication overflow. The sizes are %s.", sizes_text(l->shape, l->ndim).c_str());
+    PyErr_Format(PyExc_RuntimeError, "numel: integer multiplication overflow. The sizes are %s.",
+                 sizes_text(l->shape, l->ndim).c_str());
     return -1;
   }
   if (first < 0) {
@@ -404,12 +408,15 @@ int read_layout(Py_ssize_t item, PyObject* sizes, PyObject* strides, Py_ssize_t 
   for (int i = 0; i < l->ndim; ++i) {
     Py_ssize_t far = 0;
     l->strides[i] = times(steps[i], item);
-    if (l->shape[i] > 1) fits &= steps[i] >= 0 && !__builtin_mul_overflow(steps[i], l->shape[i] - 1, &far) && !__builtin_add_overflow(reach, far, &reach);
+    if (l->shape[i] > 1)
+      fits &= steps[i] >= 0 && !__builtin_mul_overflow(steps[i], l->shape[i] - 1, &far) &&
+              !__builtin_add_overflow(reach, far, &reach);
   }
   fits &= !__builtin_add_overflow(reach, first, &reach) && reach < PY_SSIZE_T_MAX / item - 1;
   if (!fits && !empty) {
     const std::string with = strides == Py_None ? "" : " and strides=" + sizes_text(steps, l->ndim);
-    PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s%s", sizes_text(l->shape, l->ndim).c_str(), with.c_str());
+    PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s%s", sizes_text(l->shape, l->ndim).c_str(),
+                 with.c_str());
     return -1;
   }
   l->offset = times(first, item);
@@ -473,7 +480,8 @@ PyObject* take_place(PyObject*, PyObject* args) {
 
 PyObject* memory_stats(PyObject*, PyObject*) {
   const memory::Stats s = memory::stats();
-  return Py_BuildValue("(nnn)", static_cast<Py_ssize_t>(s.allocated), static_cast<Py_ssize_t>(s.reserved), static_cast<Py_ssize_t>(s.peak));
+  return Py_BuildValue("(nnn)", static_cast<Py_ssize_t>(s.allocated), static_cast<Py_ssize_t>(s.reserved),
+                       static_cast<Py_ssize_t>(s.peak));
 }
 
 PyObject* memory_reset_peak(PyObject*, PyObject*) {

@@ -16,8 +16,7 @@ namespace {
 
 // CBLAS as the library exports it: 32-bit integers, row-major 101, plain 111, transposed 112.
 using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
-using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*,
-                       int);
+using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
 
 std::string g_path;
 std::mutex g_opening;
@@ -88,19 +87,17 @@ bool plain(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row, ptrdiff_t column) {
 }
 
 Operand describe(ptrdiff_t rows, ptrdiff_t columns, const MatrixView& v) {
-  if (plain(rows, columns, v.row, v.column))
-    return {111, static_cast<int>(rows > 1 ? v.row : (columns > 1 ? columns : 1))};
+  if (plain(rows, columns, v.row, v.column)) return {111, static_cast<int>(rows > 1 ? v.row : (columns > 1 ? columns : 1))};
   return {112, static_cast<int>(columns > 1 ? v.column : (rows > 1 ? rows : 1))};
 }
 
-void call_blas(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a,
-               const MatrixView& b, double beta, void* c, ptrdiff_t ldc) {
+void call_blas(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
+               double beta, void* c, ptrdiff_t ldc) {
   const Operand x = describe(m, k, a), y = describe(k, n, b);
   const int im = static_cast<int>(m), in = static_cast<int>(n), ik = static_cast<int>(k), ic = static_cast<int>(ldc);
   if (dtype == DType::F32)
-    g_sgemm(101, x.transposed, y.transposed, im, in, ik, static_cast<float>(alpha), static_cast<const float*>(a.data),
-            x.leading, static_cast<const float*>(b.data), y.leading, static_cast<float>(beta), static_cast<float*>(c),
-            ic);
+    g_sgemm(101, x.transposed, y.transposed, im, in, ik, static_cast<float>(alpha), static_cast<const float*>(a.data), x.leading,
+            static_cast<const float*>(b.data), y.leading, static_cast<float>(beta), static_cast<float*>(c), ic);
   else
     g_dgemm(101, x.transposed, y.transposed, im, in, ik, alpha, static_cast<const double*>(a.data), x.leading,
             static_cast<const double*>(b.data), y.leading, beta, static_cast<double*>(c), ic);
@@ -179,8 +176,7 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
     dense_kernels().fill_rows(dtype, bias, m, n, c);
     beta = 1.0;
   }
-  if (!parallel || get_num_threads() <= 1 || mn < kParallelProduct / (k ? k : 1) ||
-      (m < 2 * kPanelUnit && n < 2 * kPanelUnit)) {
+  if (!parallel || get_num_threads() <= 1 || mn < kParallelProduct / (k ? k : 1) || (m < 2 * kPanelUnit && n < 2 * kPanelUnit)) {
     call_blas(dtype, m, n, k, alpha, a, b, beta, c, ldc);
     return;
   }

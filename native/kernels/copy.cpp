@@ -125,7 +125,8 @@ void store(char* p, T x) {
 template <class To, class From>
 void row(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_stride, ptrdiff_t n) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
-    for (ptrdiff_t i = 0; i < n; ++i) store(to + i * static_cast<ptrdiff_t>(sizeof(To)), convert<To>(load<From>(from + i * static_cast<ptrdiff_t>(sizeof(From)))));
+    for (ptrdiff_t i = 0; i < n; ++i)
+      store(to + i * static_cast<ptrdiff_t>(sizeof(To)), convert<To>(load<From>(from + i * static_cast<ptrdiff_t>(sizeof(From)))));
     return;
   }
   for (ptrdiff_t i = 0; i < n; ++i) store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
@@ -226,7 +227,8 @@ struct Copy {
     constexpr ptrdiff_t kBlock = 32;
     for (ptrdiff_t j = 0; j < n; j += kBlock) {
       const ptrdiff_t width = n - j < kBlock ? n - j : kBlock;
-      for (ptrdiff_t i = 0; i < rows; ++i) row(t + i * to_row + j * to_step, to_step, f + i * from_row + j * from_step, from_step, width);
+      for (ptrdiff_t i = 0; i < rows; ++i)
+        row(t + i * to_row + j * to_step, to_step, f + i * from_row + j * from_step, from_step, width);
     }
   }
 

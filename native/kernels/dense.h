@@ -53,19 +53,18 @@ struct DenseKernels {
   // --- reductions.cpp --- (F32 and F64 unless said; a null function pointer where the element type has no kernel)
   Reducer (*reducer)(Reduce op, DType dtype);
   // out[i] = the first index of the largest (smallest) element of row i, of the first NaN if there is one. Real types.
-  void (*(*arg_rows)(bool largest, DType dtype))(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n,
-                                                int64_t* out);
+  void (*(*arg_rows)(bool largest, DType dtype))(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, int64_t* out);
   // out[i] = sum of (x - mean)^2 over row i, by divisor; mean[i] may be null.
-  void (*variance_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor,
-                        void* out, void* mean);
+  void (*variance_rows)(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor, void* out,
+                        void* mean);
   // Running sums (products) along the middle of a contiguous (outer, n, inner); accumulated in double, integers in
   // int64. Element types: F32, F64, and I64 for integers.
   void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
 
   // --- softmax.cpp --- over the middle of a contiguous (outer, n, inner)
   void (*softmax)(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
-  void (*softmax_backward)(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n,
-                           ptrdiff_t inner, void* out);
+  void (*softmax_backward)(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner,
+                           void* out);
   // out = e^x over n elements.
   void (*exp)(DType dtype, const void* x, ptrdiff_t n, void* out);
   // out[i] = log of the sum of e^x over row i.
@@ -73,12 +72,11 @@ struct DenseKernels {
 
   // --- norm.cpp --- over rows of n adjacent elements
   // y = (x - mean) * rstd * weight + bias; weight and bias of n elements or null.
-  void (*layer_norm)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias,
-                     double eps, void* y, void* mean, void* rstd);
+  void (*layer_norm)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias, double eps,
+                     void* y, void* mean, void* rstd);
   // grad_x may be null; grad_weight and grad_bias (n elements, added to) may be null.
-  void (*layer_norm_backward)(DType dtype, const void* grad, const void* x, const void* mean, const void* rstd,
-                              const void* weight, ptrdiff_t rows, ptrdiff_t n, void* grad_x, void* grad_weight,
-                              void* grad_bias);
+  void (*layer_norm_backward)(DType dtype, const void* grad, const void* x, const void* mean, const void* rstd, const void* weight,
+                              ptrdiff_t rows, ptrdiff_t n, void* grad_x, void* grad_weight, void* grad_bias);
   // Sum of (x - y)^2 over n elements; and out = (x - y) * factor.
   double (*squared_difference)(DType dtype, const void* x, const void* y, ptrdiff_t n);
   void (*scaled_difference)(DType dtype, const void* x, const void* y, double factor, ptrdiff_t n, void* out);
@@ -90,8 +88,8 @@ struct DenseKernels {
   // --- gemm.cpp ---
   // c (m x n, rows of ldc elements) = a (m x k) @ b (k x n) + bias (n elements or null); accumulate adds to c instead.
   // Any strides. For products too small for a BLAS call to pay.
-  void (*small_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
-                     const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+  void (*small_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
+                     bool accumulate, void* c, ptrdiff_t ldc);
 
   // --- conv.cpp --- some planes at a time
   // Planes into the middle of padded ones, whose border is 0; and what is in the middle back. Padded planes and columns
@@ -104,21 +102,20 @@ struct DenseKernels {
   void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, Band band, void* padded);
   // The rows of `band` of the convolution of padded planes with `outputs` kernels, into planes of out_h x out_w elements.
   // For stride_w 1 and rows of at least direct_width elements.
-  void (*convolve_rows)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band,
-                        const void* kernels, ptrdiff_t outputs, void* out);
+  void (*convolve_rows)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band, const void* kernels,
+                        ptrdiff_t outputs, void* out);
   ptrdiff_t (*direct_width)(DType dtype);
-  void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out,
-                   int64_t* indices);
+  void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out, int64_t* indices);
   void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,
                    double divisor, void* out);
-  void (*avg_pool_backward)(DType dtype, const void* grad, ptrdiff_t channels, const Window& window,
-                            bool count_include_pad, double divisor, void* planes);
+  void (*avg_pool_backward)(DType dtype, const void* grad, ptrdiff_t channels, const Window& window, bool count_include_pad,
+                            double divisor, void* planes);
 
   // --- optimizers.cpp --- in place over n elements
   // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.
   void (*sgd)(DType dtype, void* param, const void* grad, void* buffer, bool first, ptrdiff_t n, const SgdOptions& o);
-  void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
-               ptrdiff_t n, double step, const AdamOptions& o);
+  void (*adam)(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq, ptrdiff_t n,
+               double step, const AdamOptions& o);
 
   // --- normals.cpp ---
   // Uniforms of [0, 1) made normal in place, in groups of sixteen: elements j and j + 8 of a group are a pair.

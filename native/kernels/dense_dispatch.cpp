@@ -5,8 +5,8 @@
 
 namespace rushlight {
 
-#define RUSHLIGHT_DECLARE(name) \
-  namespace name {              \
+#define RUSHLIGHT_DECLARE(name)      \
+  namespace name {                   \
   const DenseKernels& dense_table(); \
   }
 #ifdef RUSHLIGHT_HAS_ISA_baseline

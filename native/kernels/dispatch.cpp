@@ -40,15 +40,16 @@ struct Candidate {
 
 const Kernels& choose() {
 #if defined(RUSHLIGHT_HAS_ISA_v3) || defined(RUSHLIGHT_HAS_ISA_v4)
-  [[maybe_unused]] const bool has_v3 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  [[maybe_unused]] const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                                       __builtin_cpu_supports("bmi2");
 #endif
 #ifdef RUSHLIGHT_HAS_ISA_v4
   const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
 #endif
-  const Candidate candidates[] = {  // from the plainest to the best
+  const Candidate candidates[] = {
+                                    // from the plainest to the best
 #ifdef RUSHLIGHT_HAS_ISA_baseline
       {"baseline", baseline::table, true},
 #endif
@@ -77,8 +78,7 @@ decltype(Kernels::run_view) run_view = nullptr;  // of the chosen table; set bef
 void run_program(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                  const ptrdiff_t* shape) {
   const ProgramView view = {program.n_inputs,
-                            static_cast<int>(compute == DType::I64 ? program.int_constants.size()
-                                                                   : program.constants.size()),
+                            static_cast<int>(compute == DType::I64 ? program.int_constants.size() : program.constants.size()),
                             static_cast<int>(program.code.size()),
                             program.result,
                             program.constants.data(),

@@ -184,9 +184,7 @@ bool by_type(DType dtype, const F& f) {
 template <class F>
 bool by_landing(DType dtype, Land land, const F& f) {
   switch (land) {
-    case Land::Set:
-      by_size(dtype, [&]<class T>() { f.template operator()<T, Land::Set>(); });
-      return true;
+    case Land::Set: by_size(dtype, [&]<class T>() { f.template operator()<T, Land::Set>(); }); return true;
     case Land::Add: return by_type<Land::Add>(dtype, f);
     case Land::Mul: return by_type<Land::Mul>(dtype, f);
     case Land::Max: return by_type<Land::Max>(dtype, f);
@@ -332,8 +330,8 @@ void each_pick(const Picks& p, const F& f) {
 
 void gather(DType dtype, const char* x, const Picks& picks, char* out) {
   by_size(dtype, [&]<class T>() {
-    each_pick<sizeof(T)>(picks, [&](ptrdiff_t at,
-        ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
+    each_pick<sizeof(T)>(
+        picks, [&](ptrdiff_t at, ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
   });
 }
 

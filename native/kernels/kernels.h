@@ -79,8 +79,7 @@ const Kernels& kernels();
 // The thread pool (threads.cpp): calls fn(context, begin, end) over [0, n) in chunks of at least `grain`, on the
 // calling thread and up to set_num_threads() - 1 workers. Started on first use; safe after fork; one caller at a time
 // (a second concurrent or nested caller runs its range alone). No OpenMP.
-void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end),
-                  void* context);
+void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end), void* context);
 void set_num_threads(int n);
 int get_num_threads();
 

@@ -44,12 +44,14 @@ uint16_t to_bfloat16(float x) {
 struct Half {
   uint16_t bits;
   Half() = default;
-  template <class T> explicit Half(T x) : bits(to_half(static_cast<float>(x))) {}
+  template <class T>
+  explicit Half(T x) : bits(to_half(static_cast<float>(x))) {}
 };
 struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
-  template <class T> explicit BFloat16(T x) : bits(to_bfloat16(static_cast<float>(x))) {}
+  template <class T>
+  explicit BFloat16(T x) : bits(to_bfloat16(static_cast<float>(x))) {}
 };
 
 template <class F>
@@ -196,9 +198,7 @@ void make_normal(double* data, ptrdiff_t sixteens, double mean, double std) {
       data[j + 8] = std::fma(radius * std::sin(theta), std, mean);
     }
 }
-void make_normal(float* data, ptrdiff_t sixteens, float mean, float std) {
-  dense_kernels().normals(data, sixteens, mean, std);
-}
+void make_normal(float* data, ptrdiff_t sixteens, float mean, float std) { dense_kernels().normals(data, sixteens, mean, std); }
 
 template <class T>
 void fill_normal_blocks(Generator& g, T* out, ptrdiff_t n, T mean, T std) {
@@ -231,8 +231,7 @@ void fill_normal_small_type(Generator& g, T* out, ptrdiff_t n, float mean, float
 
 bool fill_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std, bool blocks) {
   if (n < kVectorNormal || !blocks)
-    return with_float_type(dtype,
-                           [&]<class T>() { fill<T>(out, n, [&] { return std::fma(g.normal_double(), std, mean); }); });
+    return with_float_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return std::fma(g.normal_double(), std, mean); }); });
   const float m = static_cast<float>(mean), s = static_cast<float>(std);
   switch (dtype) {
     case DType::F16: fill_normal_small_type(g, static_cast<Half*>(out), n, m, s); return true;
@@ -247,12 +246,9 @@ bool fill_integers(Generator& g, DType dtype, void* out, ptrdiff_t n, uint64_t r
   // From 2^28 on a 32-bit draw would show the bias of the modulo: 64 bits are drawn.
   return with_type(dtype, [&]<class T>() {
     const uint64_t from = static_cast<uint64_t>(base);
-    if (range == 0)
-      fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64()); });
-    else if (range >= uint64_t{1} << 28)
-      fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64() % range + from); });
-    else
-      fill<T>(out, n, [&] { return static_cast<int64_t>(g.next32() % static_cast<uint32_t>(range) + from); });
+    if (range == 0) fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64()); });
+    else if (range >= uint64_t{1} << 28) fill<T>(out, n, [&] { return static_cast<int64_t>(g.next64() % range + from); });
+    else fill<T>(out, n, [&] { return static_cast<int64_t>(g.next32() % static_cast<uint32_t>(range) + from); });
   });
 }
 
@@ -286,27 +282,21 @@ bool fill_bernoulli_each(Generator& g, DType dtype, void* out, ptrdiff_t n, DTyp
 }
 
 bool fill_exponential(Generator& g, DType dtype, void* out, ptrdiff_t n, double rate) {
-  return with_float_type(dtype, [&]<class T>() {
-    fill<T>(out, n, [&] { return -1.0 / rate * std::log1p(-g.uniform_double()); });
-  });
+  return with_float_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return -1.0 / rate * std::log1p(-g.uniform_double()); }); });
 }
 
 bool fill_geometric(Generator& g, DType dtype, void* out, ptrdiff_t n, double p) {
-  return with_type(dtype, [&]<class T>() {
-    fill<T>(out, n, [&] { return std::ceil(std::log(g.uniform_double()) / std::log1p(-p)); });
-  });
+  return with_type(dtype,
+                   [&]<class T>() { fill<T>(out, n, [&] { return std::ceil(std::log(g.uniform_double()) / std::log1p(-p)); }); });
 }
 
 bool fill_cauchy(Generator& g, DType dtype, void* out, ptrdiff_t n, double median, double sigma) {
-  return with_float_type(dtype, [&]<class T>() {
-    fill<T>(out, n, [&] { return median + sigma * std::tan(kPi * (g.uniform_double() - 0.5)); });
-  });
+  return with_float_type(
+      dtype, [&]<class T>() { fill<T>(out, n, [&] { return median + sigma * std::tan(kPi * (g.uniform_double() - 0.5)); }); });
 }
 
 bool fill_log_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double mean, double std) {
-  return with_float_type(dtype, [&]<class T>() {
-    fill<T>(out, n, [&] { return std::exp(g.normal_double() * std + mean); });
-  });
+  return with_float_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return std::exp(g.normal_double() * std + mean); }); });
 }
 
 void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n) {
@@ -320,8 +310,7 @@ void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n) {
 namespace {
 
 template <class T>
-void replaced(Generator& g, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples, T* cumulative,
-              int64_t* out) {
+void replaced(Generator& g, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples, T* cumulative, int64_t* out) {
   for (ptrdiff_t r = 0; r < rows; r++, weights += n, out += samples) {
     T sum = 0;
     for (ptrdiff_t j = 0; j < n; j++) cumulative[j] = sum += weights[j];
@@ -341,8 +330,8 @@ void replaced(Generator& g, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdi
 }
 
 template <class T>
-void unreplaced(Generator& g, DType dtype, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples, T* q,
-                int64_t* order, int64_t* out) {
+void unreplaced(Generator& g, DType dtype, const T* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples, T* q, int64_t* order,
+                int64_t* out) {
   fill_exponential(g, dtype, q, rows * n, 1.0);
   for (ptrdiff_t r = 0; r < rows; r++, weights += n, q += n, out += samples) {
     for (ptrdiff_t j = 0; j < n; j++) {
@@ -357,22 +346,17 @@ void unreplaced(Generator& g, DType dtype, const T* weights, ptrdiff_t rows, ptr
 
 }  // namespace
 
-void multinomial_with_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n,
-                                  ptrdiff_t samples, void* scratch, int64_t* out) {
-  if (dtype == DType::F32)
-    replaced(g, static_cast<const float*>(weights), rows, n, samples, static_cast<float*>(scratch), out);
-  else
-    replaced(g, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), out);
+void multinomial_with_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples,
+                                  void* scratch, int64_t* out) {
+  if (dtype == DType::F32) replaced(g, static_cast<const float*>(weights), rows, n, samples, static_cast<float*>(scratch), out);
+  else replaced(g, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), out);
 }
 
-void multinomial_without_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n,
-                                     ptrdiff_t samples, void* scratch, int64_t* order, int64_t* out) {
+void multinomial_without_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples,
+                                     void* scratch, int64_t* order, int64_t* out) {
   if (dtype == DType::F32)
-    unreplaced(g, dtype, static_cast<const float*>(weights), rows, n, samples, static_cast<float*>(scratch), order,
-               out);
-  else
-    unreplaced(g, dtype, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), order,
-               out);
+    unreplaced(g, dtype, static_cast<const float*>(weights), rows, n, samples, static_cast<float*>(scratch), order, out);
+  else unreplaced(g, dtype, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), order, out);
 }
 
 }  // namespace rushlight

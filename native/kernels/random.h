@@ -74,11 +74,11 @@ bool fill_log_normal(Generator& g, DType dtype, void* out, ptrdiff_t n, double m
 void fill_permutation(Generator& g, int64_t* out, ptrdiff_t n);
 // `samples` draws with replacement for each of `rows` distributions over n categories (weights of F32 or F64, not
 // negative, of positive finite sum). `scratch` holds n elements of the type.
-void multinomial_with_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n,
-                                  ptrdiff_t samples, void* scratch, int64_t* out);
+void multinomial_with_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples,
+                                  void* scratch, int64_t* out);
 // The first `samples` categories in falling order of weight / exponential; scratch holds rows * n elements of the type.
 // `order` holds n.
-void multinomial_without_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n,
-                                     ptrdiff_t samples, void* scratch, int64_t* order, int64_t* out);
+void multinomial_without_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples,
+                                     void* scratch, int64_t* order, int64_t* out);
 
 }  // namespace rushlight

@@ -128,9 +128,7 @@ Pool& pool() {
   if (found != nullptr) return *found;
 #if !defined(_WIN32)
   static std::once_flag registered;
-  std::call_once(registered, [] {
-    pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr, std::memory_order_release); });
-  });
+  std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr, std::memory_order_release); }); });
 #endif
   Pool* made = new Pool;
   if (the_pool.compare_exchange_strong(found, made, std::memory_order_acq_rel)) return *made;
@@ -169,8 +167,7 @@ int get_num_threads() {
   return n;
 }
 
-void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end),
-                  void* context) {
+void parallel_for(ptrdiff_t n, ptrdiff_t grain, void (*fn)(void* context, ptrdiff_t begin, ptrdiff_t end), void* context) {
   if (n <= 0) return;
   grain = std::max<ptrdiff_t>(grain, 1);
   const ptrdiff_t threads = n <= grain || inside ? 1 : std::min<ptrdiff_t>(get_num_threads(), (n + grain - 1) / grain);

@@ -175,7 +175,8 @@ class Segments {
   // Before new pages are touched: what is kept and in use together stays within an eighth of the most that was in use.
   void trim(std::size_t wanted) {
     const std::size_t used = static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0)) + wanted;
-    const std::size_t peak = std::max(used, static_cast<std::size_t>(std::max<std::ptrdiff_t>(most.load(std::memory_order_relaxed), 0)));
+    const std::size_t peak = std::max(used,
+                                      static_cast<std::size_t>(std::max<std::ptrdiff_t>(most.load(std::memory_order_relaxed), 0)));
     const std::size_t bound = peak + peak / 16 + (4 << 20);
     if (used + kept_ <= bound) return;
     settle();

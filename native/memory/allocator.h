@@ -9,7 +9,7 @@
 
 namespace rushlight::memory {
 
-constexpr std::size_t kAlignment = 64;    // of every block
+constexpr std::size_t kAlignment = 64;  // of every block
 constexpr std::size_t kSmall = 32 << 10;
 
 // `bytes` (at least one) of uninitialised memory; nullptr where there is no more.
@@ -22,8 +22,8 @@ void discard(void* at, std::size_t bytes);
 
 struct Stats {
   std::size_t allocated;  // in use
-  std::size_t reserved;   // in use or kept
-  std::size_t peak;       // the most in use since reset_peak
+  std::size_t reserved;  // in use or kept
+  std::size_t peak;  // the most in use since reset_peak
 };
 Stats stats();
 void reset_peak();

@@ -20,7 +20,9 @@ from _subject import torch
 
 
 def described(t):
-    return tuple(t.shape), t.stride(), t.storage_offset(), t.untyped_storage().nbytes()
+    # NumPy leaves the strides of an array without elements free, and from_numpy takes them over.
+    strides = t.stride() if t.numel() else None
+    return tuple(t.shape), strides, t.storage_offset(), t.untyped_storage().nbytes()
 
 
 def run(source: str) -> str:

@@ -108,8 +108,8 @@ void convolve_rows_of(const T* padded, ptrdiff_t channels, const Window& w, Band
 }
 
 template <class T>
-void convolve_rows_of(const T* padded, ptrdiff_t channels, const Window& w, Band band, const T* kernels,
-                      ptrdiff_t outputs, T* out) {
+void convolve_rows_of(const T* padded, ptrdiff_t channels, const Window& w, Band band, const T* kernels, ptrdiff_t outputs,
+                      T* out) {
   const ptrdiff_t patch = channels * w.kernel_h * w.kernel_w, plane = w.out_h * w.out_w;
   for (; outputs >= 3; outputs -= 3, kernels += 3 * patch, out += 3 * plane)
     convolve_rows_of<3>(padded, channels, w, band, kernels, out);
@@ -122,8 +122,7 @@ struct Range {
 };
 
 // The rows (or columns) of the input under window position `out`, in [from, to) by steps of the dilation.
-RUSHLIGHT_INLINE Range under(ptrdiff_t out, ptrdiff_t stride, ptrdiff_t pad, ptrdiff_t kernel, ptrdiff_t dilation,
-                             ptrdiff_t size) {
+RUSHLIGHT_INLINE Range under(ptrdiff_t out, ptrdiff_t stride, ptrdiff_t pad, ptrdiff_t kernel, ptrdiff_t dilation, ptrdiff_t size) {
   ptrdiff_t from = out * stride - pad;
   ptrdiff_t to = from + (kernel - 1) * dilation + 1;
   if (to > size) to = size;
@@ -159,8 +158,7 @@ struct Averaged {
   Range rows, columns;
   double divisor;
 };
-RUSHLIGHT_INLINE Averaged averaged(ptrdiff_t oh, ptrdiff_t ow, const Window& w, bool count_include_pad,
-                                   double divisor) {
+RUSHLIGHT_INLINE Averaged averaged(ptrdiff_t oh, ptrdiff_t ow, const Window& w, bool count_include_pad, double divisor) {
   ptrdiff_t h0 = oh * w.stride_h - w.pad_h, w0 = ow * w.stride_w - w.pad_w;
   ptrdiff_t h1 = smaller(h0 + w.kernel_h, w.in_h + w.pad_h), w1 = smaller(w0 + w.kernel_w, w.in_w + w.pad_w);
   const ptrdiff_t padded = (h1 - h0) * (w1 - w0);
@@ -187,8 +185,7 @@ void avg_pool_of(const T* plane, ptrdiff_t channels, const Window& w, bool count
 }
 
 template <class T>
-void avg_pool_backward_of(const T* grad, ptrdiff_t channels, const Window& w, bool count_include_pad, double divisor,
-                          T* plane) {
+void avg_pool_backward_of(const T* grad, ptrdiff_t channels, const Window& w, bool count_include_pad, double divisor, T* plane) {
   for (ptrdiff_t c = 0; c < channels; c++, plane += w.in_h * w.in_w)
     for (ptrdiff_t oh = 0; oh < w.out_h; oh++)
       for (ptrdiff_t ow = 0; ow < w.out_w; ow++) {
@@ -206,14 +203,10 @@ void unpad(DType dtype, const void* padded, ptrdiff_t channels, const Window& w,
   float_or_double(dtype, [&]<class T>() { unpad_of(static_cast<const T*>(padded), channels, w, static_cast<T*>(planes)); });
 }
 void im2col(DType dtype, const void* padded, ptrdiff_t channels, const Window& w, Band band, void* columns) {
-  float_or_double(dtype, [&]<class T>() {
-    im2col_of(static_cast<const T*>(padded), channels, w, band, static_cast<T*>(columns));
-  });
+  float_or_double(dtype, [&]<class T>() { im2col_of(static_cast<const T*>(padded), channels, w, band, static_cast<T*>(columns)); });
 }
 void col2im(DType dtype, const void* columns, ptrdiff_t channels, const Window& w, Band band, void* padded) {
-  float_or_double(dtype, [&]<class T>() {
-    col2im_of(static_cast<const T*>(columns), channels, w, band, static_cast<T*>(padded));
-  });
+  float_or_double(dtype, [&]<class T>() { col2im_of(static_cast<const T*>(columns), channels, w, band, static_cast<T*>(padded)); });
 }
 void convolve_rows(DType dtype, const void* padded, ptrdiff_t channels, const Window& w, Band band, const void* kernels,
                    ptrdiff_t outputs, void* out) {
@@ -228,18 +221,17 @@ ptrdiff_t direct_width(DType dtype) {
   return width;
 }
 void max_pool(DType dtype, const void* planes, ptrdiff_t channels, const Window& w, void* out, int64_t* indices) {
-  float_or_double(dtype, [&]<class T>() {
-    max_pool_of(static_cast<const T*>(planes), channels, w, static_cast<T*>(out), indices);
-  });
+  float_or_double(dtype,
+                  [&]<class T>() { max_pool_of(static_cast<const T*>(planes), channels, w, static_cast<T*>(out), indices); });
 }
-void avg_pool(DType dtype, const void* planes, ptrdiff_t channels, const Window& w, bool count_include_pad,
-              double divisor, void* out) {
+void avg_pool(DType dtype, const void* planes, ptrdiff_t channels, const Window& w, bool count_include_pad, double divisor,
+              void* out) {
   float_or_double(dtype, [&]<class T>() {
     avg_pool_of(static_cast<const T*>(planes), channels, w, count_include_pad, divisor, static_cast<T*>(out));
   });
 }
-void avg_pool_backward(DType dtype, const void* grad, ptrdiff_t channels, const Window& w, bool count_include_pad,
-                       double divisor, void* planes) {
+void avg_pool_backward(DType dtype, const void* grad, ptrdiff_t channels, const Window& w, bool count_include_pad, double divisor,
+                       void* planes) {
   float_or_double(dtype, [&]<class T>() {
     avg_pool_backward_of(static_cast<const T*>(grad), channels, w, count_include_pad, divisor, static_cast<T*>(planes));
   });

@@ -130,8 +130,8 @@ struct Types {
   static constexpr int size = sizeof...(T);
 };
 // In the order of DType; the complex types, which have no conversion here, stand as Bool and are refused below.
-using ElementTypes = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool,
-                           uint16_t, uint32_t, uint64_t>;
+using ElementTypes =
+    Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t, uint32_t, uint64_t>;
 static_assert(ElementTypes::size == static_cast<int>(DType::Count));
 
 struct Loads {
@@ -149,10 +149,8 @@ constexpr Stores stores(Types<T...>) {
   return {{store<Compute, T>...}};
 }
 
-constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementTypes{}),
-                            loads<int64_t>(ElementTypes{})};
-constexpr Stores kStores[] = {stores<float>(ElementTypes{}), stores<double>(ElementTypes{}),
-                              stores<int64_t>(ElementTypes{})};
+constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementTypes{}), loads<int64_t>(ElementTypes{})};
+constexpr Stores kStores[] = {stores<float>(ElementTypes{}), stores<double>(ElementTypes{}), stores<int64_t>(ElementTypes{})};
 
 int compute_index(DType compute) { return compute == DType::F32 ? 0 : (compute == DType::F64 ? 1 : 2); }
 bool supported(DType t) { return t != DType::C64 && t != DType::C128 && t < DType::Count; }

@@ -17,10 +17,8 @@ void fill_normals(DenseKernels& table);
 // Calls f.template operator()<float>() or <double>(): the bindings let no other type through.
 template <class F>
 RUSHLIGHT_INLINE void float_or_double(DType dtype, F f) {
-  if (dtype == DType::F32)
-    f.template operator()<float>();
-  else
-    f.template operator()<double>();
+  if (dtype == DType::F32) f.template operator()<float>();
+  else f.template operator()<double>();
 }
 
 RUSHLIGHT_INLINE ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }

@@ -44,8 +44,7 @@ RUSHLIGHT_INLINE void transpose_square(Vec<T> (&rows)[Vec<T>::N]) {
 
 // panel[k][j] = b(k, j) for `width` columns, zeros up to `padded` columns.
 template <class T>
-void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded,
-                T* panel) {
+void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded, T* panel) {
   ptrdiff_t done = 0;  // columns packed in whole squares, for rows [0, square_depth)
   ptrdiff_t square_depth = 0;
 #ifdef RUSHLIGHT_TRANSPOSES
@@ -123,8 +122,8 @@ void tile(ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, cons
 }
 
 template <class T, int NV>
-void panel_rows(ptrdiff_t m, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b,
-                ptrdiff_t ldb, const T* bias, bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width) {
+void panel_rows(ptrdiff_t m, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b, ptrdiff_t ldb,
+                const T* bias, bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width) {
   ptrdiff_t i = 0;
   for (; i + 6 <= m; i += 6)
     tile<T, 6, NV>(depth, a + i * a_row, a_row, a_column, b, ldb, bias, accumulate, c + i * ldc, ldc, width);
@@ -192,11 +191,11 @@ void small_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t 
   }
 }
 
-void small_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
-                const void* bias, bool accumulate, void* c, ptrdiff_t ldc) {
+void small_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
+                bool accumulate, void* c, ptrdiff_t ldc) {
   float_or_double(dtype, [&]<class T>() {
-    small_gemm_of<T>(m, n, k, static_cast<const T*>(a.data), a.row, a.column, static_cast<const T*>(b.data), b.row,
-                     b.column, static_cast<const T*>(bias), accumulate, static_cast<T*>(c), ldc);
+    small_gemm_of<T>(m, n, k, static_cast<const T*>(a.data), a.row, a.column, static_cast<const T*>(b.data), b.row, b.column,
+                     static_cast<const T*>(bias), accumulate, static_cast<T*>(c), ldc);
   });
 }
 

@@ -7,21 +7,28 @@ namespace {
 
 struct CentredSquareOp {
   double mean;
-  template <class T> static RUSHLIGHT_INLINE T identity() { return T(0); }
-  template <class T> RUSHLIGHT_INLINE T first(T x) const {
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return T(0);
+  }
+  template <class T>
+  RUSHLIGHT_INLINE T first(T x) const {
     const T d = x - static_cast<T>(mean);
     return d * d;
   }
-  template <class T> RUSHLIGHT_INLINE Vec<T> first(Vec<T> x) const {
+  template <class T>
+  RUSHLIGHT_INLINE Vec<T> first(Vec<T> x) const {
     const Vec<T> d = x - Vec<T>::all(static_cast<T>(mean));
     return d * d;
   }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return a + b; }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return a + b;
+  }
 };
 
 template <class T>
-void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, T* y, T* means,
-                   T* rstds) {
+void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, T* y, T* means, T* rstds) {
   for (ptrdiff_t r = 0; r < rows; r++, x += n, y += n) {
     const T mean = static_cast<T>(static_cast<double>(reduce_adjacent(SumOp{}, x, n)) / static_cast<double>(n));
     const double squares = reduce_adjacent(CentredSquareOp{mean}, x, n);
@@ -39,8 +46,8 @@ void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, con
   }
 }
 
-void layer_norm(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias,
-                double eps, void* y, void* mean, void* rstd) {
+void layer_norm(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias, double eps, void* y,
+                void* mean, void* rstd) {
   float_or_double(dtype, [&]<class T>() {
     layer_norm_of<T>(static_cast<const T*>(x), rows, n, static_cast<const T*>(weight), static_cast<const T*>(bias), eps,
                      static_cast<T*>(y), static_cast<T*>(mean), static_cast<T*>(rstd));
@@ -49,8 +56,8 @@ void layer_norm(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const v
 
 // With h = (x - mean) * rstd and u = g * weight: grad_x = rstd * (u - mean(u) - h * mean(u * h)).
 template <class T>
-void layer_norm_backward_of(const T* g, const T* x, const T* means, const T* rstds, const T* weight, ptrdiff_t rows,
-                            ptrdiff_t n, T* grad_x, T* grad_weight, T* grad_bias) {
+void layer_norm_backward_of(const T* g, const T* x, const T* means, const T* rstds, const T* weight, ptrdiff_t rows, ptrdiff_t n,
+                            T* grad_x, T* grad_weight, T* grad_bias) {
   using V = Vec<T>;
   for (ptrdiff_t r = 0; r < rows; r++, g += n, x += n) {
     const T mean = means[r], rstd = rstds[r];
@@ -83,13 +90,12 @@ void layer_norm_backward_of(const T* g, const T* x, const T* means, const T* rst
   }
 }
 
-void layer_norm_backward(DType dtype, const void* grad, const void* x, const void* mean, const void* rstd,
-                         const void* weight, ptrdiff_t rows, ptrdiff_t n, void* grad_x, void* grad_weight,
-                         void* grad_bias) {
+void layer_norm_backward(DType dtype, const void* grad, const void* x, const void* mean, const void* rstd, const void* weight,
+                         ptrdiff_t rows, ptrdiff_t n, void* grad_x, void* grad_weight, void* grad_bias) {
   float_or_double(dtype, [&]<class T>() {
     layer_norm_backward_of<T>(static_cast<const T*>(grad), static_cast<const T*>(x), static_cast<const T*>(mean),
-                              static_cast<const T*>(rstd), static_cast<const T*>(weight), rows, n,
-                              static_cast<T*>(grad_x), static_cast<T*>(grad_weight), static_cast<T*>(grad_bias));
+                              static_cast<const T*>(rstd), static_cast<const T*>(weight), rows, n, static_cast<T*>(grad_x),
+                              static_cast<T*>(grad_weight), static_cast<T*>(grad_bias));
   });
 }
 

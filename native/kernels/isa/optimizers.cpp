@@ -42,8 +42,8 @@ void sgd(DType dtype, void* param, const void* grad, void* buffer, bool first, p
 }
 
 template <class T, bool Amsgrad>
-void adam_of(T* __restrict param, const T* __restrict grad, T* __restrict mean, T* __restrict square,
-             T* __restrict highest, ptrdiff_t n, double step, const AdamOptions& o) {
+void adam_of(T* __restrict param, const T* __restrict grad, T* __restrict mean, T* __restrict square, T* __restrict highest,
+             ptrdiff_t n, double step, const AdamOptions& o) {
   const double correction1 = 1 - ::pow(o.beta1, step), correction2 = 1 - ::pow(o.beta2, step);
   const T step_size = static_cast<T>(-(o.lr / correction1));
   const T correction = static_cast<T>(::pow(correction2, 0.5)), eps = static_cast<T>(o.eps);
@@ -69,8 +69,8 @@ void adam_of(T* __restrict param, const T* __restrict grad, T* __restrict mean, 
   }
 }
 
-void adam(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq,
-          ptrdiff_t n, double step, const AdamOptions& o) {
+void adam(DType dtype, void* param, const void* grad, void* exp_avg, void* exp_avg_sq, void* max_exp_avg_sq, ptrdiff_t n,
+          double step, const AdamOptions& o) {
   float_or_double(dtype, [&]<class T>() {
     T* p = static_cast<T*>(param);
     const T* g = static_cast<const T*>(grad);

@@ -226,9 +226,8 @@ void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t n) {
     const ptrdiff_t item = item_size(out.dtype);
     store(from, out.data + at * item, item, n);
   } else {
-    walk(plan, out, at, n, [&](char* to, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
-      store(from + done * plan.size, to, stride, count);
-    });
+    walk(plan, out, at, n,
+         [&](char* to, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) { store(from + done * plan.size, to, stride, count); });
   }
 }
 
@@ -274,8 +273,7 @@ int count_tiled(const Plan& plan) {
 }
 
 template <class T>
-void load_tile(LoadFn load, const char* from, ptrdiff_t item, ptrdiff_t column_stride, T* tile, ptrdiff_t rows,
-               ptrdiff_t columns) {
+void load_tile(LoadFn load, const char* from, ptrdiff_t item, ptrdiff_t column_stride, T* tile, ptrdiff_t rows, ptrdiff_t columns) {
   T line[kMaxTileRows];
   for (ptrdiff_t c = 0; c < columns; ++c) {
     load(from + c * column_stride, item, line, rows);
@@ -391,8 +389,7 @@ void run_split(const Plan& plan, ptrdiff_t n) {
   if (count_tiled(plan) == 0) return run_on_threads<run_range>(plan, n, cost);
   const ptrdiff_t rows = plan.shape[plan.ndim - 2];
   const ptrdiff_t height = tile_rows(plan), groups = (rows + height - 1) / height;
-  run_on_threads<run_tiles>(plan, n / (rows * plan.shape[plan.ndim - 1]) * groups,
-                            cost * height * plan.shape[plan.ndim - 1]);
+  run_on_threads<run_tiles>(plan, n / (rows * plan.shape[plan.ndim - 1]) * groups, cost * height * plan.shape[plan.ndim - 1]);
 }
 
 // The frequent case, one op on small whole arrays of the compute type, without a Plan. False if this is not it.
@@ -417,8 +414,7 @@ void run_view(const ProgramView& program, DType compute, const Strided* inputs, 
   ptrdiff_t n = 1;
   for (int d = 0; d < ndim; ++d) n *= shape[d];
   if (n == 0) return;
-  if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall &&
-      run_small(program, compute, inputs, out, ndim, shape, n)) {
+  if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
     return;
   }
 

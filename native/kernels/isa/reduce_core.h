@@ -11,29 +11,74 @@ namespace rushlight::RUSHLIGHT_ISA {
 constexpr ptrdiff_t kReduceBlock = 2048;
 
 struct SumOp {
-  template <class T> static RUSHLIGHT_INLINE T identity() { return T(0); }
-  template <class V> RUSHLIGHT_INLINE V first(V x) const { return x; }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return a + b; }
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return T(0);
+  }
+  template <class V>
+  RUSHLIGHT_INLINE V first(V x) const {
+    return x;
+  }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return a + b;
+  }
 };
 struct ProdOp {
-  template <class T> static RUSHLIGHT_INLINE T identity() { return T(1); }
-  template <class V> RUSHLIGHT_INLINE V first(V x) const { return x; }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return a * b; }
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return T(1);
+  }
+  template <class V>
+  RUSHLIGHT_INLINE V first(V x) const {
+    return x;
+  }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return a * b;
+  }
 };
 struct MaxOp {
-  template <class T> static RUSHLIGHT_INLINE T identity() { return -T(__builtin_inff()); }
-  template <class V> RUSHLIGHT_INLINE V first(V x) const { return x; }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return maximum(a, b); }
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return -T(__builtin_inff());
+  }
+  template <class V>
+  RUSHLIGHT_INLINE V first(V x) const {
+    return x;
+  }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return maximum(a, b);
+  }
 };
 struct MinOp {
-  template <class T> static RUSHLIGHT_INLINE T identity() { return T(__builtin_inff()); }
-  template <class V> RUSHLIGHT_INLINE V first(V x) const { return x; }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return minimum(a, b); }
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return T(__builtin_inff());
+  }
+  template <class V>
+  RUSHLIGHT_INLINE V first(V x) const {
+    return x;
+  }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return minimum(a, b);
+  }
 };
 struct SumSquaresOp {
-  template <class T> static RUSHLIGHT_INLINE T identity() { return T(0); }
-  template <class V> RUSHLIGHT_INLINE V first(V x) const { return x * x; }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return a + b; }
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return T(0);
+  }
+  template <class V>
+  RUSHLIGHT_INLINE V first(V x) const {
+    return x * x;
+  }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return a + b;
+  }
 };
 
 template <class Op, class T>

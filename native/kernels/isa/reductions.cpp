@@ -55,8 +55,7 @@ void integer_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_
 template <class Op, class T>
 void float_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) {
   T* result = static_cast<T*>(out);
-  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride)
-    result[r] = reduce_adjacent(Op{}, reinterpret_cast<const T*>(in), n);
+  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) result[r] = reduce_adjacent(Op{}, reinterpret_cast<const T*>(in), n);
 }
 
 constexpr ptrdiff_t kColumnTile = 256;
@@ -105,8 +104,7 @@ void float_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t 
     return;
   }
   for (ptrdiff_t j = 0; j < inner; j += kColumnTile)
-    float_tile<Op, T>(in + j * static_cast<ptrdiff_t>(sizeof(T)), n, row_stride, smaller(kColumnTile, inner - j),
-                      result + j);
+    float_tile<Op, T>(in + j * static_cast<ptrdiff_t>(sizeof(T)), n, row_stride, smaller(kColumnTile, inner - j), result + j);
 }
 
 template <class Op>
@@ -125,7 +123,8 @@ Reducer integer_reducer(DType result) {
 template <Reduce R, class A>
 Reducer to_fixed(DType dtype, DType result) {
   switch (dtype) {
-    case DType::Bool: case DType::U8: return integer_reducer<R, uint8_t, A>(result);
+    case DType::Bool:
+    case DType::U8: return integer_reducer<R, uint8_t, A>(result);
     case DType::I8: return integer_reducer<R, int8_t, A>(result);
     case DType::I16: return integer_reducer<R, int16_t, A>(result);
     case DType::I32: return integer_reducer<R, int32_t, A>(result);
@@ -144,7 +143,8 @@ Reducer to_fixed(DType dtype, DType result) {
 template <Reduce R>
 Reducer to_same(DType dtype) {
   switch (dtype) {
-    case DType::Bool: case DType::U8: return integer_reducer<R, uint8_t, uint8_t>(dtype);
+    case DType::Bool:
+    case DType::U8: return integer_reducer<R, uint8_t, uint8_t>(dtype);
     case DType::I8: return integer_reducer<R, int8_t, int8_t>(dtype);
     case DType::I16: return integer_reducer<R, int16_t, int16_t>(dtype);
     case DType::I32: return integer_reducer<R, int32_t, int32_t>(dtype);
@@ -157,8 +157,7 @@ Reducer reducer(Reduce op, DType dtype) {
   const bool is_float = dtype == DType::F32 || dtype == DType::F64;
   switch (op) {
     case Reduce::Sum: return is_float ? float_reducer<SumOp>(dtype) : to_fixed<Reduce::Sum, int64_t>(dtype, DType::I64);
-    case Reduce::Prod:
-      return is_float ? float_reducer<ProdOp>(dtype) : to_fixed<Reduce::Prod, int64_t>(dtype, DType::I64);
+    case Reduce::Prod: return is_float ? float_reducer<ProdOp>(dtype) : to_fixed<Reduce::Prod, int64_t>(dtype, DType::I64);
     case Reduce::Max: return is_float ? float_reducer<MaxOp>(dtype) : to_same<Reduce::Max>(dtype);
     case Reduce::Min: return is_float ? float_reducer<MinOp>(dtype) : to_same<Reduce::Min>(dtype);
     case Reduce::SumSquares: return float_reducer<SumSquaresOp>(dtype);
@@ -196,7 +195,8 @@ using ArgRows = void (*)(const char*, ptrdiff_t, ptrdiff_t, ptrdiff_t, int64_t*)
 template <bool Largest>
 ArgRows arg_rows_for(DType dtype) {
   switch (dtype) {
-    case DType::Bool: case DType::U8: return arg_rows_of<Largest, uint8_t>;
+    case DType::Bool:
+    case DType::U8: return arg_rows_of<Largest, uint8_t>;
     case DType::I8: return arg_rows_of<Largest, int8_t>;
     case DType::I16: return arg_rows_of<Largest, int16_t>;
     case DType::I32: return arg_rows_of<Largest, int32_t>;
@@ -213,14 +213,24 @@ ArgRows arg_rows(bool largest, DType dtype) { return largest ? arg_rows_for<true
 
 struct DeviationOp {
   double mean;
-  template <class T> static RUSHLIGHT_INLINE T identity() { return T(0); }
+  template <class T>
+  static RUSHLIGHT_INLINE T identity() {
+    return T(0);
+  }
   RUSHLIGHT_INLINE float first(float x) const { return x - static_cast<float>(mean); }
   RUSHLIGHT_INLINE double first(double x) const { return x - mean; }
-  template <class T> RUSHLIGHT_INLINE Vec<T> first(Vec<T> x) const { return x - Vec<T>::all(static_cast<T>(mean)); }
-  template <class V> static RUSHLIGHT_INLINE V combine(V a, V b) { return a + b; }
+  template <class T>
+  RUSHLIGHT_INLINE Vec<T> first(Vec<T> x) const {
+    return x - Vec<T>::all(static_cast<T>(mean));
+  }
+  template <class V>
+  static RUSHLIGHT_INLINE V combine(V a, V b) {
+    return a + b;
+  }
 };
 struct SquaredDeviationOp : DeviationOp {
-  template <class V> RUSHLIGHT_INLINE V first(V x) const {
+  template <class V>
+  RUSHLIGHT_INLINE V first(V x) const {
     const V d = DeviationOp::first(x);
     return d * d;
   }
@@ -238,11 +248,10 @@ void variance_of(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t
   }
 }
 
-void variance_rows(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor,
-                   void* out, void* mean) {
-  float_or_double(dtype, [&]<class T>() {
-    variance_of<T>(in, rows, row_stride, n, divisor, static_cast<T*>(out), static_cast<T*>(mean));
-  });
+void variance_rows(DType dtype, const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, double divisor, void* out,
+                   void* mean) {
+  float_or_double(
+      dtype, [&]<class T>() { variance_of<T>(in, rows, row_stride, n, divisor, static_cast<T*>(out), static_cast<T*>(mean)); });
 }
 
 // --- running sums and products ---

@@ -152,19 +152,16 @@ void softmax_columns(const T* x, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, 
   if (Log)
     for (ptrdiff_t j = 0; j < width; j++) sum[j] = scalar_log(sum[j]);
   for (ptrdiff_t i = 0; i < n; i++)
-    for (ptrdiff_t j = 0; j < width; j++)
-      y[i * inner + j] = Log ? x[i * inner + j] - top[j] - sum[j] : y[i * inner + j] / sum[j];
+    for (ptrdiff_t j = 0; j < width; j++) y[i * inner + j] = Log ? x[i * inner + j] - top[j] - sum[j] : y[i * inner + j] / sum[j];
 }
 
 template <bool Log, class T>
 void softmax_of(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* y) {
   if (n == 0) return;
   for (ptrdiff_t o = 0; o < outer; o++, x += n * inner, y += n * inner) {
-    if (inner == 1)
-      Log ? log_softmax_row(x, n, y) : softmax_row(x, n, y);
+    if (inner == 1) Log ? log_softmax_row(x, n, y) : softmax_row(x, n, y);
     else
-      for (ptrdiff_t j = 0; j < inner; j += kTile)
-        softmax_columns<Log>(x + j, n, inner, smaller(kTile, inner - j), y + j);
+      for (ptrdiff_t j = 0; j < inner; j += kTile) softmax_columns<Log>(x + j, n, inner, smaller(kTile, inner - j), y + j);
   }
 }
 
@@ -208,24 +205,22 @@ void backward_columns(const T* g, const T* y, ptrdiff_t n, ptrdiff_t inner, ptrd
   for (ptrdiff_t i = 0; i < n; i++) {
     if (Log) exp_each(y + i * inner, width, row);
     for (ptrdiff_t j = 0; j < width; j++)
-      out[i * inner + j] =
-          Log ? g[i * inner + j] - row[j] * total[j] : y[i * inner + j] * (g[i * inner + j] - total[j]);
+      out[i * inner + j] = Log ? g[i * inner + j] - row[j] * total[j] : y[i * inner + j] * (g[i * inner + j] - total[j]);
   }
 }
 
 template <bool Log, class T>
 void backward_of(const T* g, const T* y, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* out) {
   for (ptrdiff_t o = 0; o < outer; o++, g += n * inner, y += n * inner, out += n * inner) {
-    if (inner == 1)
-      backward_row<Log>(g, y, n, out);
+    if (inner == 1) backward_row<Log>(g, y, n, out);
     else
       for (ptrdiff_t j = 0; j < inner; j += kTile)
         backward_columns<Log>(g + j, y + j, n, inner, smaller(kTile, inner - j), out + j);
   }
 }
 
-void softmax_backward(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n,
-                      ptrdiff_t inner, void* out) {
+void softmax_backward(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner,
+                      void* out) {
   float_or_double(dtype, [&]<class T>() {
     const T* g = static_cast<const T*>(grad);
     const T* v = static_cast<const T*>(y);

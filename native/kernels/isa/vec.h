@@ -58,10 +58,22 @@ struct Vec {
 };
 
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
-template <class T> RUSHLIGHT_INLINE Vec<T> operator+(Vec<T> a, Vec<T> b) { return {a.v + b.v}; }
-template <class T> RUSHLIGHT_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) { return {a.v - b.v}; }
-template <class T> RUSHLIGHT_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return {a.v * b.v}; }
-template <class T> RUSHLIGHT_INLINE Vec<T> operator/(Vec<T> a, Vec<T> b) { return {a.v / b.v}; }
+template <class T>
+RUSHLIGHT_INLINE Vec<T> operator+(Vec<T> a, Vec<T> b) {
+  return {a.v + b.v};
+}
+template <class T>
+RUSHLIGHT_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) {
+  return {a.v - b.v};
+}
+template <class T>
+RUSHLIGHT_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) {
+  return {a.v * b.v};
+}
+template <class T>
+RUSHLIGHT_INLINE Vec<T> operator/(Vec<T> a, Vec<T> b) {
+  return {a.v / b.v};
+}
 // a where a > b or a is NaN, else b: so a NaN on either side wins.
 template <class T>
 RUSHLIGHT_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) {
@@ -72,11 +84,12 @@ RUSHLIGHT_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) {
   return {((a.v < b.v) | (a.v != a.v)) ? a.v : b.v};
 }
 #else
-#define RUSHLIGHT_LANES(name, expression)                              \
-  template <class T> RUSHLIGHT_INLINE Vec<T> name(Vec<T> a, Vec<T> b) { \
-    Vec<T> r;                                                          \
-    for (int i = 0; i < Vec<T>::N; i++) r.v[i] = expression;           \
-    return r;                                                          \
+#define RUSHLIGHT_LANES(name, expression)                    \
+  template <class T>                                         \
+  RUSHLIGHT_INLINE Vec<T> name(Vec<T> a, Vec<T> b) {         \
+    Vec<T> r;                                                \
+    for (int i = 0; i < Vec<T>::N; i++) r.v[i] = expression; \
+    return r;                                                \
   }
 RUSHLIGHT_LANES(operator+, a.v[i] + b.v[i])
 RUSHLIGHT_LANES(operator-, a.v[i] - b.v[i])
@@ -87,8 +100,14 @@ RUSHLIGHT_LANES(minimum, (a.v[i] < b.v[i]) || (a.v[i] != a.v[i]) ? a.v[i] : b.v[
 #undef RUSHLIGHT_LANES
 #endif
 
-template <class T> RUSHLIGHT_INLINE T maximum(T a, T b) { return (a > b) || (a != a) ? a : b; }
-template <class T> RUSHLIGHT_INLINE T minimum(T a, T b) { return (a < b) || (a != a) ? a : b; }
+template <class T>
+RUSHLIGHT_INLINE T maximum(T a, T b) {
+  return (a > b) || (a != a) ? a : b;
+}
+template <class T>
+RUSHLIGHT_INLINE T minimum(T a, T b) {
+  return (a < b) || (a != a) ? a : b;
+}
 
 // a * b + c, in one rounding where the instruction set has it.
 RUSHLIGHT_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
