@@ -505,7 +505,8 @@ def trailing(op: Any, slots: Any, level: Level) -> Any:
 
 
 _TRAILING = """
-    alias clone _contiguous_copy _to_copy _conj _neg_view view_as_real view_as_complex complex polar
+    alias clone _contiguous_copy _to_copy _to_device _conj _neg_view
+    view_as_real view_as_complex complex polar
     tril triu inv det _linalg_slogdet _slogdet cholesky _cholesky _qr _eigh _eig _svd matrix_exp
     _lu_factor cholesky_solve constant_pad_nd _zeroed _overwrite_number solve_triangular
     _triangular_solve _pixel_shuffle _pixel_unshuffle mvlgamma pinv
