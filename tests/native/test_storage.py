@@ -153,7 +153,8 @@ OPS = [
 SMALL = st.integers(0, 5)
 
 
-@settings(max_examples=300, deadline=None)
+# The same programs in every run: a search for new ones is `make fuzz`'s.
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.sampled_from(OPS), SMALL, SMALL, SMALL), max_size=25))
 def test_programs_have_the_memory_that_pytorch_gives_them(steps):
     pytorch = pytest.importorskip("torch")
@@ -165,7 +166,7 @@ def test_programs_have_the_memory_that_pytorch_gives_them(steps):
                 program.step(*step)
                 raised.append(None)
             except Exception as error:
-                raised.append((type(error), str(error)[:20]))
+                raised.append(type(error))  # of two reasons to refuse, either may be said
         assert raised[0] == raised[1], step
         ours, theirs = programs[1].state(), programs[0].state()
         assert ours == theirs, step
