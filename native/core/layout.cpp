@@ -164,17 +164,26 @@ bool lies_aligned(const Tensor* t) {
   return bits % static_cast<uintptr_t>(item) == 0;
 }
 
-inline void fill(Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides) {
+// How many elements there are. -1 with torch's exception where they cannot be counted, as an expanded tensor's may.
+Py_ssize_t count_elements(int ndim, const Py_ssize_t* sizes) {
   Py_ssize_t numel = 1;
+  bool fits = true, empty = false;
   for (int i = 0; i < ndim; ++i) {
-    t->dims_[i] = sizes[i];
-    t->dims_[ndim + i] = strides[i];
-    numel *= sizes[i];
+    empty |= sizes[i] == 0;
+    fits &= !__builtin_mul_overflow(numel, sizes[i], &numel);
   }
-  t->dtype = dtype;
+  if (empty) return 0;
+  if (fits) return numel;
+  PyErr_Format(PyExc_RuntimeError, "numel: integer multiplication overflow. The sizes are %s.", sizes_text(sizes, ndim).c_str());
+  return -1;
+}
+
+// What follows from storage, element type, sizes and strides.
+inline void derive(Tensor* t, Py_ssize_t numel) {
   t->numel_ = numel;
-  t->contiguous_ = is_row_major(ndim, sizes, strides, item_size(dtype), numel);
+  t->contiguous_ = is_row_major(t->ndim(), t->sizes(), t->strides(), t->item(), numel);
   t->aligned_ = lies_aligned(t);
+  t->flags = (t->flags & ~kMeta) | (t->device() == DeviceType::Meta ? kMeta : 0u);
 }
 
 }  // namespace
@@ -200,6 +209,11 @@ void drop_layout(Tensor* t) {
 
 int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides,
                Py_ssize_t offset) {
+  const Py_ssize_t numel = count_elements(ndim, sizes);
+  if (numel < 0) {
+    drop(storage);
+    return -1;
+  }
   const bool same = ndim == t->ndim_ && same_sizes(ndim, sizes, t->sizes()) && same_sizes(ndim, strides, t->strides());
   if (!same) {
     // A kernel that runs without the GIL holds a pin, and reads sizes and strides.
@@ -222,15 +236,10 @@ int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssiz
     }
     t->ndim_ = static_cast<uint8_t>(ndim);
   }
-  Py_ssize_t numel = 1;
-  for (int i = 0; i < ndim; ++i) numel *= t->size(i);
   t->dtype = dtype;
   t->offset_ = offset;
-  t->numel_ = numel;
-  t->contiguous_ = is_row_major(ndim, t->sizes(), t->strides(), item_size(dtype), numel);
   Storage* before = std::exchange(t->storage_, storage);
-  t->aligned_ = lies_aligned(t);
-  t->flags = (t->flags & ~kMeta) | (storage->device == DeviceType::Meta ? kMeta : 0u);
+  derive(t, numel);
   Py_CLEAR(t->array_);
   drop(before);
   return 0;
@@ -240,27 +249,43 @@ int take_layout(Tensor* t, const Tensor* from) {
   return set_layout(t, hold(from->storage_), from->dtype, from->ndim(), from->sizes(), from->strides(), from->offset());
 }
 
+void restride(Tensor* t) {
+  Py_ssize_t numel;
+  if (t->contiguous_) contiguous_strides(t->ndim_, t->dims_, t->item(), t->dims_ + t->ndim_, &numel);
+}
+
 // ---------------------------------------------------------------- new tensors
 
 namespace {
 
-// Takes over `storage`.
-Tensor* made(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+// A tensor that has a storage and no layout yet. Takes over `storage`, which may be nullptr, also on failure.
+inline Tensor* new_on(Storage* storage) {
   if (!storage) return nullptr;
   Tensor* t = allocate_tensor(TensorType);
-  if (!t) {
+  if (t) t->storage_ = storage;
+  else drop(storage);
+  return t;
+}
+
+// Takes over `storage`.
+Tensor* made(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
+  const Py_ssize_t numel = count_elements(ndim, sizes);
+  if (numel < 0) {
     drop(storage);
     return nullptr;
   }
-  t->storage_ = storage;
-  t->offset_ = offset;
-  if (storage->device == DeviceType::Meta) t->flags |= kMeta;
+  Tensor* t = new_on(storage);
+  if (!t) return nullptr;
   if (!place_dims(t, ndim)) {
     t->ndim_ = 0;
     Py_DECREF(t);
     return nullptr;
   }
-  fill(t, dtype, ndim, sizes, strides);
+  std::copy(sizes, sizes + ndim, t->dims_);
+  std::copy(strides, strides + ndim, t->dims_ + ndim);
+  t->dtype = dtype;
+  t->offset_ = offset;
+  derive(t, numel);
   return t;
 }
 
@@ -280,14 +305,8 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType de
       fits &= !__builtin_mul_overflow(step, sizes[i], &step) && sizes[i] > 0;
     }
     if (fits) {
-      Storage* storage = new_storage(static_cast<size_t>(step), device);
-      if (!storage) return nullptr;
-      Tensor* t = allocate_tensor(TensorType);
-      if (!t) {
-        drop(storage);
-        return nullptr;
-      }
-      t->storage_ = storage;
+      Tensor* t = new_on(new_storage(static_cast<size_t>(step), device));
+      if (!t) return nullptr;
       t->ndim_ = static_cast<uint8_t>(ndim);
       t->dtype = dtype;
       t->numel_ = step / item;
@@ -356,8 +375,6 @@ Tensor* new_on_storage(Storage* storage, DType dtype, int ndim, const Py_ssize_t
 
 namespace {
 
-constexpr Py_ssize_t kReleaseBytes = 1 << 18;
-
 // Whether two layouts of the same shape are the same place, or apart.
 enum class Meeting { Apart, Same, Mixed };
 
@@ -405,7 +422,7 @@ int copy_into(Tensor* to, const Tensor* from) {
     const Owned<Tensor> apart(contiguous_copy(from));
     return apart ? copy_into(to, apart.get()) : -1;
   }
-  if (to->nbytes() <= kReleaseBytes) {
+  if (to->nbytes() <= kReleaseGilBytes) {
     copy_strided(to->dtype, to->data(), to->strides(), from->dtype, from->data(), strides, to->ndim(), to->sizes());
     return 0;
   }

@@ -64,6 +64,8 @@ Tensor* cast(Tensor* t, DType to);
 // A copy: in row-major order, or with the order of the strides.
 Tensor* contiguous_copy(const Tensor* t);
 Tensor* dense_copy(const Tensor* t);
+// A kernel or a copy of more bytes lets other threads run (bindings.h, "Layouts under way").
+constexpr Py_ssize_t kReleaseGilBytes = 1 << 18;
 // Writes `from`, broadcast and converted, to the elements of `to`. -1 with an exception.
 int copy_into(Tensor* to, const Tensor* from);
 
@@ -75,6 +77,8 @@ void drop_layout(Tensor* t);
 int set_layout(Tensor* t, Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides,
                Py_ssize_t offset);
 int take_layout(Tensor* t, const Tensor* from);
+// Torch's strides for the sizes of 1 of a new, contiguous tensor: NumPy leaves them free.
+void restride(Tensor* t);
 
 // ---- NumPy's side (numpy.cpp); no other file knows its arrays
 bool is_array(PyObject* o);

@@ -286,8 +286,6 @@ namespace {
 
 PyObject* kernels_module = nullptr;
 
-bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
-
 bool list_has_arrays(PyObject* list) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
     if (PyArray_Check(PySequence_Fast_GET_ITEM(list, i))) return true;

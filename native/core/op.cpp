@@ -159,7 +159,6 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
 // may be on the CPU, as it may be in torch.
 int check_devices(Op* op, PyObject* const* slots) {
   const Tensor* first = nullptr;
-  const char* const names[] = {"cpu", "meta"};
   for (uint8_t i : op->tensor_params) {
     const char* name = PyUnicode_AsUTF8(op->params[i].name);
     const bool index = !strncmp(name, "ind", 3);  // index, indices
@@ -172,8 +171,8 @@ int check_devices(Op* op, PyObject* const* slots) {
       PyErr_Format(PyExc_RuntimeError,
                    "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
                    "with .to('%s').",
-                   names[static_cast<int>(t->device())], names[static_cast<int>(first->device())],
-                   op_name(op) + (*op_name(op) == '_'), names[static_cast<int>(first->device())]);
+                   device_name(t->device()), device_name(first->device()), op_name(op) + (*op_name(op) == '_'),
+                   device_name(first->device()));
       return -1;
     }
   }
@@ -232,6 +231,7 @@ namespace {
 
 // Takes over `o`. `slots`: what the forward was given.
 Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
+  const bool from_numpy = !is_tensor(o);
   Tensor* t = result_tensor(o);
   if (!t) return nullptr;
   if (op->view) {
@@ -251,10 +251,20 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   }
   // An op that is no view owns its result, unless it says that it lends an argument's memory.
   const bool argument = Py_REFCNT(t) != 1;
-  if (!argument && (op->lends || owns_memory(t))) return t;
+  if (!argument && (op->lends || owns_memory(t))) {
+    if (from_numpy) restride(t);
+    return t;
+  }
   Tensor* own = op->lends ? new_alias(t) : dense_copy(t);
   Py_DECREF(t);
   return own;
+}
+
+// One of several results, a new reference: taken out of what the definition returned where nobody else has that, so that it is
+// seen to have its memory alone.
+PyObject* take_result(PyObject* results, Py_ssize_t i) {
+  PyObject*& place = PySequence_Fast_ITEMS(results)[i];
+  return Py_REFCNT(results) == 1 ? std::exchange(place, Py_NewRef(Py_None)) : Py_NewRef(place);
 }
 
 PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, PyObject* results, const Seen& seen, bool recording) {
@@ -269,7 +279,7 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, Py
       PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(Py_None));
       continue;
     }
-    Tensor* t = wrap_result(op, values, Py_NewRef(item));
+    Tensor* t = wrap_result(op, values, take_result(results, i));
     if (!t) return nullptr;
     any |= is_differentiable(t->dtype);
     PyTuple_SET_ITEM(tuple.get(), i, as_object(t));
