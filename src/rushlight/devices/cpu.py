@@ -24,6 +24,8 @@ class Cpu:
         try:
             if fill is None:
                 return np.empty(shape, dtype)
+            if fill == 0:
+                return np.zeros(shape, dtype)
             return np.full(shape, fill, dtype)
         except (MemoryError, ValueError) as error:
             said = beyond_memory(error, shape)
