@@ -20,6 +20,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -250,34 +251,15 @@ def _viewed(torch: Any, recorded: bool, view: Callable[[Any], Any]) -> Step:
     return step
 
 
-@workload(calls=100)
-def view_select(torch: Any) -> Step:
-    return _viewed(torch, False, lambda x: x[1])
-
-
-@workload(calls=100)
-def view_transpose(torch: Any) -> Step:
-    return _viewed(torch, False, lambda x: x.t())
-
-
-@workload(calls=100)
-def view_reshape(torch: Any) -> Step:
-    return _viewed(torch, False, lambda x: x.view(2, 8))
-
-
-@workload(calls=100)
-def view_select_recorded(torch: Any) -> Step:
-    return _viewed(torch, True, lambda x: x[1])
-
-
-@workload(calls=100)
-def view_transpose_recorded(torch: Any) -> Step:
-    return _viewed(torch, True, lambda x: x.t())
-
-
-@workload(calls=100)
-def view_reshape_recorded(torch: Any) -> Step:
-    return _viewed(torch, True, lambda x: x.view(2, 8))
+_VIEWS: dict[str, Callable[[Any], Any]] = {
+    "view_select": lambda x: x[1],
+    "view_transpose": lambda x: x.t(),
+    "view_reshape": lambda x: x.view(2, 8),
+}
+for _recorded in (False, True):
+    for _name, _view in _VIEWS.items():
+        _row = partial(_viewed, recorded=_recorded, view=_view)
+        WORKLOADS[_name + "_recorded" * _recorded] = (_row, {"calls": 100})
 
 
 # --- large arrays

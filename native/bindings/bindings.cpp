@@ -19,7 +19,6 @@ constexpr Py_ssize_t kLargeSize = kReleaseGilBytes / 16;
 constexpr Py_ssize_t kMostArguments = 16;
 
 bool is_large(PyObject* o) { return !PyLong_Check(o) && is_tensor(o) && as_tensor(o)->numel() > kLargeSize; }
-bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 
 // What a kernel is given in the place of an argument: an alias of a tensor, a list or tuple of aliases. A new reference.
 PyObject* alias_of(PyObject* o, std::forward_list<Pinned>& pins) {

@@ -21,8 +21,6 @@
 
 namespace rushlight {
 
-constexpr Py_ssize_t kReleaseGilBytes = 1 << 18;
-
 extern PyMethodDef kReductionMethods[];  // reductions.cpp: sum, mean, amax, argmax, var, cumsum, sum_to, ...
 extern PyMethodDef kSoftmaxMethods[];    // softmax.cpp: softmax, log_softmax, logsumexp
 extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss, mse_loss and their gradients

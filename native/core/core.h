@@ -243,7 +243,6 @@ struct Saved {
   enum Kind : uint32_t { Nothing, Object, Input, Output, Packed, Inner };
   Field<> value;  // Object: itself; Input: the Tensor; Output: a tensor of its memory (no node, no cycle); Packed: hooks' result;
       // Inner: the node that a CopySlices runs
-  VersionCounter* version;  // Output: the counter shared with the result tensor
   uint32_t expected;  // version at the time of saving
   uint32_t output_nr : 26;
   uint32_t kind : 3;  // a Kind

@@ -25,8 +25,6 @@ struct Public {
 
 PyTypeObject* PublicType = nullptr;
 
-bool is_list(PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); }
-
 PyObject* public_of_op(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   Public* p = reinterpret_cast<Public*>(self);
   Op* op = reinterpret_cast<Op*>(p->target);

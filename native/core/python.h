@@ -120,6 +120,8 @@ class ReleaseGil {
 
 constexpr int kMaxDims = 64;
 
+inline bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
 std::string sizes_text(const Py_ssize_t* values, int n);  // "[2, 3]"
 
 }  // namespace rushlight

@@ -111,11 +111,9 @@ int pack_saved(Node* node, Saved* slot, PyObject* hooks) {
   Saved fresh{};
   fresh.output_nr = slot->output_nr;
   if (pack(node, &fresh, as_tensor(value.get()), hooks, slot->kind == Saved::Output, true) < 0) return -1;
-  VersionCounter* version = slot->version;
   const Ref old = slot->value.own();
   slot->value.clear();
   *slot = fresh;
-  drop(version);
   return 0;
 }
 
@@ -145,8 +143,6 @@ int save_output(Node* node, Saved* slot, Tensor* out, int nr) {
   if (PyObject* hooks = saved_hooks()) return pack(node, slot, out, hooks, true);
   VersionCounter* v = shared_version(out);
   if (!v) return -1;
-  hold(v);
-  slot->version = v;
   slot->expected = v->value;
   Tensor* memory = new_alias(out);
   if (!memory) return -1;
@@ -278,20 +274,19 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       return value.release();
     }
     case Saved::Output: {
-      const uint32_t now = slot->version->value;
-      if (now != slot->expected) {
-        Tensor* kept = as_tensor(slot->value.peek());
-        raise_modified(node, slot->version, kept, kept->dtype, slot->expected, node, slot->output_nr);
+      const Ref memory = slot->value.own();
+      Tensor* kept = as_tensor(memory.get());
+      if (version_of(kept) != slot->expected) {
+        raise_modified(node, kept->version, kept, kept->dtype, slot->expected, node, slot->output_nr);
         return nullptr;
       }
       const uint32_t nr = slot->output_nr;
-      Ref memory = slot->value.own();
-      if (!for_graph) return memory.release();
-      Tensor* t = new_alias(as_tensor(memory.get()));  // may collect garbage, and that may free the slot
+      if (!for_graph) return Py_NewRef(memory.get());
+      Tensor* t = new_alias(kept);
       if (!t) return nullptr;
-      hold(as_tensor(memory.get())->version);
-      t->version = as_tensor(memory.get())->version;
-      t->flags |= as_tensor(memory.get())->flags & kLazy;
+      hold(kept->version);
+      t->version = kept->version;
+      t->flags |= kept->flags & kLazy;
       t->grad_fn.set(Owned<Node>::borrow(node).release());
       t->output_nr = nr;
       return as_object(t);
@@ -315,9 +310,6 @@ void release_saved(Node* node) {
     if (s.kind == Saved::Nothing || s.kind == Saved::Object) continue;
     node->released = true;
     s.kind = Saved::Nothing;
-    VersionCounter* version = s.version;
-    s.version = nullptr;
-    drop(version);
     s.value.clear();
   }
 }

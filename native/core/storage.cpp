@@ -16,18 +16,6 @@ struct Retired {
   PyObject* owner;  // of foreign memory, else nullptr
 };
 
-namespace {
-
-constexpr size_t kHeader = sizeof(Storage);
-constexpr size_t kInlineBytes = 1024 - kHeader;  // header and block fill one of the allocator's fine classes at most
-
-Storage* header() {
-  void* memory = memory::take(kHeader);
-  return memory ? new (memory) Storage{} : nullptr;
-}
-
-}  // namespace
-
 void raise_out_of_memory(size_t nbytes) {
   PyErr_Format(
       PyExc_RuntimeError,
@@ -36,52 +24,53 @@ void raise_out_of_memory(size_t nbytes) {
       nbytes);
 }
 
+namespace {
+
+constexpr size_t kHeader = sizeof(Storage);
+constexpr size_t kInlineBytes = 1024 - kHeader;  // header and block fill one of the allocator's fine classes at most
+
+// A storage with one reference, whose header has so many bytes behind it; nullptr with torch's exception where `wanted` is too much.
+Storage* new_header(size_t inline_bytes, size_t wanted) {
+  void* memory = memory::take(kHeader + inline_bytes);
+  if (!memory) {
+    raise_out_of_memory(wanted);
+    return nullptr;
+  }
+  Storage* s = new (memory) Storage{};
+  s->references.store(1, std::memory_order_relaxed);
+  s->nbytes = wanted;
+  s->inline_bytes = static_cast<uint16_t>(inline_bytes);
+  return s;
+}
+
+}  // namespace
+
 Storage* new_storage(size_t nbytes, DeviceType device) {
-  Storage* s;
-  if (nbytes <= kInlineBytes && device == DeviceType::Cpu) {
-    void* memory = memory::take(kHeader + nbytes);
-    if (!memory) {
-      raise_out_of_memory(nbytes);
-      return nullptr;
-    }
-    s = static_cast<Storage*>(memory);
-    s->references.store(1, std::memory_order_relaxed);
-    s->data = static_cast<char*>(memory) + kHeader;
-    s->nbytes = nbytes;
-    s->capacity = 0;
-    s->owner = s->object = nullptr;
-    s->pins.store(0, std::memory_order_relaxed);
-    s->device = DeviceType::Cpu;
-    s->flags = 0;
-    s->inline_bytes = static_cast<uint16_t>(nbytes);
-    s->retired = nullptr;
+  const bool on_cpu = device == DeviceType::Cpu, small = on_cpu && nbytes <= kInlineBytes;
+  Storage* s = new_header(small ? nbytes : 0, nbytes);
+  if (!s) return nullptr;
+  s->device = device;
+  if (small) {
+    s->data = reinterpret_cast<char*>(s + 1);
     return s;
   }
-  s = header();
-  char* data = nullptr;
-  if (s && device == DeviceType::Cpu) data = static_cast<char*>(memory::take(nbytes));
-  if (!s || (!data && device == DeviceType::Cpu)) {
-    if (s) memory::give(s, kHeader);
+  s->capacity = nbytes;
+  if (on_cpu && !(s->data = static_cast<char*>(memory::take(nbytes)))) {
+    memory::give(s, kHeader);
     raise_out_of_memory(nbytes);
     return nullptr;
   }
-  s->references.store(1, std::memory_order_relaxed);
-  s->data = data;
-  s->nbytes = s->capacity = nbytes;
-  s->device = device;
   return s;
 }
 
 Storage* foreign_storage(char* data, size_t nbytes, bool writeable, PyObject* owner) {
-  Storage* s = header();
+  Storage* s = new_header(0, nbytes);
   if (!s) {
     Py_XDECREF(owner);
-    raise_out_of_memory(kHeader);
     return nullptr;
   }
-  s->references.store(1, std::memory_order_relaxed);
   s->data = data;
-  s->nbytes = s->capacity = nbytes;
+  s->capacity = nbytes;
   s->owner = owner;
   s->flags = static_cast<uint8_t>(Storage::kForeign | (writeable ? 0 : Storage::kReadOnly));
   return s;

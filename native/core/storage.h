@@ -11,7 +11,8 @@
 
 namespace rushlight {
 
-enum class DeviceType : uint8_t { Cpu, Meta, Count };
+enum class DeviceType : uint8_t { Cpu, Meta };
+inline const char* device_name(DeviceType device) { return device == DeviceType::Meta ? "meta" : "cpu"; }
 
 struct Storage {
   enum Flag : uint8_t {

@@ -127,19 +127,16 @@ Storage* storage_of_bytes(PyObject* sequence) {
   return s;
 }
 
+// None is the CPU, whatever the default device is.
 int read_device(PyObject* device, DeviceType* type) {
   *type = DeviceType::Cpu;
   if (device == Py_None) return 0;
-  const Ref name(PyObject_Str(device));
-  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  if (!text) return -1;
-  if (!strncmp(text, "meta", 4)) {
-    *type = DeviceType::Meta;
-    return 0;
-  }
-  PyObject* resolve = callbacks.resolve_device.get();  // which refuses all but the CPU
-  const Ref done(resolve ? PyObject_CallOneArg(resolve, device) : nullptr);
-  return done ? 0 : -1;
+  PyObject* resolve = callbacks.resolve_device.get();
+  const Ref found(resolve ? PyObject_CallOneArg(resolve, device) : nullptr);
+  const Ref kind(found ? PyObject_GetAttrString(found.get(), "type") : nullptr);
+  if (!kind) return -1;
+  if (!PyUnicode_CompareWithASCIIString(kind.get(), device_name(DeviceType::Meta))) *type = DeviceType::Meta;
+  return 0;
 }
 
 void refuse_arguments(PyObject* args, PyObject* kwargs) {
@@ -461,11 +458,10 @@ PyObject* take_place(PyObject*, PyObject* args) {
   Tensor* t = as_tensor(o);
   Storage* s = storage_in(storage);
   if (s->device != t->device()) {
-    const char* names[] = {"cpu", "meta"};
     PyErr_Format(PyExc_RuntimeError,
                  "Attempted to set the storage of a tensor on device \"%s\" to a storage on different device \"%s\".  This is no "
                  "longer allowed; the devices must match.",
-                 names[static_cast<int>(t->device())], names[static_cast<int>(s->device)]);
+                 device_name(t->device()), device_name(s->device));
     return nullptr;
   }
   Layout l;

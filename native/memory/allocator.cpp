@@ -172,7 +172,7 @@ class Segments {
     recent_ = 0;
   }
 
-  // Before new pages are touched: what is kept and in use together stays within an eighth of the most that was in use.
+  // Before new pages are touched: what is kept and in use together passes the most that was in use by a sixteenth and 4 MiB at most.
   void trim(std::size_t wanted) {
     const std::size_t used = static_cast<std::size_t>(std::max<std::ptrdiff_t>(in_use.load(std::memory_order_relaxed), 0)) + wanted;
     const std::size_t peak = std::max(used,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from . import _core
 from .autograd import anomaly_mode, engine, graph, levels, running, saved
 from .device import device, layout, memory_format, resolve
+from .devices import meta
 from .devices.cpu import beyond_memory
-from .devices.meta import on_stand_ins
 from .func import _printing
 from .generator import Generator
 from .ops import (
@@ -53,7 +53,7 @@ _core.register(
         "write_out": _outputs.write_out,
         "as_tensor": from_data.as_tensor,
         "beyond_memory": beyond_memory,
-        "on_stand_ins": on_stand_ins,
+        "on_stand_ins": meta.run,
         "getitem": indexing.get_item,
         "setitem": indexing.set_item,
         "spread_to": indexing._spread_to,

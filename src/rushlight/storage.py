@@ -19,6 +19,7 @@ from . import _core, dtypes
 from .device import cpu, resolve
 from .device import device as Device
 from .ops._op import namespace
+from .ops.casts import CASTS
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -171,7 +172,8 @@ def _from_buffer(
     return made
 
 
-def _never(doc: str) -> Any:
+def never(doc: str) -> property:
+    """An attribute for what no storage or tensor is here."""
     return property(lambda self: False, doc=f"{doc}: never here.")
 
 
@@ -188,23 +190,10 @@ def _itself(self: Any) -> Any:
     return self
 
 
-_CASTS = {
-    "double": dtypes.float64,
-    "float": dtypes.float32,
-    "half": dtypes.float16,
-    "bfloat16": dtypes.bfloat16,
-    "long": dtypes.int64,
-    "int": dtypes.int32,
-    "short": dtypes.int16,
-    "char": dtypes.int8,
-    "byte": dtypes.uint8,
-    "bool": dtypes.bool,
-    "complex_double": dtypes.complex128,
-    "complex_float": dtypes.complex64,
-}
+_COMPLEX = {"complex_double": dtypes.complex128, "complex_float": dtypes.complex64}
 
 _METHODS: dict[str, Any] = {
-    **{name: _converter(dtype) for name, dtype in _CASTS.items()},
+    **{name: _converter(dtype) for name, dtype in (CASTS | _COMPLEX).items()},
     "device": property(_device, doc="Where the memory is."),
     "__repr__": _text,
     "__iter__": lambda self: iter(self.tolist()),
@@ -224,8 +213,8 @@ _METHODS: dict[str, Any] = {
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _says_no("Whether processes share the memory"),
     "is_pinned": _says_no("Whether the memory is page-locked"),
-    "is_cuda": _never("Whether it is an NVIDIA GPU's memory"),
-    "is_hpu": _never("Whether it is a Gaudi's memory"),
+    "is_cuda": never("Whether it is an NVIDIA GPU's memory"),
+    "is_hpu": never("Whether it is a Gaudi's memory"),
     "is_sparse": False,
     "is_sparse_csr": False,
     "filename": property(lambda self: None, doc="The file that the memory maps: None."),
@@ -541,7 +530,7 @@ def _cast_method(dtype: Any) -> Any:
     return convert
 
 
-for _name, _dtype in _CASTS.items():
+for _name, _dtype in (CASTS | _COMPLEX).items():
     setattr(TypedStorage, _name, _cast_method(_dtype))
 
 

@@ -15,7 +15,7 @@ from .device import cpu, on_meta, resolve, strided
 from .devices import of
 from .handles import warn_if_has_hooks
 from .ops._op import LAZY, namespace
-from .storage import TypedStorage, legacy_types, warn_of_typed
+from .storage import TypedStorage, legacy_types, never, warn_of_typed
 
 __all__ = ["memory_of", "tensor_types", "with_bits"]
 
@@ -321,11 +321,6 @@ def _method(doc: str, function: Any) -> Any:
     return function
 
 
-def _never(doc: str) -> property:
-    """An attribute for what no tensor is here."""
-    return property(lambda self: False, doc=f"{doc}: never here.")
-
-
 def _detach_(self: Any) -> Any:
     """Cut the tensor off its history, in place; nothing happens in inference mode."""
     if _core.is_inference():
@@ -497,18 +492,18 @@ _METHODS: dict[str, Any] = {
     "_make_subclass": staticmethod(_make_subclass),
     "device": property(lambda self: on_meta if self._meta else cpu, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
-    "is_cuda": _never("Whether it lives on an NVIDIA GPU"),
+    "is_cuda": never("Whether it lives on an NVIDIA GPU"),
     "is_cpu": property(lambda self: not self._meta, doc="Whether it lives in main memory."),
     "is_meta": property(
         lambda self: self._meta, doc="Whether it has a shape and a type, but no elements."
     ),
-    "is_mps": _never("Whether it lives on an Apple GPU"),
-    "is_sparse": _never("Whether zeros are left out of its memory"),
-    "is_sparse_csr": _never("Whether it is kept as compressed rows"),
-    "is_quantized": _never("Whether it holds scaled small integers"),
-    "is_nested": _never("Whether its rows may differ in length"),
-    "is_xpu": _never("Whether it lives on an Intel GPU"),
-    "is_mkldnn": _never("Whether it lies in oneDNN's own layout"),
+    "is_mps": never("Whether it lives on an Apple GPU"),
+    "is_sparse": never("Whether zeros are left out of its memory"),
+    "is_sparse_csr": never("Whether it is kept as compressed rows"),
+    "is_quantized": never("Whether it holds scaled small integers"),
+    "is_nested": never("Whether its rows may differ in length"),
+    "is_xpu": never("Whether it lives on an Intel GPU"),
+    "is_mkldnn": never("Whether it lies in oneDNN's own layout"),
     "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes an element."),
     "nbytes": property(lambda self: self.numel() * self.itemsize, doc="Bytes of all elements."),
     "name": property(lambda self: None, doc="None: tensors have no names."),

@@ -115,7 +115,8 @@ def _cast_method(name: str, dtype: Any) -> None:
         return self if self.dtype is dtype else _to_copy(self, dtype)
 
 
-for _name, _dtype in {
+# Of the methods that convert, and of a storage's.
+CASTS = {
     "float": dtypes.float32,
     "double": dtypes.float64,
     "half": dtypes.float16,
@@ -126,9 +127,9 @@ for _name, _dtype in {
     "char": dtypes.int8,
     "byte": dtypes.uint8,
     "bool": dtypes.bool,
-    "cfloat": dtypes.complex64,
-    "cdouble": dtypes.complex128,
-}.items():
+}
+_COMPLEX = {"cfloat": dtypes.complex64, "cdouble": dtypes.complex128}
+for _name, _dtype in (CASTS | _COMPLEX).items():
     _cast_method(_name, _dtype)
     # `torch.float` is a dtype, not this function.
     namespace("torch").pop(_name, None)

@@ -505,12 +505,6 @@ def set_(
         raise RuntimeError(
             f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}"
         )
-    if source is not None and storage._is_meta is not self._meta:
-        raise RuntimeError(
-            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
-            f'different device "{storage.device}".  This is no longer allowed; the devices must '
-            "match."
-        )
     _core.check_captured(self, overload, None)
     seen = source if isinstance(source, Tensor) else _core.place(storage, dtype, (0,), None, 0)
     recording = _core.is_grad_enabled() and (self.requires_grad or seen.requires_grad)
