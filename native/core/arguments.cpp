@@ -291,7 +291,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
       const int i = find_name(keyword, op->n_params, [&](int p) { return op->params[p].name; });
       if (i < 0) {
         if (PyErr_Occurred()) return -1;
-        if (op->takes_out && PyUnicode_CompareWithASCIIString(keyword, "out") == 0) {
+        if (op->result.takes_out && PyUnicode_CompareWithASCIIString(keyword, "out") == 0) {
           *out = value == Py_None ? nullptr : value;
           continue;
         }
@@ -335,10 +335,10 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
 
 std::string public_name(Op* op) {
   const char* own = op_name(op);
-  if (own[0] != '_' || !op->node_type) return own;
+  if (own[0] != '_' || !op->backward.node_type) return own;
   std::string name;
-  const char* dot = strrchr(op->node_type->tp_name, '.');
-  const char* node = dot ? dot + 1 : op->node_type->tp_name;
+  const char* dot = strrchr(op->backward.node_type->tp_name, '.');
+  const char* node = dot ? dot + 1 : op->backward.node_type->tp_name;
   const char* end = strstr(node, "Backward");
   if (!end) return own;
   for (const char* c = node; c < end; ++c) {

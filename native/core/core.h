@@ -417,69 +417,89 @@ struct Op {
   PyObject* name;
   PyObject* forward;  // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
   PyObject* portable;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
-  PyObject* writer;  // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
-  PyObject* compiler;  // callable(op): traces the partials, called once before the first backward
-  PyObject* backward;  // fused: callable over ndarrays giving all gradients, or nullptr
-  PyObject* unfold;  // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
-  PyObject* put_off;  // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
   PyObject* dict;
   Kind kind;
-  bool view;  // the result shows its first argument's storage
-  bool in_place;  // writes its first argument
-  bool lends;  // the result may share memory with an argument that nobody else sees
-  bool takes_out;  // has an out= form
-  int8_t typed_out;  // the param `dtype`, where a result for out= is computed in the type of out; or -1
-  bool float_out;  // ... of floating point only
-  uint8_t overlap;  // enum Overlap
-  uint32_t toggles;  // the bits of kLazy that the view has and its argument has not, or the other way round
-  bool differentiable;
-  bool multi_view;
-  bool first_only;  // of several outputs only the first is differentiable
+
+  // What it is called with.
+  bool has_var_args;
   int n_params, n_positional;
   std::vector<Param> params;
   std::vector<uint8_t> tensor_params;  // indices of params that can hold tensors
+  int list_param;  // the TensorList param, or -1
   Takes takes;
   std::vector<Variant> variants;
-  std::vector<Rule> rules;
-  std::vector<int8_t> rule_of;  // param -> index in rules, -1 where none
-  std::vector<uint8_t> edge_params;  // the params that have a rule, in order: one edge each (a list: one a tensor)
-  int list_param;  // the TensorList param, or -1
-  std::vector<Source> backward_sources;
-  struct Save {
-    Source source;
-    uint32_t wanted_by;  // bit per param: saved when one of those wants a gradient
-  };
-  std::vector<Save> saves;
-  // The node's class where it depends on the dimensions of the first two arguments (matmul); types live for ever.
-  struct NodeName {
-    int8_t ndim_a, ndim_b;
-    PyTypeObject* type;
-  };
-  std::vector<NodeName> node_types;
-  PyTypeObject* node_type;
-  PyObject* result_type;  // namedtuple class of several outputs, or nullptr
-  // Pointwise
-  ResultType result;
-  Program* program;
-  int opcode;  // single-instruction program, or -1
-  BlockFn block_f32, block_f64;
-  uint8_t program_arity;  // how many leading params the program reads
-  uint16_t refused;  // bit per DType: common types the op does not take; `refusals` says why
-  uint16_t portable_for;  // bit per DType: common types for which the portable definition decides, result type too
-  PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
-  std::vector<Refusal> argument_refusals;
-  bool one_type;  // all tensors must have the type of the first
-  PyObject* one_type_text;  // what is said of one that has not; nullptr: the usual
-  bool numbers_fit;  // a number must fit the common type: ops/_arrays.py looks where that is in doubt
-  bool halves_round;  // then a half takes any number, and is infinite where it is too large
-  bool numbers_round;  // with halves a number is rounded to their type first
-  bool integer_power;  // the second argument is an exponent: none below 0 for integers
-  bool own_type;  // the common type is that of the first argument (masked_fill), which mask and value follow
-  int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
-  PyObject* zero_dim_text;  // what is said of one that has, with %d
-  Op* base;  // in-place form: the op it is the form of; strong
-  bool rules_compiled;
-  bool has_var_args;
+
+  // Of a pointwise op: what is run over the elements.
+  struct Loop {
+    Program* program;
+    int opcode;  // single-instruction program, or -1
+    BlockFn block_f32, block_f64;
+    uint8_t arity;  // how many leading params the program reads
+  } loop;
+
+  // Which element types a pointwise op computes in.
+  struct Promotion {
+    ResultType result;
+    bool numbers_fit;  // a number must fit the common type: ops/_arrays.py looks where that is in doubt
+    bool halves_round;  // then a half takes any number, and is infinite where it is too large
+    bool numbers_round;  // with halves a number is rounded to their type first
+    bool integer_power;  // the second argument is an exponent: none below 0 for integers
+    bool own_type;  // the common type is that of the first argument (masked_fill), which mask and value follow
+    bool one_type;  // all tensors must have the type of the first
+    int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
+    uint16_t refused;  // bit per DType: common types the op does not take; `refusals` says why
+    uint16_t portable_for;  // bit per DType: common types for which the portable definition decides, result type too
+    PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
+    std::vector<Refusal> argument_refusals;
+    PyObject* one_type_text;  // what is said of a tensor that has not the type of the first; nullptr: the usual
+    PyObject* zero_dim_text;  // what is said of one that has dimensions, with %d
+  } promotion;
+
+  // What it gives.
+  struct Result {
+    bool view;  // shows its first argument's storage
+    bool multi_view;
+    bool lends;  // may share memory with an argument that nobody else sees
+    bool takes_out;  // has an out= form
+    bool float_out;  // computed in the type of out for floating point only
+    int8_t typed_out;  // the param `dtype`, where a result for out= is computed in the type of out; or -1
+    uint32_t toggles;  // the bits of kLazy that the view has and its argument has not, or the other way round
+    PyObject* put_off;  // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
+    PyObject* type;  // namedtuple class of several outputs, or nullptr
+  } result;
+
+  // How it writes its first argument.
+  struct InPlace {
+    bool is_form;  // this op is the in-place form of `base`
+    uint8_t overlap;  // enum Overlap
+    Op* base;  // strong
+    PyObject* write;  // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
+  } in_place;
+
+  // What is recorded of a call, and how its gradients are computed.
+  struct Backward {
+    bool differentiable;
+    bool first_only;  // of several outputs only the first is differentiable
+    bool compiled;  // the rules were traced
+    std::vector<Rule> rules;
+    std::vector<int8_t> rule_of;  // param -> index in rules, -1 where none
+    std::vector<uint8_t> edges;  // the params that have a rule, in order: one edge each (a list: one a tensor)
+    PyObject* fused;  // callable giving all gradients, or nullptr
+    std::vector<Source> fused_sources;
+    struct Save {
+      Source source;
+      uint32_t wanted_by;  // bit per param: saved when one of those wants a gradient
+    };
+    std::vector<Save> saves;
+    // The node's class where it depends on the dimensions of the first two arguments (matmul); types live for ever.
+    struct NodeName {
+      int8_t ndim_a, ndim_b;
+      PyTypeObject* type;
+    };
+    std::vector<NodeName> node_types;
+    PyTypeObject* node_type;
+    PyObject* unfold;  // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
+  } backward;
 };
 
 extern PyTypeObject* OpType;

@@ -236,13 +236,13 @@ bool same_data(PyObject* o, Tensor* self) {
 
 // `written`: the parameter that is `out` itself in an in-place form, or -1. What is put off is read first, but by copy_.
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
-  if (op->overlap & kArgumentsMay) return false;
-  const bool never = op->overlap & kArgumentsNever;
+  if (op->in_place.overlap & kArgumentsMay) return false;
+  const bool never = op->in_place.overlap & kArgumentsNever;
   for (uint8_t i : op->tensor_params) {
     if (i == written || !slots[i]) continue;
     for (PyObject* o : items_at(op, slots, i)) {
       if (!is_tensor(o)) continue;
-      if ((as_tensor(o)->flags | out->flags) & kLazy && !(op->overlap & kCopiesSame)) continue;
+      if ((as_tensor(o)->flags | out->flags) & kLazy && !(op->in_place.overlap & kCopiesSame)) continue;
       const Sharing found = sharing(as_tensor(o), out);
       if (found == Sharing::Some || (found == Sharing::All && never)) return true;
     }
@@ -253,7 +253,7 @@ bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
 int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   PyObject* operands[kMaxParams];
   int n = 0;
-  for (uint8_t i = 0; i < op->program_arity; ++i) {
+  for (uint8_t i = 0; i < op->loop.arity; ++i) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) operands[n++] = slots[i];
   }
   int ndim;
@@ -261,8 +261,8 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return -1;
   if (check_out_shape(self, ndim, dims) < 0) return -1;
   DType result = common_type_of(op, operands, n);
-  if (op->result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
-  if (op->result == ResultType::Bool) result = DType::Bool;
+  if (op->promotion.result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
+  if (op->promotion.result == ResultType::Bool) result = DType::Bool;
   if (!can_cast(result, self->dtype)) {
     PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
                  scalar_name(self->dtype));
@@ -291,13 +291,13 @@ int copy_seen(Tensor* to, const Tensor* from) {
 }
 
 int write_general(Op* op, PyObject* const* slots, Tensor* self) {
-  if (op->overlap & kSaidLate && (overlaps_itself(self) || shares(op, slots, self, 0))) {
+  if (op->in_place.overlap & kSaidLate && (overlaps_itself(self) || shares(op, slots, self, 0))) {
     Ref value(run_forward(op, slots));
     if (!value) return -1;
     return overlaps_itself(self) ? refuse_twice() : refuse_overlap(op, slots, self, 0);
   }
-  if (op->writer && !(self->flags & kMeta && !is_kernel(op->writer))) {
-    Ref done(run_definition(op, op->writer, slots));
+  if (op->in_place.write && !(self->flags & kMeta && !is_kernel(op->in_place.write))) {
+    Ref done(run_definition(op, op->in_place.write, slots));
     if (!done) return -1;
     if (done.get() != Py_NotImplemented) return 0;
   }
@@ -520,16 +520,16 @@ namespace {
 
 // Which edge of an op's node leads to its first argument; -1 where none does.
 int edge_of_first(Op* op) {
-  for (size_t i = 0; i < op->edge_params.size(); ++i) {
-    if (op->edge_params[i] == 0) return static_cast<int>(i);
+  for (size_t i = 0; i < op->backward.edges.size(); ++i) {
+    if (op->backward.edges[i] == 0) return static_cast<int>(i);
   }
   return -1;
 }
 
 PyObject* write_unobserved(Op* op, PyObject** slots) {
-  Op* real = choose_variant(op->base, slots);
+  Op* real = choose_variant(op->in_place.base, slots);
   if (!real) return nullptr;
-  if (real == op) real = op->base;  // reached through `inplace=True`
+  if (real == op) real = op->in_place.base;  // reached through `inplace=True`
   if (!op->variants.empty()) {  // the form's own: the same values, another gradient
     Op* own = choose_variant(op, slots);
     if (!own) return nullptr;
@@ -554,19 +554,20 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
-  const bool copies = real->overlap & kCopiesSame;  // copy_ goes between devices
+  const bool copies = real->in_place.overlap & kCopiesSame;  // copy_ goes between devices
   if (flags & kMeta && !copies && check_devices(real, slots) < 0) return nullptr;
   if (tls.derivative) {
     int last = op->n_params - 1;
     while (last > 1 && slots[last] == Py_None) --last;
     if (check_captured(self, op->name, last > 0 ? slots[last] : nullptr) < 0) return nullptr;
   }
-  const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->differentiable;
+  const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->backward.differentiable;
   if (check_place(self, recording) < 0) return nullptr;
   Ref node;
   if (recording) {
     bool needs_original = false;
-    for (const Op::Save& save : real->saves) needs_original |= save.source.kind == Source::Arg && save.source.index == 0;
+    for (const Op::Backward::Save& save : real->backward.saves)
+      needs_original |= save.source.kind == Source::Arg && save.source.index == 0;
     Ref original;
     PyObject* bound[kMaxParams];
     for (int i = 0; i < op->n_params; ++i) bound[i] = slots[i];
@@ -576,19 +577,20 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
       if (!original) return nullptr;
       bound[0] = original.get();
     }
-    node = Ref(as_object(make_op_node(real, bound, nullptr, 1, op->node_type)));
+    node = Ref(as_object(make_op_node(real, bound, nullptr, 1, op->backward.node_type)));
     if (!node) return nullptr;
   }
-  const bool same = real->overlap & kCopiesSame && same_data(slots[1], self);
-  if (!same && !(real->overlap & kSaidLate) && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
-  if (check_memory(self, same || (real->overlap & (kSelfMay | kSaidLate) && !(self->flags & kLazy))) < 0) return nullptr;
+  const bool same = real->in_place.overlap & kCopiesSame && same_data(slots[1], self);
+  if (!same && !(real->in_place.overlap & kSaidLate) && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
+  if (check_memory(self, same || (real->in_place.overlap & (kSelfMay | kSaidLate) && !(self->flags & kLazy))) < 0) return nullptr;
   const int written = flags & kLazy ? write_lazy(real, slots, self) : write(real, slots, self);
   if (written < 0 || bump_version(self) < 0) return nullptr;
   if ((wants_grad || (flags & kCut)) && !node && !requires_grad(self)) note_cut(real, slots, self, wants_grad);
   if (node) {
     Node* n = reinterpret_cast<Node*>(node.get());
-    for (size_t i = 0; i < real->saves.size(); ++i) {
-      if (real->saves[i].source.kind == Source::Out && n->n_edges && save_output(n, &n->saved[i], self, 0) < 0) return nullptr;
+    for (size_t i = 0; i < real->backward.saves.size(); ++i) {
+      if (real->backward.saves[i].source.kind == Source::Out && n->n_edges && save_output(n, &n->saved[i], self, 0) < 0)
+        return nullptr;
     }
     if (set_output_meta(n, 0, self) < 0 || rebase_history(self, n, 0, edge_of_first(real)) < 0) return nullptr;
   }

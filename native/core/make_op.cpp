@@ -22,7 +22,7 @@ void op_dealloc(PyObject* self) {
     Py_XDECREF(p.name);
     Py_XDECREF(p.fallback);
   }
-  for (Rule& r : op->rules) {
+  for (Rule& r : op->backward.rules) {
     Py_XDECREF(r.function);
     delete r.program;
   }
@@ -30,35 +30,30 @@ void op_dealloc(PyObject* self) {
     Py_XDECREF(v.op);
     Py_XDECREF(v.value);
   }
-  for (Refusal& r : op->argument_refusals) Py_XDECREF(r.why);
-  delete op->program;
-  Py_XDECREF(op->name);
-  Py_XDECREF(op->forward);
-  Py_XDECREF(op->portable);
-  Py_XDECREF(op->writer);
-  Py_XDECREF(op->compiler);
-  Py_XDECREF(op->backward);
-  Py_XDECREF(op->unfold);
-  Py_XDECREF(op->put_off);
-  Py_XDECREF(op->refusals);
-  Py_XDECREF(op->zero_dim_text);
-  Py_XDECREF(op->one_type_text);
-  Py_XDECREF(op->dict);
-  Py_XDECREF(op->node_type);
-  Py_XDECREF(op->result_type);
-  Py_XDECREF(op->base);
+  for (Refusal& r : op->promotion.argument_refusals) Py_XDECREF(r.why);
+  delete op->loop.program;
+  PyObject* owned[] = {op->name,
+                       op->forward,
+                       op->portable,
+                       op->dict,
+                       op->promotion.refusals,
+                       op->promotion.one_type_text,
+                       op->promotion.zero_dim_text,
+                       op->result.put_off,
+                       op->result.type,
+                       as_object(op->in_place.base),
+                       op->in_place.write,
+                       op->backward.fused,
+                       as_object(op->backward.node_type),
+                       op->backward.unfold};
+  for (PyObject* o : owned) Py_XDECREF(o);
+  forget_takes(&op->takes);
   op->params.~vector();
   op->tensor_params.~vector();
-  forget_takes(&op->takes);
   op->takes.~Takes();
   op->variants.~vector();
-  op->argument_refusals.~vector();
-  op->rules.~vector();
-  op->rule_of.~vector();
-  op->edge_params.~vector();
-  op->backward_sources.~vector();
-  op->saves.~vector();
-  op->node_types.~vector();
+  op->promotion.~Promotion();
+  op->backward.~Backward();
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -68,14 +63,13 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(op->forward);
   Py_VISIT(op->portable);
-  Py_VISIT(op->writer);
-  Py_VISIT(op->compiler);
-  Py_VISIT(op->backward);
-  Py_VISIT(op->unfold);
-  Py_VISIT(op->put_off);
   Py_VISIT(op->dict);
-  Py_VISIT(op->base);
-  for (Rule& r : op->rules) Py_VISIT(r.function);
+  Py_VISIT(op->result.put_off);
+  Py_VISIT(op->in_place.base);
+  Py_VISIT(op->in_place.write);
+  Py_VISIT(op->backward.fused);
+  Py_VISIT(op->backward.unfold);
+  for (Rule& r : op->backward.rules) Py_VISIT(r.function);
   for (Variant& v : op->variants) Py_VISIT(v.op);
   return 0;
 }
@@ -96,7 +90,7 @@ PyObject* op_get_forward(PyObject* self, void*) {
   return Py_NewRef(f ? f : Py_None);
 }
 PyObject* op_get_base(PyObject* self, void*) {
-  Op* base = reinterpret_cast<Op*>(self)->base;
+  Op* base = reinterpret_cast<Op*>(self)->in_place.base;
   return Py_NewRef(base ? as_object(base) : Py_None);
 }
 PyObject* op_get_params(PyObject* self, void*) {
@@ -106,13 +100,15 @@ PyObject* op_get_params(PyObject* self, void*) {
   for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(op->params[i].name));
   return tuple.release();
 }
-PyObject* op_get_differentiable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->differentiable); }
+PyObject* op_get_differentiable(PyObject* self, void*) {
+  return PyBool_FromLong(reinterpret_cast<Op*>(self)->backward.differentiable);
+}
 
 PyObject* op_get_has_var_args(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<Op*>(self)->has_var_args); }
 
 PyObject* op_get_view(PyObject* self, void*) {
   const Op* op = reinterpret_cast<Op*>(self);
-  return PyBool_FromLong(op->view || op->multi_view);
+  return PyBool_FromLong(op->result.view || op->result.multi_view);
 }
 
 PyGetSetDef kOpGetSet[] = {
@@ -135,23 +131,6 @@ PyMemberDef kOpMembers[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
-PyObject* field(PyObject* spec, const char* name) { return PyDict_GetItemString(spec, name); }
-
-bool flag_of(PyObject* spec, const char* name) {
-  PyObject* o = field(spec, name);
-  return o && PyObject_IsTrue(o) == 1;
-}
-
-long number_of(PyObject* spec, const char* name, long otherwise) {
-  PyObject* o = field(spec, name);
-  return o && o != Py_None ? PyLong_AsLong(o) : otherwise;
-}
-
-PyObject* callable_of(PyObject* spec, const char* name) {
-  PyObject* o = field(spec, name);
-  return o && o != Py_None ? Py_NewRef(o) : nullptr;
-}
-
 int read_sources(PyObject* list, std::vector<Source>* sources) {
   const Py_ssize_t n = PyList_Check(list) || PyTuple_Check(list) ? PySequence_Fast_GET_SIZE(list) : -1;
   if (n < 0) {
@@ -169,20 +148,20 @@ int read_sources(PyObject* list, std::vector<Source>* sources) {
 // Finds (or adds) the place in Node::saved that a source is kept in.
 void place(Op* op, Source* s, uint32_t wanted_by) {
   if (s->kind == Source::Grad || s->kind == Source::Grads || s->kind == Source::Needs) return;
-  for (size_t i = 0; i < op->saves.size(); ++i) {
-    Source& have = op->saves[i].source;
+  for (size_t i = 0; i < op->backward.saves.size(); ++i) {
+    Source& have = op->backward.saves[i].source;
     if (have.kind == s->kind && have.index == s->index) {
-      op->saves[i].wanted_by |= wanted_by;
+      op->backward.saves[i].wanted_by |= wanted_by;
       s->slot = static_cast<int8_t>(i);
       return;
     }
   }
-  s->slot = static_cast<int8_t>(op->saves.size());
-  op->saves.push_back({*s, wanted_by});
+  s->slot = static_cast<int8_t>(op->backward.saves.size());
+  op->backward.saves.push_back({*s, wanted_by});
 }
 
 bool is_kept(Op* op, const Source& s) {
-  for (const Op::Save& save : op->saves) {
+  for (const Op::Backward::Save& save : op->backward.saves) {
     if (save.source.kind == s.kind && save.source.index == s.index) return true;
   }
   return false;
@@ -234,62 +213,218 @@ uint16_t types_of(PyObject* refusals) {
   return types;
 }
 
-int fill_op(Op* op, PyObject* spec) {
-  op->name = PyUnicode_InternFromString(PyUnicode_AsUTF8(field(spec, "name")));
-  op->kind = static_cast<Op::Kind>(number_of(spec, "kind", 0));
-  op->forward = callable_of(spec, "forward");
-  op->portable = callable_of(spec, "portable");
-  op->writer = callable_of(spec, "write");
-  op->compiler = callable_of(spec, "compiler");
-  op->unfold = callable_of(spec, "unfold");
-  op->put_off = callable_of(spec, "put_off");
-  op->result_type = callable_of(spec, "result_type");
-  op->view = flag_of(spec, "view");
-  op->toggles = static_cast<uint32_t>(number_of(spec, "toggles", 0)) & kLazy;
-  op->lends = flag_of(spec, "lends");
-  op->multi_view = flag_of(spec, "multi_view");
-  op->first_only = flag_of(spec, "first_only");
-  op->takes_out = flag_of(spec, "takes_out");
-  op->typed_out = static_cast<int8_t>(number_of(spec, "typed_out", -1));
-  op->float_out = flag_of(spec, "float_out");
-  op->overlap = static_cast<uint8_t>(number_of(spec, "overlap", 0));
-  op->result = static_cast<ResultType>(number_of(spec, "result", 0));
-  op->n_positional = static_cast<int>(number_of(spec, "n_positional", 0));
-  op->program_arity = static_cast<uint8_t>(number_of(spec, "arity", 0));
-  op->portable_for = static_cast<uint16_t>(number_of(spec, "portable_for", 0));
-  PyObject* refusals = field(spec, "refusals");
-  if (refusals && refusals != Py_None) {
-    op->refusals = Py_NewRef(refusals);
-    op->refused = types_of(refusals);
-  }
-  op->one_type = flag_of(spec, "one_type");
-  if (PyObject* text = field(spec, "one_type"); text && PyUnicode_Check(text)) op->one_type_text = Py_NewRef(text);
-  op->numbers_fit = flag_of(spec, "numbers_fit");
-  op->halves_round = flag_of(spec, "halves_round");
-  op->numbers_round = flag_of(spec, "numbers_round");
-  op->integer_power = flag_of(spec, "integer_power");
-  op->own_type = flag_of(spec, "own_type");
-  if (PyObject* zero_dim = field(spec, "zero_dim"); zero_dim && zero_dim != Py_None) {
-    int param;
-    PyObject* text;
-    if (!PyArg_ParseTuple(zero_dim, "iU", &param, &text)) return -1;
-    op->zero_dim_param = static_cast<int8_t>(param);
-    op->zero_dim_text = Py_NewRef(text);
-  }
-  PyObject* of_arguments = field(spec, "argument_refusals");
-  for (Py_ssize_t i = 0; of_arguments && of_arguments != Py_None && i < PyList_GET_SIZE(of_arguments); ++i) {
+// ---- the words of a statement
+//
+// Each fills a part of the op and reads a value that is not None; -1 with an exception.
+
+template <auto Group, auto Field>
+int flag(Op* op, PyObject* value) {
+  const int is = PyObject_IsTrue(value);
+  op->*Group.*Field = is > 0;
+  return is < 0 ? -1 : 0;
+}
+
+template <auto Group, auto Field>
+int object(Op* op, PyObject* value) {
+  op->*Group.*Field = Py_NewRef(value);
+  return 0;
+}
+
+template <auto Group, auto Field>
+int number(Op* op, PyObject* value) {
+  const long n = PyLong_AsLong(value);
+  op->*Group.*Field = static_cast<std::remove_reference_t<decltype(op->*Group.*Field)>>(n);
+  return n == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+int read_portable(Op* op, PyObject* value) {
+  op->portable = Py_NewRef(value);
+  return 0;
+}
+
+int read_refusals(Op* op, PyObject* value) {
+  op->promotion.refusals = Py_NewRef(value);
+  op->promotion.refused = types_of(value);
+  return 0;
+}
+
+int read_argument_refusals(Op* op, PyObject* value) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); ++i) {
     int param;
     PyObject* why;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(of_arguments, i), "iO!", &param, &PyDict_Type, &why)) return -1;
-    op->argument_refusals.push_back(Refusal{param < 0 ? kAnyParam : static_cast<uint8_t>(param), types_of(why), Py_NewRef(why)});
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(value, i), "iO!", &param, &PyDict_Type, &why)) return -1;
+    op->promotion.argument_refusals.push_back(
+        Refusal{param < 0 ? kAnyParam : static_cast<uint8_t>(param), types_of(why), Py_NewRef(why)});
   }
-  PyObject* params = field(spec, "params");
+  return 0;
+}
+
+int read_one_type(Op* op, PyObject* value) {
+  if (PyUnicode_Check(value)) op->promotion.one_type_text = Py_NewRef(value);
+  return flag<&Op::promotion, &Op::Promotion::one_type>(op, value);
+}
+
+int read_zero_dim(Op* op, PyObject* value) {
+  int param;
+  PyObject* text;
+  if (!PyArg_ParseTuple(value, "iU", &param, &text)) return -1;
+  op->promotion.zero_dim_param = static_cast<int8_t>(param);
+  op->promotion.zero_dim_text = Py_NewRef(text);
+  return 0;
+}
+
+int read_rules(Op* op, PyObject* rules) {
+  for (Py_ssize_t r = 0; r < PyList_GET_SIZE(rules); ++r) {
+    PyObject *function, *sources, *indices;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(rules, r), "OOO!", &function, &sources, &PyList_Type, &indices)) return -1;
+    op->backward.rules.emplace_back();
+    Rule& rule = op->backward.rules.back();
+    rule.function = Py_NewRef(function);
+    if (read_sources(sources, &rule.sources) < 0) return -1;
+    uint32_t wanted_by = 0;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(indices); ++k) {
+      const long p = PyLong_AsLong(PyList_GET_ITEM(indices, k));
+      if (p < 0 || p >= op->n_params) {
+        PyErr_SetString(PyExc_ValueError, "a rule names a parameter that does not exist");
+        return -1;
+      }
+      rule.params.push_back(static_cast<uint8_t>(p));
+      op->backward.rule_of[p] = static_cast<int8_t>(r);
+      wanted_by |= 1u << p;
+    }
+    for (Source& s : rule.sources) place(op, &s, wanted_by);
+  }
+  for (int p = 0; p < op->n_params; ++p) {
+    if (op->backward.rule_of[p] >= 0) op->backward.edges.push_back(static_cast<uint8_t>(p));
+  }
+  op->backward.differentiable = !op->backward.rules.empty();
+  return 0;
+}
+
+int read_edges(Op* op, PyObject* order) {
+  op->backward.edges.clear();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(order); ++i) {
+    op->backward.edges.push_back(static_cast<uint8_t>(PyLong_AsLong(PyList_GET_ITEM(order, i))));
+  }
+  return 0;
+}
+
+int read_backward(Op* op, PyObject* fused) {
+  PyObject *function, *sources;
+  if (!PyArg_ParseTuple(fused, "OO", &function, &sources)) return -1;
+  if (read_sources(sources, &op->backward.fused_sources) < 0) return -1;
+  uint32_t all = 0;
+  for (uint8_t p : op->backward.edges) all |= 1u << p;
+  // What a rule already keeps is kept when that rule needs it; the kernel gets None otherwise.
+  for (Source& s : op->backward.fused_sources) place(op, &s, is_kept(op, s) ? 0 : all);
+  op->backward.fused = Py_NewRef(function);
+  return 0;
+}
+
+int read_node(Op* op, PyObject* node) {
+  op->backward.node_type = node_type(PyUnicode_AsUTF8(node));
+  Py_XINCREF(op->backward.node_type);
+  return op->backward.node_type ? 0 : -1;
+}
+
+int read_nodes(Op* op, PyObject* nodes) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); ++i) {
+    int a, b;
+    const char* name;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(nodes, i), "iis", &a, &b, &name)) return -1;
+    PyTypeObject* type = node_type(name);
+    if (!type) return -1;
+    op->backward.node_types.push_back({static_cast<int8_t>(a), static_cast<int8_t>(b), type});
+  }
+  return 0;
+}
+
+int read_kernel(Op* op, PyObject* kernel) {
+  Op::Loop& loop = op->loop;
+  loop.opcode = kernels().opcode(PyUnicode_AsUTF8(kernel));
+  if (loop.opcode < 0) return 0;
+  const int arity = kernels().opcode_arity(loop.opcode);
+  if (arity != loop.arity) {
+    PyErr_Format(PyExc_ValueError, "%s: kernel '%U' reads %d arguments, the op passes %d", op_name(op), kernel, arity, loop.arity);
+    return -1;
+  }
+  loop.program = new Program();
+  loop.program->n_inputs = arity;
+  loop.program->n_registers = arity + 1;
+  loop.program->result = arity;
+  loop.program->code.push_back(Instr{static_cast<uint16_t>(loop.opcode), static_cast<uint8_t>(arity), 0,
+                                     static_cast<uint8_t>(arity > 1 ? 1 : 0), static_cast<uint8_t>(arity > 2 ? 2 : 0)});
+  loop.block_f32 = kernels().block(loop.opcode, DType::F32);
+  loop.block_f64 = kernels().block(loop.opcode, DType::F64);
+  return 0;
+}
+
+struct Word {
+  const char* name;
+  int (*read)(Op*, PyObject*);
+  PyObject* key;  // the name, interned
+};
+
+// In the order in which they are read: what a word needs stands before it. What each means is in core.h and ops/_words.py.
+Word words[] = {
+    {"portable", read_portable, nullptr},
+    {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},
+    {"kernel", read_kernel, nullptr},
+    {"result", number<&Op::promotion, &Op::Promotion::result>, nullptr},
+    {"refusals", read_refusals, nullptr},
+    {"argument_refusals", read_argument_refusals, nullptr},
+    {"portable_for", number<&Op::promotion, &Op::Promotion::portable_for>, nullptr},
+    {"one_type", read_one_type, nullptr},
+    {"numbers_fit", flag<&Op::promotion, &Op::Promotion::numbers_fit>, nullptr},
+    {"halves_round", flag<&Op::promotion, &Op::Promotion::halves_round>, nullptr},
+    {"numbers_round", flag<&Op::promotion, &Op::Promotion::numbers_round>, nullptr},
+    {"integer_power", flag<&Op::promotion, &Op::Promotion::integer_power>, nullptr},
+    {"own_type", flag<&Op::promotion, &Op::Promotion::own_type>, nullptr},
+    {"zero_dim", read_zero_dim, nullptr},
+    {"view", flag<&Op::result, &Op::Result::view>, nullptr},
+    {"multi_view", flag<&Op::result, &Op::Result::multi_view>, nullptr},
+    {"lends", flag<&Op::result, &Op::Result::lends>, nullptr},
+    {"toggles", number<&Op::result, &Op::Result::toggles>, nullptr},
+    {"put_off", object<&Op::result, &Op::Result::put_off>, nullptr},
+    {"outputs", object<&Op::result, &Op::Result::type>, nullptr},
+    {"takes_out", flag<&Op::result, &Op::Result::takes_out>, nullptr},
+    {"typed_out", number<&Op::result, &Op::Result::typed_out>, nullptr},
+    {"float_out", flag<&Op::result, &Op::Result::float_out>, nullptr},
+    {"write", object<&Op::in_place, &Op::InPlace::write>, nullptr},
+    {"overlap", number<&Op::in_place, &Op::InPlace::overlap>, nullptr},
+    {"rules", read_rules, nullptr},
+    {"edges", read_edges, nullptr},
+    {"backward", read_backward, nullptr},
+    {"node", read_node, nullptr},
+    {"nodes", read_nodes, nullptr},
+    {"unfold", object<&Op::backward, &Op::Backward::unfold>, nullptr},
+    {"first_only", flag<&Op::backward, &Op::Backward::first_only>, nullptr},
+};
+
+int read_words(Op* op, PyObject* given) {
+  Py_ssize_t known = 0;
+  for (const Word& word : words) {
+    PyObject* value = PyDict_GetItemWithError(given, word.key);
+    if (!value && PyErr_Occurred()) return -1;
+    known += value != nullptr;
+    if (value && value != Py_None && word.read(op, value) < 0) return -1;
+  }
+  if (known == PyDict_GET_SIZE(given)) return 0;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(given, &at, &key, &value);) {
+    bool is_word = false;
+    for (const Word& word : words) is_word |= PyUnicode_Check(key) && PyUnicode_Compare(key, word.key) == 0;
+    if (!is_word) PyErr_Format(PyExc_TypeError, "op '%s': '%S' is no word of a statement", op_name(op), key);
+  }
+  return -1;
+}
+
+int read_params(Op* op, PyObject* params) {
   op->n_params = static_cast<int>(PyList_GET_SIZE(params));
   if (op->n_params > kMaxParams) {
     PyErr_Format(PyExc_ValueError, "%s: more than %d parameters", op_name(op), kMaxParams);
     return -1;
   }
-  op->list_param = -1;
   for (int i = 0; i < op->n_params; ++i) {
     PyObject *name, *fallback = nullptr;
     int kind;
@@ -302,90 +437,11 @@ int fill_op(Op* op, PyObject* spec) {
     if (kind == Param::TensorList) op->list_param = i;
     if (kind == Param::VarArgs) op->has_var_args = true;
   }
-  op->rule_of.assign(op->n_params, -1);
-  PyObject* rules = field(spec, "rules");
-  for (Py_ssize_t r = 0; rules && r < PyList_GET_SIZE(rules); ++r) {
-    PyObject *function, *sources, *indices;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(rules, r), "OOO!", &function, &sources, &PyList_Type, &indices)) return -1;
-    op->rules.emplace_back();
-    Rule& rule = op->rules.back();
-    rule.function = Py_NewRef(function);
-    if (read_sources(sources, &rule.sources) < 0) return -1;
-    uint32_t wanted_by = 0;
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(indices); ++k) {
-      const long p = PyLong_AsLong(PyList_GET_ITEM(indices, k));
-      if (p < 0 || p >= op->n_params) {
-        PyErr_SetString(PyExc_ValueError, "a rule names a parameter that does not exist");
-        return -1;
-      }
-      rule.params.push_back(static_cast<uint8_t>(p));
-      op->rule_of[p] = static_cast<int8_t>(r);
-      wanted_by |= 1u << p;
-    }
-    for (Source& s : rule.sources) place(op, &s, wanted_by);
-  }
-  if (PyObject* order = field(spec, "edges"); order && order != Py_None) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(order); ++i) {
-      op->edge_params.push_back(static_cast<uint8_t>(PyLong_AsLong(PyList_GET_ITEM(order, i))));
-    }
-  } else {
-    for (int p = 0; p < op->n_params; ++p) {
-      if (op->rule_of[p] >= 0) op->edge_params.push_back(static_cast<uint8_t>(p));
-    }
-  }
-  op->differentiable = !op->rules.empty();
-  PyObject* fused = field(spec, "backward");
-  if (fused && fused != Py_None) {
-    PyObject *function, *sources;
-    if (!PyArg_ParseTuple(fused, "OO", &function, &sources)) return -1;
-    if (read_sources(sources, &op->backward_sources) < 0) return -1;
-    uint32_t all = 0;
-    for (uint8_t p : op->edge_params) all |= 1u << p;
-    // What a rule already keeps is kept when that rule needs it; the kernel gets None otherwise.
-    for (Source& s : op->backward_sources) place(op, &s, is_kept(op, s) ? 0 : all);
-    op->backward = Py_NewRef(function);
-  }
-  PyObject* node = field(spec, "node");
-  if (node && node != Py_None) {
-    op->node_type = node_type(PyUnicode_AsUTF8(node));
-    if (!op->node_type) return -1;
-    Py_INCREF(op->node_type);
-  }
-  if (PyObject* nodes = field(spec, "nodes"); nodes && nodes != Py_None) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); ++i) {
-      int a, b;
-      const char* name;
-      if (!PyArg_ParseTuple(PyList_GET_ITEM(nodes, i), "iis", &a, &b, &name)) return -1;
-      PyTypeObject* type = node_type(name);
-      if (!type) return -1;
-      op->node_types.push_back({static_cast<int8_t>(a), static_cast<int8_t>(b), type});
-    }
-  }
-  op->opcode = -1;
-  PyObject* kernel = field(spec, "kernel");
-  if (kernel && kernel != Py_None) {
-    op->opcode = kernels().opcode(PyUnicode_AsUTF8(kernel));
-    if (op->opcode >= 0) {
-      const int arity = kernels().opcode_arity(op->opcode);
-      if (arity != op->program_arity) {
-        PyErr_Format(PyExc_ValueError, "%s: kernel '%U' reads %d arguments, the op passes %d", op_name(op), kernel, arity,
-                     op->program_arity);
-        return -1;
-      }
-      op->program = new Program();
-      op->program->n_inputs = arity;
-      op->program->n_registers = arity + 1;
-      op->program->result = arity;
-      op->program->code.push_back(Instr{static_cast<uint16_t>(op->opcode), static_cast<uint8_t>(arity), 0,
-                                        static_cast<uint8_t>(arity > 1 ? 1 : 0), static_cast<uint8_t>(arity > 2 ? 2 : 0)});
-      op->block_f32 = kernels().block(op->opcode, DType::F32);
-      op->block_f64 = kernels().block(op->opcode, DType::F64);
-    }
-  }
+  op->backward.rule_of.assign(op->n_params, -1);
   return 0;
 }
 
-Op* allocate_op() {
+Op* allocate_op(PyObject* name, Op::Kind kind) {
   Op* op = PyObject_GC_New(Op, OpType);
   if (!op) return nullptr;
   memset(reinterpret_cast<char*>(op) + sizeof(PyObject), 0, sizeof(Op) - sizeof(PyObject));
@@ -393,35 +449,35 @@ Op* allocate_op() {
   new (&op->tensor_params) std::vector<uint8_t>();
   new (&op->takes) Takes();
   new (&op->variants) std::vector<Variant>();
-  new (&op->argument_refusals) std::vector<Refusal>();
-  new (&op->rules) std::vector<Rule>();
-  new (&op->rule_of) std::vector<int8_t>();
-  new (&op->edge_params) std::vector<uint8_t>();
-  new (&op->backward_sources) std::vector<Source>();
-  new (&op->saves) std::vector<Op::Save>();
-  new (&op->node_types) std::vector<Op::NodeName>();
+  new (&op->promotion) Op::Promotion();
+  new (&op->backward) Op::Backward();
   op->vectorcall = kOpVectorcall;
+  op->name = Py_NewRef(name);
+  op->kind = kind;
   op->list_param = -1;
-  op->zero_dim_param = -1;
-  op->typed_out = -1;
-  op->opcode = -1;
+  op->promotion.zero_dim_param = -1;
+  op->result.typed_out = -1;
+  op->loop.opcode = -1;
   PyObject_GC_Track(op);
   return op;
 }
 
-// make_op(spec): an Op from the fields of a table statement.
-PyObject* make_op(PyObject*, PyObject* spec) {
-  if (!PyDict_Check(spec)) {
-    PyErr_SetString(PyExc_TypeError, "make_op(dict)");
+// make_op(name, kind, params, positional, forward, words): an Op as a statement has it.
+PyObject* make_op(PyObject*, PyObject* args) {
+  PyObject *name, *params, *forward, *given;
+  int kind, positional;
+  if (!PyArg_ParseTuple(args, "UiO!iOO!", &name, &kind, &PyList_Type, &params, &positional, &forward, &PyDict_Type, &given)) {
     return nullptr;
   }
-  Op* op = allocate_op();
-  if (!op) return nullptr;
-  if (fill_op(op, spec) < 0) {
-    Py_DECREF(op);
-    return nullptr;
-  }
-  return as_object(op);
+  Py_INCREF(name);
+  PyUnicode_InternInPlace(&name);
+  Op* op = allocate_op(name, static_cast<Op::Kind>(kind));
+  Py_DECREF(name);
+  Ref owner(as_object(op));
+  if (!op || read_params(op, params) < 0) return nullptr;
+  op->n_positional = positional;
+  op->forward = forward == Py_None ? nullptr : Py_NewRef(forward);
+  return read_words(op, given) < 0 ? nullptr : owner.release();
 }
 
 bool check_op(PyObject* o) {
@@ -438,18 +494,15 @@ PyObject* make_in_place(PyObject*, PyObject* args) {
   PyTypeObject* type = node ? node_type(node) : nullptr;
   if (node && !type) return nullptr;
   Op* base = reinterpret_cast<Op*>(o);
-  Op* op = allocate_op();
+  Op* op = allocate_op(name, base->kind);
   if (!op) return nullptr;
-  Py_INCREF(name);
-  op->name = name;
-  op->kind = base->kind;
-  op->node_type = reinterpret_cast<PyTypeObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(type)));
-  op->in_place = true;
-  op->base = reinterpret_cast<Op*>(Py_NewRef(o));
+  op->backward.node_type = reinterpret_cast<PyTypeObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(type)));
+  op->in_place.is_form = true;
+  op->in_place.base = reinterpret_cast<Op*>(Py_NewRef(o));
   op->n_params = base->n_params;
   op->n_positional = base->n_positional;
   op->has_var_args = base->has_var_args;
-  op->differentiable = base->differentiable;
+  op->backward.differentiable = base->backward.differentiable;
   op->tensor_params = base->tensor_params;
   for (const Param& p : base->params) {
     Py_INCREF(p.name);
@@ -481,9 +534,9 @@ PyObject* set_program(PyObject*, PyObject* args) {
   PyObject *o, *spec;
   if (!PyArg_ParseTuple(args, "OO", &o, &spec) || !check_op(o)) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
-  if (op->program) Py_RETURN_NONE;
-  op->program = read_program(spec);
-  if (!op->program) return nullptr;
+  if (op->loop.program) Py_RETURN_NONE;
+  op->loop.program = read_program(spec);
+  if (!op->loop.program) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -494,20 +547,20 @@ PyObject* set_rule_program(PyObject*, PyObject* args) {
   int r, identity;
   if (!PyArg_ParseTuple(args, "OipOO", &o, &r, &identity, &spec, &sources) || !check_op(o)) return nullptr;
   Op* op = reinterpret_cast<Op*>(o);
-  if (r < 0 || r >= static_cast<int>(op->rules.size())) {
+  if (r < 0 || r >= static_cast<int>(op->backward.rules.size())) {
     PyErr_SetString(PyExc_IndexError, "no such rule");
     return nullptr;
   }
-  Rule& rule = op->rules[r];
+  Rule& rule = op->backward.rules[r];
   if (rule.program) Py_RETURN_NONE;
   rule.identity = identity != 0;
   if (spec != Py_None) {
     std::vector<Source> list;
     if (read_sources(sources, &list) < 0) return nullptr;
     for (Source& s : list) {
-      const size_t before = op->saves.size();
+      const size_t before = op->backward.saves.size();
       place(op, &s, 0);
-      if (op->saves.size() != before) {
+      if (op->backward.saves.size() != before) {
         PyErr_SetString(PyExc_ValueError, "a traced partial reads a value that its rule does not name");
         return nullptr;
       }
@@ -536,7 +589,7 @@ PyObject* opcode_arity(PyObject*, PyObject* name) {
 }  // namespace
 
 PyMethodDef kOpFunctions[] = {
-    {"make_op", method_of<make_op>(), METH_O, "An Op from the fields of a table statement."},
+    {"make_op", method_of<make_op>(), METH_VARARGS, "An Op as a statement of the table has it."},
     {"make_in_place", method_of<make_in_place>(), METH_VARARGS, "The form of an op that writes its first argument."},
     {"number_kinds", method_of<number_kinds_function>(), METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
     {"make_public", method_of<make_public>(), METH_VARARGS, "A function of the table as programs see it."},
@@ -566,6 +619,9 @@ int init_op(PyObject* module) {
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              slots};
+  for (Word& word : words) {
+    if (!(word.key = PyUnicode_InternFromString(word.name))) return -1;
+  }
   OpType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   if (!OpType || PyModule_AddObjectRef(module, "Op", as_object(OpType)) < 0) return -1;
   return init_public(module);

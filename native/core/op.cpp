@@ -234,7 +234,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   const bool from_numpy = !is_tensor(o);
   Tensor* t = result_tensor(o);
   if (!t) return nullptr;
-  if (op->view) {
+  if (op->result.view) {
     PyObject* source = slots[op->tensor_params[0]];
     if (as_object(t) == source) {
       t = new_alias(as_tensor(source));
@@ -242,20 +242,21 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
       if (!t) return nullptr;
     }
     t = become_view(t, as_tensor(source));
-    if (t && op->multi_view && grad_enabled() && !(t->flags & kInferenceView)) t->flags = (t->flags & ~kSpecialView) | kMultiView;
-    if (t && op->toggles) {
-      const uint32_t turned = is_complex(t->dtype) ? op->toggles : op->toggles & ~kConjBit;
+    if (t && op->result.multi_view && grad_enabled() && !(t->flags & kInferenceView))
+      t->flags = (t->flags & ~kSpecialView) | kMultiView;
+    if (t && op->result.toggles) {
+      const uint32_t turned = is_complex(t->dtype) ? op->result.toggles : op->result.toggles & ~kConjBit;
       t->flags = (t->flags ^ turned) | turned << kLazyLast;
     }
     return t;
   }
   // An op that is no view owns its result, unless it says that it lends an argument's memory.
   const bool argument = Py_REFCNT(t) != 1;
-  if (!argument && (op->lends || owns_memory(t))) {
+  if (!argument && (op->result.lends || owns_memory(t))) {
     if (from_numpy) restride(t);
     return t;
   }
-  Tensor* own = op->lends ? new_alias(t) : dense_copy(t);
+  Tensor* own = op->result.lends ? new_alias(t) : dense_copy(t);
   Py_DECREF(t);
   return own;
 }
@@ -293,7 +294,7 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, Py
       if (item != Py_None && !as_tensor(item)->grad_fn) note_cut(op, slots, as_tensor(item), seen.wants_grad);
     }
   }
-  if (op->result_type) return PyObject_CallOneArg(op->result_type, tuple.get());
+  if (op->result.type) return PyObject_CallOneArg(op->result.type, tuple.get());
   return tuple.release();
 }
 
@@ -327,7 +328,7 @@ Op* choose_variant(Op* op, PyObject* const* slots) {
     }
     if (taken) {
       op = v.op;
-      if (op->in_place) return op;  // whose own variants are asked when it writes
+      if (op->in_place.is_form) return op;  // whose own variants are asked when it writes
       i = 0;
     } else {
       ++i;
@@ -354,7 +355,7 @@ bool only_inference(Op* op, PyObject* const* slots) {
 [[gnu::always_inline]]
 #endif
 inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const* values, const Seen& seen, PyObject* known) {
-  const bool recording = seen.wants_grad && grad_enabled() && op->differentiable &&
+  const bool recording = seen.wants_grad && grad_enabled() && op->backward.differentiable &&
                          !(seen.flags & kInference && only_inference(op, slots));
   if (recording && seen.stale && refresh_arguments(op, slots) < 0) return nullptr;
   Tensor* out;
@@ -381,12 +382,12 @@ inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const*
 // A call with something put off: a view takes it over; any other op runs on values. What is recorded is the call as it is.
 PyObject* call_lazy(Op* op, PyObject* const* slots, const Seen& seen, PyObject* known) {
   PlainSlots plain;
-  if (!op->view) {
+  if (!op->result.view) {
     PyObject* const* values = plain.of(op, slots);
     return values ? run_and_record(op, slots, values, seen, known) : nullptr;
   }
-  if (op->put_off) {
-    Ref allowed(PyObject_Vectorcall(op->put_off, slots, op->n_params, nullptr));
+  if (op->result.put_off) {
+    Ref allowed(PyObject_Vectorcall(op->result.put_off, slots, op->n_params, nullptr));
     if (!allowed) return nullptr;
   }
   return run_and_record(op, slots, slots, seen, known);
@@ -396,7 +397,7 @@ PyObject* call_lazy(Op* op, PyObject* const* slots, const Seen& seen, PyObject* 
 PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = nullptr) {
   if (!op->variants.empty()) {
     if (!(op = choose_variant(op, slots))) return nullptr;
-    if (op->in_place) {  // `inplace=True`
+    if (op->in_place.is_form) {  // `inplace=True`
       PyObject* bound[kMaxParams];
       for (int i = 0; i < op->n_params; ++i) bound[i] = slots[i];
       return run_in_place(op, bound);
@@ -439,7 +440,7 @@ PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
     PyErr_Format(PyExc_TypeError, "%s() cannot be an operator", op_name(op));
     return nullptr;
   }
-  return op->in_place ? run_in_place(op, slots) : call_op(op, slots);
+  return op->in_place.is_form ? run_in_place(op, slots) : call_op(op, slots);
 }
 
 // ---------------------------------------------------------------- as programs call it
@@ -463,9 +464,10 @@ int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
 
 // Whether the result is to be computed in the type of `out`, which it would not have by itself.
 bool takes_type_of_out(Op* op, PyObject* const* slots, PyObject* out) {
-  if (op->typed_out < 0 || !is_tensor(out) || (slots[op->typed_out] && slots[op->typed_out] != Py_None)) return false;
+  if (op->result.typed_out < 0 || !is_tensor(out) || (slots[op->result.typed_out] && slots[op->result.typed_out] != Py_None))
+    return false;
   const DType type = as_tensor(out)->dtype;
-  if (!is_differentiable(type)) return !op->float_out;
+  if (!is_differentiable(type)) return !op->result.float_out;
   return !is_tensor(slots[0]) || as_tensor(slots[0])->dtype != type;
 }
 
@@ -502,7 +504,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
                  public_name(op).c_str());
     return nullptr;
   }
-  if (op->differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
+  if (op->backward.differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
     PyErr_Format(PyExc_RuntimeError,
                  "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
                  "requires grad.",
@@ -516,7 +518,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   PyObject* typed[kMaxParams];
   if (takes_type_of_out(op, slots, out)) {
     std::copy_n(slots, op->n_params, typed);
-    typed[op->typed_out] = dtype_object(as_tensor(out)->dtype);
+    typed[op->result.typed_out] = dtype_object(as_tensor(out)->dtype);
     slots = typed;
   }
   Ref result;
@@ -524,7 +526,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     GradMode off(false);
     result = Ref(call_op(op, slots));
   }
-  if (result && !looks_first && is_tensor(out) && (op->overlap & kArgumentsNever) &&
+  if (result && !looks_first && is_tensor(out) && (op->in_place.overlap & kArgumentsNever) &&
       refuse_overlap(op, slots, as_tensor(out), -1) < 0) {
     return nullptr;
   }
@@ -543,7 +545,7 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
   PyObject* out = nullptr;
   Bound owned;
   if (bind(op, args, n, kwnames, slots, &out, &owned) < 0) return nullptr;
-  if (op->in_place) return run_in_place(op, slots);
+  if (op->in_place.is_form) return run_in_place(op, slots);
   if (out) return call_with_out(op, slots, out);
   return call_op(op, slots);
 }
@@ -557,7 +559,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   PyObject* result;
   if (may_override(args, n, kwnames, lists) && overridden(self, Asks::All, args, n, kwnames, lists, &result)) return result;
   result = bind_and_call(op, args, n, kwnames);
-  return result ? result : explain(self, op->in_place, args, n, kwnames);
+  return result ? result : explain(self, op->in_place.is_form, args, n, kwnames);
 }
 
 }  // namespace
@@ -578,27 +580,27 @@ PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
   }
   PyObject* slots[kMaxParams];
   for (int i = 0; i < op->n_params; ++i) slots[i] = PySequence_Fast_GET_ITEM(list.get(), i);
-  return op->in_place ? run_in_place(op, slots) : call_op(op, slots);
+  return op->in_place.is_form ? run_in_place(op, slots) : call_op(op, slots);
 }
 
 // ---------------------------------------------------------------- recording
 
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type) {
   Py_ssize_t n_edges = 0;
-  for (uint8_t p : op->edge_params) n_edges += p == op->list_param ? PySequence_Fast_GET_SIZE(slots[p]) : 1;
-  if (!type) type = op->node_type;
-  for (const Op::NodeName& n : op->node_types) {
+  for (uint8_t p : op->backward.edges) n_edges += p == op->list_param ? PySequence_Fast_GET_SIZE(slots[p]) : 1;
+  if (!type) type = op->backward.node_type;
+  for (const Op::Backward::NodeName& n : op->backward.node_types) {
     if (as_tensor(slots[0])->ndim() == n.ndim_a && as_tensor(slots[1])->ndim() == n.ndim_b) type = n.type;
   }
-  Node* node = new_node(type, Node::OfOp, n_edges, static_cast<int>(op->saves.size()), n_outputs);
+  Node* node = new_node(type, Node::OfOp, n_edges, static_cast<int>(op->backward.saves.size()), n_outputs);
   if (!node) return nullptr;
   Py_INCREF(op);
   node->op = op;
-  if (op->unfold) node->seq = next_number(kUnfoldedNodes);
+  if (op->backward.unfold) node->seq = next_number(kUnfoldedNodes);
   Ref owner(as_object(node));
   uint32_t wanting = 0;
   int e = 0;
-  for (uint8_t p : op->edge_params) {
+  for (uint8_t p : op->backward.edges) {
     PyObject* o = slots[p];
     if (p == op->list_param) {
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -614,8 +616,8 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
     }
     ++e;
   }
-  for (size_t i = 0; i < op->saves.size(); ++i) {
-    const Op::Save& save = op->saves[i];
+  for (size_t i = 0; i < op->backward.saves.size(); ++i) {
+    const Op::Backward::Save& save = op->backward.saves[i];
     // Where no gradient leads on (a view made under no_grad), results are kept all the same: as torch, backward looks at them.
     if (!(save.wanted_by & wanting) && (wanting || save.source.kind != Source::Out)) continue;
     Saved* slot = &node->saved[i];
@@ -666,7 +668,7 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_output
     Tensor* t = outputs[i];
     if (as_object(t) == Py_None) continue;
     if (set_output_meta(node, i, t) < 0) return -1;
-    if (!is_differentiable(t->dtype) || (i && op->first_only)) continue;
+    if (!is_differentiable(t->dtype) || (i && op->backward.first_only)) continue;
     t->grad_fn.set(Owned<Node>::borrow(node).release());
     t->output_nr = static_cast<uint32_t>(i);
   }

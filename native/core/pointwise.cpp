@@ -73,7 +73,7 @@ DType promote(DType a, DType b) {
 bool can_cast(DType from, DType to) { return category_of(from) <= category_of(to); }
 
 DType common_type_of(Op* op, PyObject* const* operands, int n) {
-  return op->own_type && is_tensor(operands[0]) ? as_tensor(operands[0])->dtype : result_type_of(operands, n);
+  return op->promotion.own_type && is_tensor(operands[0]) ? as_tensor(operands[0])->dtype : result_type_of(operands, n);
 }
 
 DType result_type_of(PyObject* const* operands, int n) {
@@ -315,7 +315,7 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
   const bool argument = is_tensor(value.get()) && Py_REFCNT(value.get()) != 1;
   Owned<Tensor> given(result_tensor(value.release()));
   if (!given) return nullptr;
-  if (has_type(op->portable_for, common)) {  // abs of complex numbers is real
+  if (has_type(op->promotion.portable_for, common)) {  // abs of complex numbers is real
     if (!out) {
       result = given->dtype;
     } else if (!can_cast(given->dtype, result)) {
@@ -343,16 +343,16 @@ void raise_refusal(PyObject* refusals, DType type) {
 
 // -1 with an exception where an argument has a type that the op does not take.
 int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
-  if (has_type(op->refused, common)) {
-    raise_refusal(op->refusals, common);
+  if (has_type(op->promotion.refused, common)) {
+    raise_refusal(op->promotion.refusals, common);
     return -1;
   }
-  if (op->one_type && is_tensor(slots[0])) {
+  if (op->promotion.one_type && is_tensor(slots[0])) {
     const DType first = as_tensor(slots[0])->dtype;
     for (int i = 1; i < n; ++i) {
       if (!is_tensor(slots[i]) || as_tensor(slots[i])->dtype == first) continue;
-      if (op->one_type_text) {
-        PyErr_SetObject(PyExc_RuntimeError, op->one_type_text);
+      if (op->promotion.one_type_text) {
+        PyErr_SetObject(PyExc_RuntimeError, op->promotion.one_type_text);
         return -1;
       }
       PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%U` but got dtype %s", c_name(first), op->params[i].name,
@@ -360,14 +360,14 @@ int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
       return -1;
     }
   }
-  if (op->zero_dim_param >= 0) {
-    PyObject* o = slots[op->zero_dim_param];
+  if (op->promotion.zero_dim_param >= 0) {
+    PyObject* o = slots[op->promotion.zero_dim_param];
     if (is_tensor(o) && as_tensor(o)->ndim() > 0) {
-      PyErr_Format(PyExc_RuntimeError, PyUnicode_AsUTF8(op->zero_dim_text), as_tensor(o)->ndim());
+      PyErr_Format(PyExc_RuntimeError, PyUnicode_AsUTF8(op->promotion.zero_dim_text), as_tensor(o)->ndim());
       return -1;
     }
   }
-  for (const Refusal& r : op->argument_refusals) {
+  for (const Refusal& r : op->promotion.argument_refusals) {
     for (int i = 0; i < n; ++i) {
       if ((r.param != i && r.param != kAnyParam) || op->params[i].kind > Param::Operand) continue;
       const DType type = is_tensor(slots[i]) ? as_tensor(slots[i])->dtype : scalar_dtype(slots[i]);
@@ -440,12 +440,14 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
     PyObject* o = slots[i];
     Ref element;
     if (is_tensor(o)) {
-      if (!op->own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common || as_tensor(o)->flags & kMeta)
+      if (!op->promotion.own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common ||
+          as_tensor(o)->flags & kMeta)
         continue;
       element = Ref(array_of(as_tensor(o)));
       if (!(o = element.get())) return -1;
-    } else if (!op->numbers_fit ? !PyComplex_Check(o)
-                                : surely_fits(o, common) || (op->halves_round && (common == DType::F16 || common == DType::BF16))) {
+    } else if (!op->promotion.numbers_fit
+                   ? !PyComplex_Check(o)
+                   : surely_fits(o, common) || (op->promotion.halves_round && (common == DType::F16 || common == DType::BF16))) {
       continue;
     }
     PyObject* f = callbacks.fitted_number.get();
@@ -479,11 +481,11 @@ constexpr Py_ssize_t kSmall = 4096;
 
 // The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
 Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
-  if (op->opcode < 0 || n > 2 || op->result == ResultType::Bool) return nullptr;
+  if (op->loop.opcode < 0 || n > 2 || op->promotion.result == ResultType::Bool) return nullptr;
   PyObject* first = slots[0];
   if (!is_tensor(first)) return nullptr;
   Tensor* a = as_tensor(first);
-  const BlockFn block = a->dtype == DType::F32 ? op->block_f32 : a->dtype == DType::F64 ? op->block_f64 : nullptr;
+  const BlockFn block = a->dtype == DType::F32 ? op->loop.block_f32 : a->dtype == DType::F64 ? op->loop.block_f64 : nullptr;
   if (!block || !a->is_contiguous() || !a->is_aligned()) return nullptr;
   const Py_ssize_t size = a->numel();
   if (size > kSmall || a->device() != DeviceType::Cpu) return nullptr;
@@ -500,7 +502,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
     } else {
       if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second))) return nullptr;
       Constant c;
-      if (op->numbers_fit && !surely_fits(second, a->dtype)) return nullptr;
+      if (op->promotion.numbers_fit && !surely_fits(second, a->dtype)) return nullptr;
       if (read_constant(second, a->dtype, &c) < 0) {
         PyErr_Clear();
         return nullptr;
@@ -533,7 +535,7 @@ Tensor* run_pointwise_program(const Program& program, PyObject* const* operands,
 }
 
 Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
-  const int n = op->program_arity;
+  const int n = op->loop.arity;
   if (!out) {
     Tensor* direct = try_direct(op, slots, n);
     if (direct || PyErr_Occurred()) return direct;
@@ -568,7 +570,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   }
   DType common = common_type_of(op, operands, n_operands);
   DType result = common;
-  switch (op->result) {
+  switch (op->promotion.result) {
     case ResultType::Promoted: break;
     case ResultType::Float:
       if (!is_differentiable(common)) common = result = registry.default_dtype;
@@ -577,7 +579,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   }
   int ndim;
   Py_ssize_t dims[kMaxDims];
-  if (op->own_type) std::swap(operands[0], operands[1]);  // torch names the mask's size first
+  if (op->promotion.own_type) std::swap(operands[0], operands[1]);  // torch names the mask's size first
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
@@ -588,17 +590,17 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
                  is_differentiable(common) ? "non-complex" : "integral", is_differentiable(common) ? "complex" : "floating point");
     return nullptr;
   }
-  if (!op->program && !op->rules_compiled && op->compiler && compile_rules(op) < 0) return nullptr;
-  DType compute = has_type(op->portable_for, common) ? kNone : compute_type(common);
-  if (op->integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
+  if (!op->loop.program && !op->backward.compiled && compile_rules(op) < 0) return nullptr;
+  DType compute = has_type(op->promotion.portable_for, common) ? kNone : compute_type(common);
+  if (op->promotion.integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
   PyObject* fitted[kMaxParams];
   Ref owned;
-  if (op->numbers_fit || (has_complex && !is_complex(common))) {
+  if (op->promotion.numbers_fit || (has_complex && !is_complex(common))) {
     if (fit_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     if (owned) slots = fitted;
     has_complex = has_complex && std::any_of(slots, slots + n, [](PyObject* o) { return PyComplex_Check(o); });
   }
-  if (op->numbers_round && (common == DType::F16 || common == DType::BF16)) {
+  if (op->promotion.numbers_round && (common == DType::F16 || common == DType::BF16)) {
     if (round_numbers(op, slots, n, common, fitted, &owned) < 0) return nullptr;
     slots = fitted;
   }
@@ -611,11 +613,11 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
-  if (compute == kNone || has_complex || !op->program || !has_kernels(*op->program, compute)) {
+  if (compute == kNone || has_complex || !op->loop.program || !has_kernels(*op->loop.program, compute)) {
     return run_portable(op, slots, n, common, out ? out->dtype : result, out);
   }
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(slots, n, ndim, dims, result, device_of(slots, n)));
-  return target && run_machine(*op->program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
+  return target && run_machine(*op->loop.program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
 }
 
 }  // namespace rushlight

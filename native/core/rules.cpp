@@ -12,11 +12,14 @@
 namespace rushlight {
 
 int compile_rules(Op* op) {
-  if (op->rules_compiled) return 0;
+  if (op->backward.compiled) return 0;
   // Said to be done when it is: another thread that comes meanwhile traces as well, and what is set twice stays as it was.
   const OverridesOf quiet(Overrides::None);
-  if (op->compiler && !Ref(PyObject_CallOneArg(op->compiler, as_object(op)))) return -1;
-  op->rules_compiled = true;
+  if (op->kind == Op::Pointwise) {
+    PyObject* f = callbacks.compile.get();
+    if (!f || !Ref(PyObject_CallOneArg(f, as_object(op)))) return -1;
+  }
+  op->backward.compiled = true;
   return 0;
 }
 
@@ -66,13 +69,13 @@ bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags
 int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   Op* op = node->op;
   if (!grads[0]) return 0;
-  const size_t n = op->backward_sources.size();
-  const bool native = is_kernel(op->backward);
+  const size_t n = op->backward.fused_sources.size();
+  const bool native = is_kernel(op->backward.fused);
   bool meta = false;
   Ref owned[kMaxParams];
   PyObject* args[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
-    PyObject* value = source_value(node, op->backward_sources[i], grads, false);
+    PyObject* value = source_value(node, op->backward.fused_sources[i], grads, false);
     if (!value) return -1;
     if (!is_plain_value(value)) {
       Py_DECREF(value);
@@ -89,7 +92,7 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
       if (!(args[i] = owned[i].get())) return -1;
     }
   }
-  Ref result(PyObject_Vectorcall(op->backward, args, n, nullptr));
+  Ref result(PyObject_Vectorcall(op->backward.fused, args, n, nullptr));
   if (!result) {
     if (!native) reword_memory_error();
     return -1;
@@ -167,15 +170,15 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
   }
   bool plain = !create_graph;
   for (int i = 0; i < node->n_outputs && plain; ++i) plain = !grads[i] || is_plain_value(grads[i]);
-  if (op->backward && plain) {
+  if (op->backward.fused && plain) {
     const int done = run_fused(node, grads, grads_in);
     if (done) return done < 0 ? -1 : 0;
   }
   // Where each parameter's edges begin.
   int first_edge[kMaxParams];
-  int list_length = node->n_edges - (static_cast<int>(op->edge_params.size()) - 1);
+  int list_length = node->n_edges - (static_cast<int>(op->backward.edges.size()) - 1);
   int e = 0;
-  for (uint8_t p : op->edge_params) {
+  for (uint8_t p : op->backward.edges) {
     first_edge[p] = e;
     e += p == op->list_param ? list_length : 1;
   }
@@ -189,11 +192,11 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
     return false;
   };
   const Rule* last = nullptr;
-  for (const Rule& rule : op->rules) {
+  for (const Rule& rule : op->backward.rules) {
     if (is_wanted(rule)) last = &rule;
   }
   const bool lone = plain && node->n_outputs == 1 && !node->hooks && grads[0] && owned_alone(grads[0]);
-  for (const Rule& rule : op->rules) {
+  for (const Rule& rule : op->backward.rules) {
     if (!is_wanted(rule)) continue;
     if (plain && grads[0]) {
       if (rule.identity) {

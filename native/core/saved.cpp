@@ -335,10 +335,10 @@ std::string full_name(const Node* n) {
   return by_class ? "torch::autograd::" + name : name;
 }
 
-std::string saved_name(Op* op, const Op::Save& save) {
+std::string saved_name(Op* op, const Op::Backward::Save& save) {
   const Source& source = save.source;
   if (source.kind == Source::Out) {
-    Ref fields(op->result_type ? PyObject_GetAttrString(op->result_type, "_fields") : nullptr);
+    Ref fields(op->result.type ? PyObject_GetAttrString(op->result.type, "_fields") : nullptr);
     PyErr_Clear();
     if (fields && PyTuple_Check(fields.get()) && source.index < PyTuple_GET_SIZE(fields.get())) {
       const char* field = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), source.index));
@@ -353,7 +353,7 @@ std::string saved_name(Op* op, const Op::Save& save) {
 }
 
 bool saves_tensor(const Node* n, int at) {
-  const Op::Save& save = n->op->saves[at];
+  const Op::Backward::Save& save = n->op->backward.saves[at];
   if (save.source.kind == Source::Out) return true;
   if (save.source.kind != Source::Arg || n->op->params[save.source.index].kind > Param::TensorList) return false;
   const PyObject* value = n->saved[at].kind == Saved::Object ? n->saved[at].value.peek() : nullptr;
@@ -363,19 +363,19 @@ bool saves_tensor(const Node* n, int at) {
 PyObject* saved_value(Node* n, int at) {
   Ref value(unpack(n, &n->saved[at], true));
   if (!value) return nullptr;
-  const Source& source = n->op->saves[at].source;
+  const Source& source = n->op->backward.saves[at].source;
   if (source.kind == Source::ArgShape && PyTuple_Check(value.get())) return PySequence_Tuple(value.get());
   // A number as second operand is shown as torch's is: a tensor without dimensions.
   const bool number = PyFloat_Check(value.get()) || PyLong_Check(value.get()) || PyComplex_Check(value.get());
-  if (!number || saved_name(n->op, n->op->saves[at]) != "other") return value.release();
+  if (!number || saved_name(n->op, n->op->backward.saves[at]) != "other") return value.release();
   PyObject* f = callbacks.as_tensor.get();
   return f ? PyObject_CallOneArg(f, value.get()) : nullptr;
 }
 
 int saved_index(const Node* n, const char* name) {
   if (!n->op) return -1;
-  for (size_t i = 0; i < n->op->saves.size() && i < static_cast<size_t>(n->n_saved); ++i) {
-    if (saved_name(n->op, n->op->saves[i]) == name) return static_cast<int>(i);
+  for (size_t i = 0; i < n->op->backward.saves.size() && i < static_cast<size_t>(n->n_saved); ++i) {
+    if (saved_name(n->op, n->op->backward.saves[i]) == name) return static_cast<int>(i);
   }
   return -1;
 }

@@ -29,11 +29,11 @@ int find_out(Node* n, Known* known) {
     PyTuple_SET_ITEM(known->shapes.get(), p, Py_NewRef(Py_None));
     PyTuple_SET_ITEM(known->wants.get(), p, Py_NewRef(Py_False));
   }
-  for (size_t e = 0; e < op->edge_params.size(); ++e) {
-    if (n->edges[e].node) PyTuple_SetItem(known->wants.get(), op->edge_params[e], Py_NewRef(Py_True));
+  for (size_t e = 0; e < op->backward.edges.size(); ++e) {
+    if (n->edges[e].node) PyTuple_SetItem(known->wants.get(), op->backward.edges[e], Py_NewRef(Py_True));
   }
-  for (size_t i = 0; i < op->saves.size(); ++i) {
-    const Source& source = op->saves[i].source;
+  for (size_t i = 0; i < op->backward.saves.size(); ++i) {
+    const Source& source = op->backward.saves[i].source;
     const Saved& slot = n->saved[i];
     if (slot.kind == Saved::Packed) return 0;
     if (source.kind == Source::ArgShape && slot.kind == Saved::Object) {
@@ -79,8 +79,8 @@ int connect(Node* n, Node* last, PyObject* stand_ins, PyObject* values) {
         if (std::find(made.begin(), made.end(), next) == made.end()) made.push_back(next);
         continue;
       }
-      for (size_t own = 0; own < op->edge_params.size(); ++own) {
-        PyObject* stand_in = PyTuple_GET_ITEM(stand_ins, op->edge_params[own]);
+      for (size_t own = 0; own < op->backward.edges.size(); ++own) {
+        PyObject* stand_in = PyTuple_GET_ITEM(stand_ins, op->backward.edges[own]);
         if (!is_tensor(stand_in) || as_tensor(stand_in)->accumulator != next) continue;
         x->edges[e] = n->edges[own];
         Py_XINCREF(as_object(x->edges[e].node));
@@ -125,7 +125,7 @@ void exchange(Node* n, Node* m) {
 }  // namespace
 
 int unfold(Node* n) {
-  if (n->kind != Node::OfOp || !n->op || !n->op->unfold || backward_running() || observed()) return 0;
+  if (n->kind != Node::OfOp || !n->op || !n->op->backward.unfold || backward_running() || observed()) return 0;
   Known known;
   const int found = find_out(n, &known);
   if (found <= 0) return found;
@@ -137,7 +137,7 @@ int unfold(Node* n) {
     const bool inference = std::exchange(tls.inference, false);
     PyObject* hooks = std::exchange(tls.saved_hooks, nullptr);
     PyObject* args[] = {shape.get(), dtype_object(n->metas[0].dtype), known.values.get(), known.shapes.get(), known.wants.get()};
-    made = Ref(PyObject_Vectorcall(n->op->unfold, args, 5, nullptr));
+    made = Ref(PyObject_Vectorcall(n->op->backward.unfold, args, 5, nullptr));
     tls.inference = inference;
     tls.saved_hooks = hooks;
   }
@@ -150,7 +150,7 @@ int unfold(Node* n) {
   }
   const Owned<Node> last = as_tensor(result)->grad_fn.own();
   // A backward or another look may have come in between.
-  if (!last || last->kind != Node::OfOp || !n->op->unfold || backward_running()) return 0;
+  if (!last || last->kind != Node::OfOp || !n->op->backward.unfold || backward_running()) return 0;
   if (connect(n, last.get(), stand_ins, known.values.get()) < 0) return -1;
   exchange(n, last.get());
   return 0;

@@ -16,6 +16,7 @@ from .ops import (
     OPS,
     _arguments,
     _arrays,
+    _kinds,
     _outputs,
     _trace,
     casts,
@@ -59,6 +60,7 @@ _core.register(
         "spread_to": indexing._spread_to,
         "iter": indexing._iterate,
         "trace_call": _trace._call,
+        "compile": _kinds._compile,
         "explain": _arguments.explain,
         "takes": _arguments.takes,
         # types of arguments

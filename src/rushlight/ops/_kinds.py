@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, Unpack, overload
 
 from .. import _core
 from .._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
@@ -21,6 +21,7 @@ from ..dtypes import ALL
 from . import _op, _portable
 from ._op import OPS, Entry, Rule, define, read_by, sources
 from ._trace import Untraceable, trace, trace_partial
+from ._words import Words
 
 __all__ = [
     "Flag",
@@ -165,15 +166,13 @@ def pointwise(
     *,
     partials: dict[str, Any] | None = None,
     forward: Callable[..., Any] | None = None,
-    portable: Any = None,
     kernel: str | None = None,
     dtype: str = "promoted",
     domain: tuple[float, float] = (-2.0, 2.0),
-    in_place: bool = True,
     refuses: dict[str, Any] | None = None,
     portable_for: str = "",
     halves: Any = None,
-    **more: Any,
+    **more: Unpack[Words],
 ) -> Any:
     """An op that maps elements to elements.
 
@@ -200,17 +199,17 @@ def pointwise(
     arity = forward.__code__.co_argcount if forward else len(numeric)
     if kernel is not None:
         arity = _core.kernel_arity(kernel)
+    more.setdefault("in_place", True)
+    if "portable" in more:
+        more["portable"] = _portable.widened(more["portable"], halves)
     op = define(
         OpKind.POINTWISE,
         signature,
         None,
         rules,
-        portable=_portable.widened(portable, halves) if portable is not None else None,
-        compiler=_compile,
         result=_RESULTS[dtype],
         kernel=kernel,
         arity=arity,
-        in_place=in_place,
         **_refusals(refuses or {}, names),
         portable_for=sum(1 << n for n in _numbers(portable_for + " half" * (halves is not None))),
         **more,
@@ -235,10 +234,13 @@ def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-def _with_kernel(more: dict[str, Any], forward: Any, native: Any) -> Any:
+def _with_kernel(more: Words, forward: Any, native: Any) -> Any:
     """A native kernel goes first; where it answers NotImplemented, the NumPy definition."""
     if forward is None:
-        forward = _on_copy(more["write"])
+        write = more.get("write")
+        if write is None:
+            raise TypeError("an op needs a forward, or write=")
+        forward = _on_copy(write)
         if native is not None:
             more["write"], native = native, _on_copy(native)
     if native is None:
@@ -253,7 +255,7 @@ def linear(
     *,
     transpose: dict[str, Any],
     native: Any = None,
-    **more: Any,
+    **more: Unpack[Words],
 ) -> Any:
     """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays.
 
@@ -272,7 +274,7 @@ def bilinear(
     *,
     transpose: dict[str, Any],
     native: Any = None,
-    **more: Any,
+    **more: Unpack[Words],
 ) -> Any:
     """An op linear in each of two arguments; each transpose reads the other argument."""
     forward = _with_kernel(more, forward, native)
@@ -286,7 +288,7 @@ def general(
     *,
     vjp: dict[str, Any],
     native: Any = None,
-    **more: Any,
+    **more: Unpack[Words],
 ) -> Any:
     """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at
     once). The forward is as for `linear`."""
@@ -297,7 +299,7 @@ def general(
 
 
 def constant(
-    signature: str, forward: Callable[..., Any], *, native: Any = None, **more: Any
+    signature: str, forward: Callable[..., Any], *, native: Any = None, **more: Unpack[Words]
 ) -> Any:
     """An op without derivative (comparisons, indices, integers)."""
     forward = _with_kernel(more, forward, native)

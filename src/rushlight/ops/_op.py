@@ -21,11 +21,12 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from .. import _core
 from .._core import Asks, Flag, OpKind, Overlap, ParamKind, Source
 from ..devices.meta import like_first, shapes
+from ._words import Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -260,64 +261,20 @@ def node_name(op: str) -> str:
     return "".join(word.capitalize() for word in op.strip("_").split("_")) + "Backward0"
 
 
-def _word(out: Any) -> str:
-    """The word of an `out=` statement, which may stand before an error of its own."""
-    return str(out[0] if isinstance(out, tuple) else out)
+# What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
+_PYTHON = frozenset(
+    "shape out in_place in_place_node doc samples where method operator reflected".split()
+)
 
 
 def define(
-    kind: int,
-    signature: str,
-    forward: Any,
-    rules: dict[str, Any],
-    *,
-    portable: Any = None,
-    write: Any = None,
-    shape: Any = None,
-    backward: tuple[Any, str] | None = None,
-    compiler: Any = None,
-    node: str | None = None,
-    nodes: list[tuple[int, int, str]] | None = None,
-    edges: str | None = None,
-    unfold: Any = None,
-    toggles: str = "",
-    put_off: Any = None,
-    doc: str = "",
-    samples: Any = None,
-    view: bool = False,
-    lends: bool = False,
-    multi_view: bool = False,
-    first_only: bool = False,
-    outputs: Any = None,
-    result: int = 0,
-    kernel: str | None = None,
-    arity: int = 0,
-    refusals: dict[int, tuple[type, str]] | None = None,
-    argument_refusals: list[tuple[int, dict[int, tuple[type, str]]]] | None = None,
-    portable_for: int = 0,
-    one_type: bool | str = False,
-    numbers_fit: bool = False,
-    halves_round: bool = False,
-    numbers_round: bool = False,
-    integer_power: bool = False,
-    own_type: bool = False,
-    zero_dim: tuple[str, str] | None = None,
-    overlap: str = "",
-    out: bool | str | tuple[str, type, str] = True,
-    in_place: bool = False,
-    in_place_node: str | None = None,
-    method: bool | None = None,
-    where: str = "torch",
-    operator: str | None = None,
-    reflected: str | None = None,
+    kind: int, signature: str, forward: Any, rules: dict[str, Any], **words: Unpack[Spec]
 ) -> Any:
-    """Make the op of one statement and enter it in the table; see the kinds in `_kinds.py`."""
+    """Make the op of one statement and enter it in the table: see the kinds in `_kinds.py` and the
+    words in `_words.py`."""
     name, params, positional = parse(signature, kind)
     names = [p[0] for p in params]
-    if shape is not None:
-        shapes[name] = shape
-    if write is not None:
-        like_first.add(name)
+    said: dict[str, Any] = {w: v for w, v in words.items() if v is not None and w not in _PYTHON}
     rows = []
     for wanted, rule in rules.items():
         targets = [t.strip() for t in wanted.split(",")]
@@ -325,64 +282,49 @@ def define(
             if target not in names:
                 raise TypeError(f"op '{name}': a rule for '{target}', which is no argument of it")
         rows.append((rule.function, rule.sources, [names.index(t) for t in targets]))
-    spec: dict[str, Any] = {
-        "name": name,
-        "kind": kind,
-        "params": params,
-        "n_positional": positional,
-        "forward": forward,
-        "portable": portable,
-        "write": write,
-        "compiler": compiler,
-        "rules": rows,
-        "node": (node or node_name(name)) if rows else None,
-        "nodes": nodes,
-        "edges": [names.index(p) for p in edges.split()] if edges else None,
-        "unfold": unfold,
-        "toggles": LAZY[toggles],
-        "put_off": put_off,
-        "view": view,
-        "lends": lends,
-        "multi_view": multi_view,
-        "first_only": first_only,
-        "takes_out": bool(out),
-        "typed_out": names.index("dtype") if _word(out) in ("dtype", "float dtype") else -1,
-        "float_out": _word(out) == "float dtype",
-        "overlap": sum(OVERLAPS[word] for word in overlap.split()),
-        "result": result,
-        "result_type": outputs,
-        "kernel": kernel,
-        "arity": arity,
-        "refusals": refusals,
-        "argument_refusals": argument_refusals,
-        "portable_for": portable_for,
-        "one_type": one_type,
-        "numbers_fit": numbers_fit,
-        "halves_round": halves_round,
-        "numbers_round": numbers_round,
-        "integer_power": integer_power,
-        "own_type": own_type,
-        "zero_dim": (names.index(zero_dim[0]), zero_dim[1]) if zero_dim else None,
-    }
-    if backward is not None:
-        fused, wanted = backward
-        spec["backward"] = (fused, sources(wanted.split(), names, name))
-    op = _core.make_op(spec)
-    entry = Entry(name, kind, signature, doc, op)
-    entry.samples, entry.portable, entry.namespace = samples, portable, where
+    if rows:
+        said["rules"] = rows
+        said.setdefault("node", node_name(name))
+    if "edges" in said:
+        said["edges"] = [names.index(p) for p in said["edges"].split()]
+    if "toggles" in said:
+        said["toggles"] = LAZY[said["toggles"]]
+    if "overlap" in said:
+        said["overlap"] = sum(OVERLAPS[word] for word in said["overlap"].split())
+    if "zero_dim" in said:
+        who, text = said["zero_dim"]
+        said["zero_dim"] = names.index(who), text
+    if "backward" in said:
+        fused, reads = said["backward"]
+        said["backward"] = fused, sources(reads.split(), names, name)
+    if words.get("shape") is not None:
+        shapes[name] = words["shape"]
+    if "write" in said:
+        like_first.add(name)
+    out = words.get("out", True)
+    if out:
+        said["takes_out"] = True
+        word = out[0] if isinstance(out, tuple) else out  # it may stand before an error of its own
+        if word in ("dtype", "float dtype"):
+            said["typed_out"] = names.index("dtype")
+            said["float_out"] = word == "float dtype"
+    op = _core.make_op(name, kind, params, positional, forward, said)
+    entry = Entry(name, kind, signature, words.get("doc", ""), op)
+    entry.samples, entry.portable = words.get("samples"), words.get("portable")
+    entry.namespace, entry.kernel = words.get("where", "torch"), words.get("kernel")
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
-    entry.rules, entry.kernel = list(rules.values()), kernel
+    entry.rules = list(rules.values())
     entry.targets = [row[2] for row in rows]
     op.entry = entry
-    op.__doc__ = f"{signature}\n\n{doc}"
+    op.__doc__ = f"{signature}\n\n{entry.doc}"
     enter(
         entry,
         op,
-        method=method,
-        in_place=in_place,
-        in_place_node=in_place_node,
-        operator=operator,
-        reflected=reflected,
+        method=words.get("method"),
+        in_place=words.get("in_place", False),
+        in_place_node=words.get("in_place_node"),
+        operator=words.get("operator"),
+        reflected=words.get("reflected"),
     )
     return op
 
