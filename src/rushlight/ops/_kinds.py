@@ -200,7 +200,7 @@ def pointwise(
     if kernel is not None:
         arity = _core.kernel_arity(kernel)
     more.setdefault("in_place", True)
-    if "portable" in more:
+    if more.get("portable") is not None:
         more["portable"] = _portable.widened(more["portable"], halves)
     op = define(
         OpKind.POINTWISE,
