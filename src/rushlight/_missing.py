@@ -57,6 +57,9 @@ _PRIVATE = ("__config__", "__future__")
 _NO_PRIVATE = f"(rushlight {__version__} does not have PyTorch's private names)"
 
 
+_IMPORT_SYSTEM = import_module.__globals__["_bootstrap"]._handle_fromlist.__code__.co_filename
+
+
 def torch_spelling(module: str) -> str:
     """The name that a PyTorch program knows a module of ours by: "rushlight.nn" is "torch.nn"."""
     return "torch" + module.removeprefix("rushlight")
@@ -89,7 +92,11 @@ def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], A
             value = found if name == late[name] else getattr(found, name)
             setattr(sys.modules[module], name, value)
             return value
-        if name.startswith("__") and name not in _PRIVATE:  # the import system's, inspect's probing
+        caller = sys._getframe(1)
+        probed = name.startswith("__") and name not in _PRIVATE  # inspect does
+        if (
+            probed or caller.f_code.co_filename == _IMPORT_SYSTEM
+        ):  # which goes on to look for a module
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         known = torch_has(namespace, name)
         private = name.startswith("_")
@@ -99,7 +106,6 @@ def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], A
             note = f" {_NO_PRIVATE}"
         # `from torch import foo` would drop an AttributeError and word its own error: there, as
         # the caller's instruction shows, the ImportError is raised at once.
-        caller = sys._getframe(1)
         if caller.f_code.co_code[caller.f_lasti] == _import_from():
             text = f"cannot import name {name!r} from {said!r}{note}"
             raise ImportError(text, name=said)

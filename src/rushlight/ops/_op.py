@@ -177,6 +177,25 @@ def _split(body: str) -> list[str]:
     return parts
 
 
+@functools.cache  # the same few hundred parameters come again and again
+def _row(part: str, pointwise: bool, first: bool) -> tuple[Any, ...]:
+    """A parameter's name, kind and, where it has one, default."""
+    head, has_default, default = part.partition("=")
+    head, _, mark = head.partition(":")
+    head, mark = head.strip(), mark.strip()
+    if head[0] == "*":
+        return head[1:], ParamKind.VARARGS
+    if mark:
+        kind = _MARKS.get(mark, ParamKind.PLAIN)
+        if mark == "Tensor" and has_default:
+            kind = ParamKind.OPTIONAL
+    elif has_default:
+        kind = ParamKind.NUMBER if pointwise else ParamKind.PLAIN
+    else:
+        kind = ParamKind.OPERAND if pointwise and not first else ParamKind.TENSOR
+    return (head, kind, _default(default.strip())) if has_default else (head, kind)
+
+
 @functools.lru_cache(maxsize=1)  # a kind of op asks first, then `define`
 def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     """Read 'name(a, b: Tensor = None, *, c=1)': the name, (name, kind, default) rows, and how many
@@ -184,34 +203,13 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     name, _, rest = signature.partition("(")
     params: list[tuple[Any, ...]] = []
     positional = -1
-    body = rest.rstrip().removesuffix(")")
-    for part in _split(body):
+    for part in _split(rest.rstrip().removesuffix(")")):
         part = part.strip()
         if part == "*":
             positional = len(params)
             continue
-        head, has_default, default = part.partition("=")
-        head, _, mark = head.partition(":")
-        head, mark = head.strip(), mark.strip()
-        variable = head.startswith("*")
-        if variable:
-            head = head[1:]
-            param = ParamKind.VARARGS
-        elif mark:
-            param = _MARKS.get(mark, ParamKind.PLAIN)
-            if mark == "Tensor" and has_default:
-                param = ParamKind.OPTIONAL
-        elif has_default:
-            param = ParamKind.NUMBER if kind == OpKind.POINTWISE else ParamKind.PLAIN
-        elif kind == OpKind.POINTWISE and params:
-            param = ParamKind.OPERAND
-        else:
-            param = ParamKind.TENSOR
-        row: tuple[Any, ...] = (head, param)
-        if has_default:
-            row += (_default(default.strip()),)
-        params.append(row)
-        if variable and positional < 0:
+        params.append(_row(part, kind == OpKind.POINTWISE, not params))
+        if part[0] == "*" and positional < 0:
             positional = len(params)
     return name, params, positional if positional >= 0 else len(params)
 
