@@ -184,6 +184,27 @@ bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim) {
   return true;
 }
 
+bool needs_argument(PyObject* object, int n, int* needs) {
+  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != n) {
+    PyErr_Format(PyExc_TypeError, "needs must be a tuple of %d ints", n);
+    return false;
+  }
+  for (int i = 0; i < n; i++) {
+    const long needed = PyLong_AsLong(PyTuple_GET_ITEM(object, i));
+    if (needed == -1 && PyErr_Occurred()) return false;
+    needs[i] = static_cast<int>(needed);
+  }
+  return true;
+}
+
+PyObject* gradients_of(std::initializer_list<Ref*> gradients) {
+  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(gradients.size())));
+  if (!tuple) return nullptr;
+  Py_ssize_t i = 0;
+  for (Ref* g : gradients) PyTuple_SET_ITEM(tuple.get(), i++, *g ? g->release() : none());
+  return tuple.release();
+}
+
 bool double_argument(PyObject* object, double& out) {
   out = PyFloat_AsDouble(object);
   return out != -1.0 || !PyErr_Occurred();

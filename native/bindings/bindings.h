@@ -166,6 +166,10 @@ bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out);
 // A sequence of at most kMaxDims sizes >= 0; false with an exception set.
 bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
 bool double_argument(PyObject* object, double& out);
+// What a rule is told of its n edges: 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
+bool needs_argument(PyObject* object, int n, int* needs);
+// The n gradients as a tuple, None for those that were not made.
+PyObject* gradients_of(std::initializer_list<Ref*> gradients);
 bool bool_argument(PyObject* object, bool& out);
 
 // parallel_for over a lambda f(begin, end).

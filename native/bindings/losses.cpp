@@ -223,11 +223,19 @@ bool pair(PyObject* const* args, Array& x, Array& y) {
   return as_array(args[0], x) && as_array(args[1], y) && x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
 }
 
-// (x, y) -> the mean of (x - y)^2
+// Of how a loss is reduced: whether to the mean. -1 with an exception.
+int is_mean(PyObject* reduction) {
+  if (PyUnicode_Check(reduction)) return PyUnicode_CompareWithASCIIString(reduction, "mean") == 0;
+  PyErr_SetString(PyExc_TypeError, "reduction must be a str");
+  return -1;
+}
+
+// (x, y, reduction) -> the mean of (x - y)^2; other reductions are the definition's
 PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array x, y;
-  if (!check_count("mse_loss", count, 2, 2)) return nullptr;
-  if (!pair(args, x, y)) return not_implemented();
+  if (!check_count("mse_loss", count, 3, 3)) return nullptr;
+  const int mean = is_mean(args[2]);
+  if (mean <= 0 || !pair(args, x, y)) return mean < 0 ? nullptr : not_implemented();
   Ref xc = contiguous(x.tensor), yc = xc ? contiguous(y.tensor) : Ref();
   const DeviceType device = device_of(x, y);
   Ref loss = yc ? new_ref(x.dtype, 0, nullptr, device) : Ref();
@@ -245,29 +253,40 @@ PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return loss.release();
 }
 
-// (g 0-d, x, y) -> the gradient of x: 2 g / n * (x - y); that of y is its negative
-PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g, x, y;
-  if (!check_count("mse_loss_backward", count, 3, 3)) return nullptr;
-  if (!pair(args + 1, x, y) || !as_array(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
+// 2 g / n * (x - y), for g of one element; false with an exception.
+bool difference_scaled(const Array& g, const Array& x, const Array& y, DeviceType device, Ref& out) {
   Ref gc = contiguous(g.tensor), xc = gc ? contiguous(x.tensor) : Ref(), yc = xc ? contiguous(y.tensor) : Ref();
-  const DeviceType device = device_of(g, x, y);
-  Ref out = yc ? new_ref(x.dtype, x.ndim, x.shape, device) : Ref();
-  if (!out || device == DeviceType::Meta) return out.release();
+  if (!yc || !(out = new_ref(x.dtype, x.ndim, x.shape, device))) return false;
+  const Py_ssize_t n = x.size();
+  if (device == DeviceType::Meta || n == 0) return true;
   const void* gp = data_of(gc);
   const double scale = x.dtype == DType::F32 ? *static_cast<const float*>(gp) : *static_cast<const double*>(gp);
-  const Py_ssize_t n = x.size();
   const ptrdiff_t item = item_size(x.dtype);
   const char* a = data_of(xc);
   const char* b = data_of(yc);
   char* to = data_of(out);
-  if (n == 0) return out.release();
   Unlocked unlocked(n * item > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc), as_tensor(out)});
   parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * item;
     dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
   });
-  return out.release();
+  return true;
+}
+
+// (g 0-d, x, y, reduction, needs) -> the gradients of x and y
+PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array g, x, y;
+  int needs[2];
+  if (!check_count("mse_loss_backward", count, 5, 5)) return nullptr;
+  const int mean = is_mean(args[3]);
+  if (mean <= 0) return mean < 0 ? nullptr : not_implemented();
+  if (!pair(args + 1, x, y) || !as_array(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
+  if (!needs_argument(args[4], 2, needs)) return nullptr;
+  const DeviceType device = device_of(g, x, y);
+  Ref gx, gy;
+  if (needs[0] && !difference_scaled(g, x, y, device, gx)) return nullptr;
+  if (needs[1] && !difference_scaled(g, y, x, device, gy)) return nullptr;
+  return gradients_of({&gx, &gy});
 }
 
 }  // namespace
@@ -283,8 +302,8 @@ PyMethodDef kLossMethods[] = {
     long_kernel<nll_loss>("nll_loss", "nll_loss(log_probabilities, target, weight_or_None, ignore_index, reduction)"),
     long_kernel<nll_loss_backward>("nll_loss_backward",
                                    "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
-    long_kernel<mse_loss>("mse_loss", "mse_loss(x, y): the mean"),
-    long_kernel<mse_loss_backward>("mse_loss_backward", "mse_loss_backward(g, x, y): the gradient of x"),
+    long_kernel<mse_loss>("mse_loss", "mse_loss(x, y, reduction)"),
+    long_kernel<mse_loss_backward>("mse_loss_backward", "mse_loss_backward(g, x, y, reduction, needs) -> (grad_x, grad_y)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,6 +2,8 @@
 #include "bindings/bindings.h"
 #include "kernels/blas.h"
 
+#include <utility>
+
 namespace rushlight {
 namespace {
 
@@ -137,6 +139,58 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return cast_back(static_cast<Ref&&>(result), a.dtype);
 }
 
+// (a, b), both matrices
+PyObject* mm(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  Array a, b;
+  if (!check_count("mm", count, 2, 2)) return nullptr;
+  if (!as_array(args[0], a) || !as_array(args[1], b) || a.ndim != 2 || b.ndim != 2) return not_implemented();
+  return matmul(self, args, count);
+}
+
+// The product of two matrices of a type that gemm knows, one of them transposed; false with an exception.
+struct Factor {
+  const Array& matrix;
+  bool transposed;
+};
+bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
+  const DType type = left.matrix.dtype;
+  Stack x, y;
+  if (!make_stack(left.matrix, type, true, x) || !make_stack(right.matrix, type, true, y)) return false;
+  if (left.transposed) {
+    std::swap(x.rows, x.columns);
+    std::swap(x.row, x.column);
+  }
+  if (right.transposed) {
+    std::swap(y.rows, y.columns);
+    std::swap(y.row, y.column);
+  }
+  const Py_ssize_t shape[2] = {x.rows, y.columns}, work = x.rows * y.columns * x.columns;
+  if (!(result = new_ref(type, 2, shape, device))) return false;
+  if (device == DeviceType::Meta) return true;
+  char* c = data_of(result);
+  Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), as_tensor(result)});
+  gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
+       work > kParallelWork);
+  return true;
+}
+
+// (g, a, b, needs) -> the gradients of a @ b; a or b may be None where no gradient needs it
+PyObject* matmul_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Array g, a, b;
+  int needs[2];
+  if (!check_count("matmul_backward", count, 4, 4)) return nullptr;
+  if (!as_array(args[0], g) || !g.is_float() || g.ndim != 2) return not_implemented();
+  if (!needs_argument(args[3], 2, needs)) return nullptr;
+  const bool has_a = as_array(args[1], a), has_b = as_array(args[2], b);
+  if (needs[0] && (!has_b || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return not_implemented();
+  if (needs[1] && (!has_a || a.ndim != 2 || a.dtype != g.dtype || a.shape[0] != g.shape[0])) return not_implemented();
+  const DeviceType device = device_of(g, a, b);
+  Ref ga, gb;
+  if (needs[0] && !product_of({g, false}, {b, true}, device, ga)) return nullptr;
+  if (needs[1] && !product_of({a, true}, {g, false}, device, gb)) return nullptr;
+  return gradients_of({&ga, &gb});
+}
+
 // (bias or None, a, b, alpha = 1, beta = 1) -> beta * bias + alpha * (a @ b); the bias broadcasts to the product.
 PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array bias, a, b;
@@ -220,38 +274,40 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return result.release();
 }
 
-// (g, x, w, need_x, need_w, need_b) -> (g @ w, g.T @ x, g summed over all but its last dimension), None where not
-// needed
+// (g, x, w, needs) -> the gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may
+// be None where no gradient needs it. As many needs as gradients.
 PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array g, x, w;
-  bool need[3];
-  if (!check_count("linear_backward", count, 6, 6)) return nullptr;
-  if (!as_array(args[0], g) || !as_array(args[1], x) || !as_array(args[2], w)) return not_implemented();
-  for (int i = 0; i < 3; i++)
-    if (!bool_argument(args[3 + i], need[i])) return nullptr;
-  if (!g.is_float() || x.dtype != g.dtype || w.dtype != g.dtype || x.ndim == 0 || w.ndim != 2) return not_implemented();
-  const Py_ssize_t n = w.shape[0], k = w.shape[1];
-  bool fits = g.ndim == x.ndim && g.shape[g.ndim - 1] == n && x.shape[x.ndim - 1] == k;
-  Py_ssize_t m = 1;
-  for (int i = 0; fits && i + 1 < x.ndim; i++) {
-    fits = g.shape[i] == x.shape[i];
-    m *= x.shape[i];
-  }
-  if (!fits) {
-    PyErr_SetString(PyExc_ValueError, "linear_backward(): the shapes of gradient, input and weight do not fit");
-    return nullptr;
-  }
+  int needs[3] = {0, 0, 0};
+  if (!check_count("linear_backward", count, 4, 4)) return nullptr;
+  if (!as_array(args[0], g) || !g.is_float() || g.ndim == 0) return not_implemented();
+  const bool has_bias = PyTuple_Check(args[3]) && PyTuple_GET_SIZE(args[3]) == 3;
+  if (!needs_argument(args[3], has_bias ? 3 : 2, needs + !has_bias)) return nullptr;
+  const auto [need_b, need_x, need_w] = needs;
+  if (need_b > 2) return not_implemented();  // a bias of several dimensions is as long as the rows are many
+  const bool has_x = as_array(args[1], x), has_w = as_array(args[2], w);
   const DType type = g.dtype;
+  const Py_ssize_t n = g.shape[g.ndim - 1];
+  if (need_x && (!has_w || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return not_implemented();
+  if (need_w && (!has_x || x.dtype != type || x.ndim != g.ndim)) return not_implemented();
+  Py_ssize_t m = 1, shape[kMaxDims];
+  for (int i = 0; i + 1 < g.ndim; i++) {
+    if (need_w && g.shape[i] != x.shape[i]) return not_implemented();
+    m *= shape[i] = g.shape[i];
+  }
+  const Py_ssize_t k = need_x ? w.shape[1] : need_w ? x.shape[x.ndim - 1] : 0;
+  if (need_x && need_w && x.shape[x.ndim - 1] != k) return not_implemented();
+  shape[g.ndim - 1] = k;
   const DeviceType device = device_of(g, x, w);
   const Py_ssize_t sizes[2] = {n, k};
   Ref gx, gw, gb;
-  if (need[0] && !(gx = new_ref(type, x.ndim, x.shape, device))) return nullptr;
-  if (need[1] && !(gw = new_ref(type, 2, sizes, device))) return nullptr;
-  if (need[2] && !(gb = m ? new_ref(type, 1, &n, device) : zeros_ref(type, 1, &n, device))) return nullptr;
+  if (need_x && !(gx = new_ref(type, g.ndim, shape, device))) return nullptr;
+  if (need_w && !(gw = new_ref(type, 2, sizes, device))) return nullptr;
+  if (need_b && !(gb = m ? new_ref(type, 1, &n, device) : zeros_ref(type, 1, &n, device))) return nullptr;
   if (device != DeviceType::Meta) {
     Stack ws;
-    Ref gc = contiguous(g.tensor), xc = gc && need[1] ? contiguous(x.tensor) : Ref();
-    if (!gc || (need[1] && !xc) || (need[0] && !make_stack(w, type, true, ws))) return nullptr;
+    Ref gc = contiguous(g.tensor), xc = gc && need_w ? contiguous(x.tensor) : Ref();
+    if (!gc || (need_w && !xc) || (need_x && !make_stack(w, type, true, ws))) return nullptr;
     const char* gp = data_of(gc);
     const char* xp = xc ? data_of(xc) : nullptr;
     char* to_x = gx ? data_of(gx) : nullptr;
@@ -259,18 +315,13 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     char* to_b = gb ? data_of(gb) : nullptr;
     const Py_ssize_t work = m * n * k;
     const bool many = work > kParallelWork;
-    Unlocked unlocked((need[0] || need[1]) && work > kReleaseWork,
+    Unlocked unlocked((need_x || need_w) && work > kReleaseWork,
                       {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
     if (to_x) gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, to_x, many);
     if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
     if (to_b && m && n) dense_kernels().reducer(Reduce::Sum, type).columns(gp, m, n * item_size(type), n, to_b);
   }
-  PyObject* out = PyTuple_New(3);
-  if (!out) return nullptr;
-  PyTuple_SET_ITEM(out, 0, gx ? gx.release() : none());
-  PyTuple_SET_ITEM(out, 1, gw ? gw.release() : none());
-  PyTuple_SET_ITEM(out, 2, gb ? gb.release() : none());
-  return out;
+  return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 
 PyObject* set_blas(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -295,8 +346,9 @@ PyMethodDef kMatmulMethods[] = {
     long_kernel<addmm>("addmm", "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
     long_kernel<linear>("linear", "linear(x, w, bias_or_None): x @ w.T + bias"),
     long_kernel<linear_backward>("linear_backward",
-                                 "linear_backward(g, x, w, need_x, need_w, need_b) -> (grad_x, grad_w, grad_bias), None where not "
-                                 "needed"),
+                                 "linear_backward(g, x, w, needs) -> ([grad_bias,] grad_x, grad_w), None where not needed"),
+    long_kernel<mm>("mm", "mm(a, b): of two matrices"),
+    long_kernel<matmul_backward>("matmul_backward", "matmul_backward(g, a, b, needs) -> (grad_a, grad_b), None where not needed"),
     kernel<set_blas>("set_blas_library", "set_blas_library(path): opened at the first product that needs it"),
     kernel<has_blas>("blas_available", "blas_available(): opens the library if that was not tried"),
     {nullptr, nullptr, 0, nullptr},

@@ -77,18 +77,16 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return PyTuple_Pack(3, y.get(), mean.get(), rstd.get());
 }
 
-// (g, x, normalized, mean, rstd, weight or None, need_x, need_weight, need_bias) -> the three gradients, None where not
-// needed
+// (g, x, normalized, mean, rstd, weight or None, needs) -> the gradients of x, weight and bias, None where not needed
 PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array g, x;
   Py_ssize_t normalized;
   Rows r;
-  bool need[3];
-  if (!check_count("layer_norm_backward", count, 9, 9)) return nullptr;
+  int need[3];
+  if (!check_count("layer_norm_backward", count, 7, 7)) return nullptr;
   if (!as_array(args[0], g) || !as_array(args[1], x) || !x.is_float() || g.dtype != x.dtype) return not_implemented();
   if (!ints_argument(args[2], "normalized", 1, &normalized) || !split(x, normalized, r)) return nullptr;
-  for (int i = 0; i < 3; i++)
-    if (!bool_argument(args[6 + i], need[i])) return nullptr;
+  if (!needs_argument(args[6], 3, need)) return nullptr;
   if (!same_shape(g.tensor, x.tensor)) {
     PyErr_SetString(PyExc_ValueError, "layer_norm_backward(): the gradient and the input differ in shape");
     return nullptr;
@@ -128,21 +126,15 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
     if (weights || biases)
       dense_kernels().layer_norm_backward(x.dtype, gp, xp, mean, rstd, weight, r.rows, r.n, nullptr, weights, biases);
   }
-  Ref tuple(PyTuple_New(3));
-  if (!tuple) return nullptr;
-  PyTuple_SET_ITEM(tuple.get(), 0, gx ? gx.release() : none());
-  PyTuple_SET_ITEM(tuple.get(), 1, gw ? gw.release() : none());
-  PyTuple_SET_ITEM(tuple.get(), 2, gb ? gb.release() : none());
-  return tuple.release();
+  return gradients_of({&gx, &gw, &gb});
 }
 
 }  // namespace
 
 PyMethodDef kNormMethods[] = {
     long_kernel<layer_norm>("layer_norm", "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
-    long_kernel<layer_norm_backward>(
-        "layer_norm_backward",
-        "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, need_x, need_weight, need_bias)"),
+    long_kernel<layer_norm_backward>("layer_norm_backward",
+                                     "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, needs)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

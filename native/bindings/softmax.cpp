@@ -21,8 +21,8 @@ Blocks blocks_of(const Array& a, int dim) {
 template <bool Log>
 PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Array a;
-  if (!check_count(Log ? "log_softmax" : "softmax", n, 2, 2)) return nullptr;
-  if (!as_array(args[0], a) || !a.is_float()) return not_implemented();
+  if (!check_count(Log ? "log_softmax" : "softmax", n, 2, 3)) return nullptr;
+  if (!as_array(args[0], a) || !a.is_float() || (n > 2 && args[2] != Py_None)) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
   Ref in = contiguous(a.tensor);
@@ -47,11 +47,19 @@ PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 template <bool Log>
-PyObject* softmax_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* softmax_backward(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Array g, y;
   const char* name = Log ? "log_softmax_backward" : "softmax_backward";
   if (!check_count(name, n, 3, 3)) return nullptr;
-  if (!as_array(args[0], g) || !as_array(args[1], y) || !y.is_float() || g.dtype != y.dtype) return not_implemented();
+  if (!as_array(args[0], g) || !as_array(args[1], y) || g.dtype != y.dtype) return not_implemented();
+  if (y.dtype == DType::F16 || y.dtype == DType::BF16) {  // rounded once, not at every step of the rule
+    Ref gw = contiguous_as(g.tensor, DType::F32), yw = gw ? contiguous_as(y.tensor, DType::F32) : Ref();
+    if (!yw) return nullptr;
+    PyObject* const wide[] = {gw.get(), yw.get(), args[2]};
+    const Ref result(softmax_backward<Log>(self, wide, n));
+    return result ? contiguous_as(as_tensor(result), y.dtype).release() : nullptr;
+  }
+  if (!y.is_float()) return not_implemented();
   if (!same_shape(g.tensor, y.tensor)) {
     PyErr_Format(PyExc_ValueError, "%s(): the gradient and the output differ in shape", name);
     return nullptr;
@@ -80,8 +88,8 @@ PyObject* softmax_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyMethodDef kSoftmaxMethods[] = {
-    long_kernel<softmax<false>>("softmax", "softmax(a, dim)"),
-    long_kernel<softmax<true>>("log_softmax", "log_softmax(a, dim)"),
+    long_kernel<softmax<false>>("softmax", "softmax(a, dim, dtype=None)"),
+    long_kernel<softmax<true>>("log_softmax", "log_softmax(a, dim, dtype=None)"),
     long_kernel<softmax_backward<false>>("softmax_backward", "softmax_backward(g, y, dim): y is the softmax"),
     long_kernel<softmax_backward<true>>("log_softmax_backward", "log_softmax_backward(g, y, dim): y is the log_softmax"),
     {nullptr, nullptr, 0, nullptr},

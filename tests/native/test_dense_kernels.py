@@ -421,7 +421,7 @@ def test_linear(dtype):
                 close(kernels.linear(x, w, bias), x.astype(np.float64) @ w.T + bias, scale=50)
                 close(kernels.linear(x, w, None), x.astype(np.float64) @ w.T, scale=50)
             g = rng.standard_normal((*lead, n)).astype(dtype)
-            gx, gw, gb = kernels.linear_backward(g, x, w, True, True, True)
+            gb, gx, gw = kernels.linear_backward(g, x, w, (2, 1, 1))
             flat_g, flat_x = (
                 g.reshape(-1, n).astype(np.float64),
                 x.reshape(-1, k).astype(np.float64),
@@ -429,7 +429,7 @@ def test_linear(dtype):
             close(gx, g.astype(np.float64) @ w, scale=50)
             close(gw, flat_g.T @ flat_x, scale=50)
             close(gb, flat_g.sum(0), scale=50)
-    assert kernels.linear_backward(g, x, w, False, False, False) == (None, None, None)
+    assert kernels.linear_backward(g, x, w, (0, 0, 0)) == (None, None, None)
     assert kernels.linear(np.ones((2, 3), dtype), np.ones((5, 4), dtype), None) is NotImplemented
 
 
@@ -766,7 +766,7 @@ def test_layer_norm_equals_torch(dtype, affine):
         g = rng.standard_normal(shape).astype(dtype)
         out.backward(torch.from_numpy(g))
         grads = kernels.layer_norm_backward(
-            g, x, n, mean, rstd, weight, True, weight is not None, bias is not None
+            g, x, n, mean, rstd, weight, (1, weight is not None, bias is not None)
         )
         for mine, other in zip(grads, theirs, strict=True):
             if other is None:
@@ -844,12 +844,30 @@ def test_mse_loss(dtype):
     rng = np.random.default_rng(22)
     for shape in [(), (5,), (64, 10), (70_001,)]:
         x, y = (np.asarray(rng.standard_normal(shape)).astype(dtype) for _ in range(2))
-        close(kernels.mse_loss(x, y), np.mean((x.astype(np.float64) - y) ** 2), scale=4)
+        close(kernels.mse_loss(x, y, "mean"), np.mean((x.astype(np.float64) - y) ** 2), scale=4)
         g = np.asarray(1.5, dtype)
-        close(
-            kernels.mse_loss_backward(g, x, y),
-            2 * 1.5 / max(1, x.size) * (x.astype(np.float64) - y),
-            scale=4,
-        )
-    assert np.isnan(kernels.mse_loss(np.ones(0, dtype), np.ones(0, dtype)))
-    assert kernels.mse_loss(x, x[:3]) is NotImplemented
+        gx, gy = kernels.mse_loss_backward(g, x, y, "mean", (1, 1))
+        expected = 2 * 1.5 / max(1, x.size) * (x.astype(np.float64) - y)
+        close(gx, expected, scale=4)
+        close(gy, -expected, scale=4)
+        assert kernels.mse_loss_backward(g, x, y, "mean", (0, 0)) == (None, None)
+    assert np.isnan(kernels.mse_loss(np.ones(0, dtype), np.ones(0, dtype), "mean"))
+    assert kernels.mse_loss(x, x[:3], "mean") is NotImplemented
+    assert kernels.mse_loss(x, y, "sum") is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_matmul_backward(dtype):
+    rng = np.random.default_rng(14)
+    for m, k, n in [(2, 3, 4), (1, 64, 5), (100, 90, 80), (3, 0, 4)]:
+        g = rng.standard_normal((m, n)).astype(dtype)
+        for a in layouts(rng, (m, k), dtype):
+            for b in layouts(rng, (k, n), dtype):
+                ga, gb = kernels.matmul_backward(g, a, b, (3, 3))
+                close(ga, g.astype(np.float64) @ b.T, scale=50)
+                close(gb, a.astype(np.float64).T @ g, scale=50)
+        ga, gb = kernels.matmul_backward(g, None, b, (3, 0))
+        close(ga, g.astype(np.float64) @ b.T, scale=50)
+        assert gb is None
+    assert kernels.matmul_backward(g, a, None, (3, 3)) is NotImplemented
+    assert kernels.matmul_backward(g, a, b[:, :1], (3, 3)) is NotImplemented

@@ -180,22 +180,6 @@ def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
     return matmul(input.mH, g)
 
 
-def _matmul_backward(g: Array, input: Array, other: Array, needs: Any) -> Any:
-    """Both gradients of a product of two matrices; an argument that no needed gradient reads may
-    be None."""
-    if g.ndim != 2 or g.dtype.char not in "fd":
-        return NotImplemented
-    left, right = needs
-    if (left and (other is None or other.ndim != 2)) or (
-        right and (input is None or input.ndim != 2)
-    ):
-        return NotImplemented
-    return (
-        _kernels.matmul(g, other.T) if left else None,
-        _kernels.matmul(input.T, g) if right else None,
-    )
-
-
 def _matmul_in_steps(a: Any, b: Any) -> Any:
     """matmul as PyTorch records it: reshaped to a product of matrices, of a stack of them, or of a
     matrix and a vector, and back."""
@@ -232,7 +216,7 @@ def _matmul_op(name: str, node: str, **more: Any) -> Any:
         _product,
         native=_kernels.matmul,
         transpose={"input": _grad_left, "other": _grad_right},
-        backward=(_matmul_backward, "g input other needs"),
+        backward=(_kernels.matmul_backward, "g input other needs"),
         node=node,
         samples=matrices,
         doc="The matrix product; stacks of matrices broadcast over their leading dimensions, "
@@ -269,11 +253,12 @@ def _mm(a: Array, b: Array) -> Any:
 mm = bilinear(
     "mm(input, mat2)",
     _mm,
+    native=_kernels.mm,
     transpose={
         "input": lambda g, mat2: matmul(g, mat2.mH),
         "mat2": lambda g, input: matmul(input.mH, g),
     },
-    backward=(_matmul_backward, "g input mat2 needs"),
+    backward=(_kernels.matmul_backward, "g input mat2 needs"),
     samples=lambda make: [(make(2, 3), make(3, 4)), (make(0, 3), make(3, 2))],
     doc="The product of two matrices.",
 )
@@ -431,38 +416,6 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     return result if w.ndim != 2 else result.reshape(*x.shape[:-1], w.shape[0])
 
 
-def _linear_backward(g: Array, x: Array, w: Array, need_x: bool, need_w: bool, need_b: bool) -> Any:
-    """The gradients of a layer in one call. What no needed gradient reads may be None."""
-    if g.dtype.char not in "fd":
-        return NotImplemented
-    if x is not None and w is not None:
-        return _kernels.linear_backward(g, x, w, need_x, need_w, need_b)
-    grads = (
-        _kernels.matmul(g, w) if need_x else None,
-        _kernels.matmul(_rows(g).T, _rows(x)) if need_w else None,
-        _bias_sum(g) if need_b else None,
-    )
-    return NotImplemented if any(part is NotImplemented for part in grads) else grads
-
-
-def _bias_sum(g: Array) -> Any:
-    return _kernels.sum(g, tuple(range(g.ndim - 1))) if g.ndim > 1 else g.copy()
-
-
-def _plain_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
-    need_x, need_w = needs
-    grads = _linear_backward(g, x, w, need_x, need_w, False)
-    return grads if grads is NotImplemented else grads[:2]
-
-
-def _biased_backward(g: Array, x: Array, w: Array, needs: Any) -> Any:
-    need_b, need_x, need_w = needs
-    if need_b > 2:  # a bias of several dimensions is as long as the rows are many
-        return NotImplemented
-    grads = _linear_backward(g, x, w, need_x, need_w, need_b)
-    return grads if grads is NotImplemented else (grads[2], grads[0], grads[1])
-
-
 def _weight_grad(g: Any, input: Any, weight_shape: Any) -> Any:
     if len(weight_shape) == 1:
         return g.unsqueeze(-1) * input.conj()
@@ -505,7 +458,7 @@ linear = bilinear(
     _linear,
     native=_kernels.linear,
     transpose={"input": _input_grad, "weight": _weight_grad},
-    backward=(_plain_backward, "g input weight needs"),
+    backward=(_kernels.linear_backward, "g input weight needs"),
     node="UnsafeViewBackward0",
     nodes=[(2, 2, "MmBackward0"), (1, 2, "SqueezeBackward4")],
     unfold=in_steps(_layer_in_steps, _layer_shapes),
@@ -522,7 +475,7 @@ _linear_bias = general(
         "weight": _weight_grad,
         "bias": lambda g: g,  # the engine sums over what was broadcast
     },
-    backward=(_biased_backward, "g input weight needs"),
+    backward=(_kernels.linear_backward, "g input weight needs"),
     edges="bias input weight",
     node="ViewBackward0",
     nodes=[(2, 2, "AddmmBackward0")],

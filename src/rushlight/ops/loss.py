@@ -125,10 +125,6 @@ def _pair(make: Any) -> Any:
 
 
 def _mse(input: Array, target: Array, reduction: str) -> Any:
-    if reduction == "mean":
-        result = _kernels.mse_loss(input, target)
-        if result is not NotImplemented:
-            return result
     x, y, dtype = _operands(input, target, "mse_cpu")
     d = x - y
     return _reduced(d * d, reduction, dtype)
@@ -140,20 +136,12 @@ def _mse_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any) -> Any
     return (d if needs[0] else None), (-d if needs[1] else None)
 
 
-def _mse_back(g: Array, input: Array, target: Array, reduction: str, needs: Any) -> Any:
-    if reduction != "mean":
-        return NotImplemented
-    first, second = needs
-    gx = _kernels.mse_loss_backward(g, input, target) if first else None
-    gy = _kernels.mse_loss_backward(g, target, input) if second else None
-    return NotImplemented if gx is NotImplemented or gy is NotImplemented else (gx, gy)
-
-
 _mse_loss = general(
     "_mse_loss(input, target, reduction: plain)",
     _mse,
+    native=_kernels.mse_loss,
     vjp={"input, target": _mse_vjp},
-    backward=(_mse_back, "g input target reduction needs"),
+    backward=(_kernels.mse_loss_backward, "g input target reduction needs"),
     method=False,
     samples=_pair,
     doc="(input - target) ** 2, reduced.",

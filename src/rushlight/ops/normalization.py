@@ -29,9 +29,6 @@ Tensor = _core.Tensor
 
 
 def _layer_norm(x: Array, n: int, weight: Array | None, bias: Array | None, eps: float) -> Any:
-    result = _kernels.layer_norm(x, n, weight, bias, eps)
-    if result is not NotImplemented:
-        return result
     refuse("LayerNormKernelImpl", x, "biuc")
     dims = tuple(range(x.ndim - n, x.ndim))
     wide = widened(x)
@@ -45,14 +42,6 @@ def _layer_norm(x: Array, n: int, weight: Array | None, bias: Array | None, eps:
     if bias is not None:
         y = y + widened(bias)
     return rounded(y, x), rounded(mean, x), rounded(rstd, x)
-
-
-def _layer_norm_back(
-    g: Array, x: Array, n: int, mean: Array, rstd: Array, weight: Array | None, needs: Any
-) -> Any:
-    if x is None:  # only the bias wants its gradient
-        return NotImplemented
-    return _kernels.layer_norm_backward(g, x, n, mean, rstd, weight, *needs)
 
 
 def _wide(t: Any) -> Any:
@@ -82,6 +71,7 @@ def _last(n: int) -> tuple[int, ...]:
 _native_layer_norm = general(
     "_native_layer_norm(input, n: plain, weight: Tensor = None, bias: Tensor = None, eps=1e-05)",
     _layer_norm,
+    native=_kernels.layer_norm,
     vjp={
         "input": lambda g, input, n, weight, eps: _standard_vjp(
             g if weight is None else _wide(g) * weight, input, _last(n), eps
@@ -89,8 +79,7 @@ _native_layer_norm = general(
         "weight": lambda g, input, n, eps: _wide(g) * _standard(input, _last(n), eps)[0],
         "bias": lambda g: _wide(g),
     },
-    shape=lambda x, n, weight, bias, eps: _kernels.layer_norm(x, n, weight, bias, eps),
-    backward=(_layer_norm_back, "g input n out1 out2 weight needs"),
+    backward=(_kernels.layer_norm_backward, "g input n out1 out2 weight needs"),
     node="NativeLayerNormBackward0",
     method=False,
     first_only=True,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._arrays import Array, dim_in, is_half, refuse, rounded, widened
+from ._arrays import Array, dim_in, refuse, rounded, widened
 from ._kinds import composite, general, variant
 from ._op import namespace, node_name
 from ._samples import Make, Samples
@@ -25,14 +25,11 @@ def _shifted(a: Array, dim: int) -> Array:
     return a - np.where(np.isfinite(top), top, 0)
 
 
-def _normalised(kernel: Any, name: str, of_one: float, formula: Any) -> Any:
+def _normalised(name: str, of_one: float, formula: Any) -> Any:
     """A forward: what `formula` makes of shifted elements along a dimension; `of_one` is its value
     for an element alone."""
 
     def forward(a: Array, dim: int, dtype: Any = None) -> Any:
-        result = kernel(a, dim)
-        if result is not NotImplemented:
-            return result
         refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
         dim = dim_in(dim, a.ndim)
         if a.ndim == 0:
@@ -49,30 +46,12 @@ def _shares(low: Array, dim: int) -> Any:
     return top / top.sum(dim, keepdims=True)
 
 
-_softmax = _normalised(_kernels.softmax, "softmax", 1, _shares)
+_softmax = _normalised("softmax", 1, _shares)
 _log_softmax = _normalised(
-    _kernels.log_softmax,
     "log_softmax",
     0,
     lambda low, dim: low - np.log(np.exp(low).sum(dim, keepdims=True)),
 )
-
-
-def _softmax_back(g: Array, out: Array, dim: int) -> Any:
-    result = _kernels.softmax_backward(g, out, dim)
-    if result is NotImplemented and is_half(out):
-        # Rounded once, not at every step of the rule.
-        g, y = widened(g), widened(out)
-        return (y * (g - (g * y).sum(dim, keepdims=True))).astype(out.dtype)
-    return result
-
-
-def _log_softmax_back(g: Array, out: Array, dim: int) -> Any:
-    result = _kernels.log_softmax_backward(g, out, dim)
-    if result is NotImplemented and is_half(out):
-        g, y = widened(g), widened(out)
-        return (g - np.exp(y) * g.sum(dim, keepdims=True)).astype(out.dtype)
-    return result
 
 
 def _softmax_rule(g: Any, out: Any, dim: int) -> Any:
@@ -91,7 +70,8 @@ softmax = general(
     "softmax(input, dim: int, dtype=None)",
     _softmax,
     vjp={"input": _softmax_rule},
-    backward=(_softmax_back, "g out dim"),
+    native=_kernels.softmax,
+    backward=(_kernels.softmax_backward, "g out dim"),
     samples=_along,
     doc="exp(input), divided by its sum along dim.",
 )
@@ -99,7 +79,8 @@ log_softmax = general(
     "log_softmax(input, dim: int, dtype=None)",
     _log_softmax,
     vjp={"input": _log_softmax_rule},
-    backward=(_log_softmax_back, "g out dim"),
+    native=_kernels.log_softmax,
+    backward=(_kernels.log_softmax_backward, "g out dim"),
     samples=_along,
     doc="The logarithm of softmax, exact where softmax is small.",
 )
