@@ -661,6 +661,23 @@ PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t 
   return as_object(t);
 }
 
+// An attribute that a tensor has not is said with what PyTorch has; in C, because a class with a Python __getattr__ makes each look-up
+// of a method twice as dear.
+PyObject* tensor_getattro(PyObject* self, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError) || !callbacks.missing_attribute.is_registered()) return found;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);  // before the look-up, which takes a pending error for its own
+  if (_PyType_Lookup(Py_TYPE(self), name)) {  // it has it, and that failed
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  return PyObject_CallFunctionObjArgs(callbacks.missing_attribute.get(), self, name, nullptr);
+}
+
 }  // namespace
 
 // wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
@@ -850,6 +867,7 @@ int init_tensor(PyObject* module) {
       {Py_tp_getset, kGetSet},
       {Py_tp_methods, kMethods},
       {Py_tp_members, kMembers},
+      {Py_tp_getattro, slot_of<tensor_getattro>()},
       {Py_tp_hash, slot_of<tensor_hash>()},
       {Py_tp_repr, slot_of<gated_unary<"__repr__", tensor_repr>>()},
       {Py_tp_iter, slot_of<tensor_iter>()},

@@ -29,7 +29,7 @@ from .ops import (
     shape,
     strided,
 )
-from .tensor import _tensor_new
+from .tensor import _missing_attribute, _tensor_new
 from .utils import _selective
 
 _core.register(
@@ -76,6 +76,7 @@ _core.register(
         "raw_saved": saved.SavedTensor._of,
         "move_retained": graph._move_retained,
         "before_write": saved._before_write,
+        "missing_attribute": _missing_attribute,
         # the engine
         "no_grad_root": engine._no_grad_root,
         "no_grad_input": engine._no_grad_input,

@@ -230,7 +230,7 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 
 # Members of Tensor without a gate: how instances come to be and are told apart, and the library's.
 _NO_GATE = (
-    "__delitem__ __dict__ __getattr__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
+    "__delitem__ __dict__ __getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
     "__subclasshook__ __torch_function__ "
     "_array _attached _bump_version _contiguous _cut _flags _forget_accumulator _grad _hooks "
     "_make_subclass _meta _offset _seen _set_flag _typed_storage _watched as_subclass"

@@ -436,7 +436,7 @@ def _set_volatile(self: Any, value: Any) -> None:
     )
 
 
-def _getattr(self: Any, name: str) -> Any:
+def _missing_attribute(self: Any, name: str) -> Any:
     raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
 
 
@@ -514,7 +514,6 @@ _METHODS: dict[str, Any] = {
         lambda self: None,
         doc="False: an older name of what no_grad does.",
     ),
-    "__getattr__": _getattr,
 }
 
 for _name, _value in _METHODS.items():

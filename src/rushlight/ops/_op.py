@@ -386,7 +386,7 @@ def _named(function: Any, name: str, members: Any) -> Any:
 
 
 # Members of Tensor that are no functions of tensors to a program.
-_NO_GATE = ("__getattr__", "_typed_storage")
+_NO_GATE = ("_typed_storage",)
 
 
 def put_gates() -> None:

@@ -175,7 +175,7 @@ _nll_transpose = linear(
 
 def _check_targets(input: Any, target: Any, weight: Any) -> None:
     """What torch checks before it computes anything."""
-    if input.ndim > 1 and target.ndim > 0 and input.shape[0] != target.shape[0]:
+    if input.ndim > 1 and target.ndim > 0 and len(input) != len(target):
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
             f"({target.shape[0]})."
