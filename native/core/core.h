@@ -411,6 +411,15 @@ enum Overlap : uint8_t {
 
 enum class ResultType : uint8_t { Promoted, Float, Bool };
 
+// How results are laid out in memory, those that have as many dimensions as the arguments which decide: as the forward made them;
+// row-major; channels last if the strides of one of the arguments suggest that (of a list: of all), else row-major; with the strides
+// of the argument, which has their shape.
+struct Keeps {
+  enum Rule : uint8_t { Made, Rows, Format, Strides };
+  Rule rule;
+  uint16_t params;  // bit per param
+};
+
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -458,6 +467,7 @@ struct Op {
   std::vector<NodeName> node_types;
   PyTypeObject* node_type;
   PyObject* result_type;  // namedtuple class of several outputs, or nullptr
+  Keeps keeps;
   // Pointwise
   ResultType result;
   Program* program;

@@ -253,6 +253,8 @@ int fill_op(Op* op, PyObject* spec) {
   op->typed_out = static_cast<int8_t>(number_of(spec, "typed_out", -1));
   op->float_out = flag_of(spec, "float_out");
   op->overlap = static_cast<uint8_t>(number_of(spec, "overlap", 0));
+  op->keeps.rule = static_cast<Keeps::Rule>(number_of(spec, "keeps", 0));
+  op->keeps.params = static_cast<uint16_t>(number_of(spec, "keeps_of", 0));
   op->result = static_cast<ResultType>(number_of(spec, "result", 0));
   op->n_positional = static_cast<int>(number_of(spec, "n_positional", 0));
   op->program_arity = static_cast<uint8_t>(number_of(spec, "arity", 0));

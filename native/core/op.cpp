@@ -229,6 +229,40 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
 
 namespace {
 
+// Whether the arguments that decide want channels last.
+bool wants_channels_last(Op* op, PyObject* const* slots, int ndim) {
+  for (uint8_t i : op->tensor_params) {
+    if (!(op->keeps.params >> i & 1)) continue;
+    bool all = true, any = false;
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (!is_tensor(o)) continue;
+      any = true;
+      all &= as_tensor(o)->ndim() == ndim && suggests_channels_last(as_tensor(o));
+    }
+    if (any && all) return true;
+  }
+  return false;
+}
+
+// A result of the op, which nobody else has, laid out as the op's `keeps` says. Takes over `t`.
+Tensor* keep(Op* op, PyObject* const* slots, Tensor* t) {
+  Py_ssize_t strides[kMaxDims], numel;
+  if (op->keeps.rule == Keeps::Strides) {
+    for (uint8_t i : op->tensor_params) {
+      if (!(op->keeps.params >> i & 1) || !is_tensor(slots[i]) || !same_shape(as_tensor(slots[i]), t)) continue;
+      like_strides(as_tensor(slots[i]), t->item(), strides);
+      return relaid(t, strides);
+    }
+    return t;
+  }
+  if (op->keeps.rule == Keeps::Format && wants_channels_last(op, slots, t->ndim())) {
+    channels_last_strides(t->ndim(), t->sizes(), t->item(), strides);
+  } else {
+    contiguous_strides(t->ndim(), t->sizes(), t->item(), strides, &numel);
+  }
+  return relaid(t, strides);
+}
+
 // Takes over `o`. `slots`: what the forward was given.
 Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   const bool from_numpy = !is_tensor(o);
@@ -253,11 +287,11 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   const bool argument = Py_REFCNT(t) != 1;
   if (!argument && (op->lends || owns_memory(t))) {
     if (from_numpy) restride(t);
-    return t;
+    return op->keeps.rule ? keep(op, slots, t) : t;
   }
   Tensor* own = op->lends ? new_alias(t) : dense_copy(t);
   Py_DECREF(t);
-  return own;
+  return own && op->keeps.rule ? keep(op, slots, own) : own;
 }
 
 // One of several results, a new reference: taken out of what the definition returned where nobody else has that, so that it is

@@ -209,17 +209,36 @@ DType compute_type(DType t) {
   }
 }
 
-// A new tensor for a result of the operands' broadcast shape. Like torch's, it keeps the memory order of the first operand that
-// already has that shape.
-Tensor* new_result(PyObject* const* operands, int n, int ndim, const Py_ssize_t* dims, DType dtype, DeviceType device) {
-  for (int i = 0; i < n; ++i) {
-    if (!is_tensor(operands[i])) continue;
-    const Tensor* a = as_tensor(operands[i]);
-    if (a->ndim() != ndim || !same_sizes(ndim, a->sizes(), dims)) continue;
-    if (a->is_contiguous()) break;
-    if (!overlaps_itself(a)) return new_like(a, dtype);
+// Where a result of the operands' broadcast shape lies: row-major, or at strides, which are in elements.
+struct Place {
+  int ndim;
+  const Py_ssize_t* sizes;
+  bool rows = true;
+  Py_ssize_t strides[kMaxDims];
+
+  Place(PyObject* const* operands, int n, int ndim, const Py_ssize_t* sizes) : ndim(ndim), sizes(sizes) {
+    const Tensor* tensors[kMaxParams];
+    int count = 0;
+    for (int i = 0; i < n; ++i) {
+      if (!is_tensor(operands[i])) continue;
+      const Tensor* a = tensors[count++] = as_tensor(operands[i]);
+      rows &= a->is_contiguous() && a->ndim() == ndim && same_sizes(ndim, a->sizes(), sizes);
+    }
+    rows &= count == n;
+    if (!rows) result_strides(ndim, sizes, tensors, count, count < n, 1, strides);
   }
-  return new_tensor(dtype, ndim, dims, device);
+  void in_bytes(Py_ssize_t item, Py_ssize_t* bytes) const {
+    Py_ssize_t numel;
+    if (rows) contiguous_strides(ndim, sizes, item, bytes, &numel);
+    for (int i = 0; i < ndim && !rows; ++i) bytes[i] = strides[i] * item;
+  }
+};
+
+Tensor* new_result(const Place& place, DType dtype, DeviceType device) {
+  if (place.rows) return new_tensor(dtype, place.ndim, place.sizes, device);
+  Py_ssize_t strides[kMaxDims];
+  place.in_bytes(item_size(dtype), strides);
+  return new_strided(dtype, place.ndim, place.sizes, strides, device);
 }
 
 // Runs the program into `out`, which the caller holds. Numbers that have a `__float__` or `__index__` of their own are read first:
@@ -290,7 +309,8 @@ Tensor* one_element(const Tensor* t) {
 }
 
 // The op's NumPy definition on operands of the common type.
-Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out) {
+Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out,
+                     const Place& place) {
   PyObject* definition = op->portable ? op->portable : op->forward;
   if (!definition) {
     raise_not_implemented(op, common);
@@ -326,13 +346,16 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
   }
   if (given->flags & kMeta) {
     if (out) return as_tensor(Py_NewRef(as_object(out)));
-    int ndim;
-    Py_ssize_t dims[kMaxDims];
-    return broadcast_shape(slots, n, &ndim, dims) < 0 ? nullptr : new_result(slots, n, ndim, dims, result, DeviceType::Meta);
+    return new_result(place, result, DeviceType::Meta);
   }
   if (out) return copy_into(out, given.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
-  if (given->dtype != result) return cast(given.get(), result);
-  return argument || !owns_memory(given.get()) ? dense_copy(given.get()) : given.release();
+  if (given->dtype == result && !argument && owns_memory(given.get())) {
+    Py_ssize_t strides[kMaxDims];
+    place.in_bytes(item_size(result), strides);
+    return relaid(given.release(), strides);
+  }
+  Owned<Tensor> target(new_result(place, result, DeviceType::Cpu));
+  return target && copy_into(target.get(), given.get()) == 0 ? target.release() : nullptr;
 }
 
 void raise_refusal(PyObject* refusals, DType type) {
@@ -477,6 +500,16 @@ int check_integer_power(PyObject* exponent, DType common) {
 
 constexpr Py_ssize_t kSmall = 4096;
 
+// Whether all strides are those of a new tensor of that shape, those of single entries too.
+bool lies_by_rows(const Tensor* a) {
+  Py_ssize_t step = a->item();
+  for (int i = a->ndim() - 1; i >= 0; --i) {
+    if (a->stride(i) != step) return false;
+    step *= a->size(i);
+  }
+  return true;
+}
+
 // The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
 Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   if (op->opcode < 0 || n > 2 || op->result == ResultType::Bool) return nullptr;
@@ -498,7 +531,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
       }
       right = b->data();
     } else {
-      if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second))) return nullptr;
+      if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second)) || !lies_by_rows(a)) return nullptr;
       Constant c;
       if (op->numbers_fit && !surely_fits(second, a->dtype)) return nullptr;
       if (read_constant(second, a->dtype, &c) < 0) {
@@ -528,7 +561,7 @@ Tensor* run_pointwise_program(const Program& program, PyObject* const* operands,
   const DType compute = compute_type(result);
   if (out && (out->ndim() != ndim || !same_sizes(ndim, out->sizes(), dims))) out = nullptr;
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out)))
-                           : new_result(operands, n, ndim, dims, result, device_of(operands, n)));
+                           : new_result(Place(operands, n, ndim, dims), result, device_of(operands, n)));
   return target && run_machine(program, compute, operands, n, target.get()) == 0 ? target.release() : nullptr;
 }
 
@@ -611,10 +644,11 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
+  const Place place(operands, op->keeps.rule == Keeps::Rows ? 0 : n_operands, ndim, dims);
   if (compute == kNone || has_complex || !op->program || !has_kernels(*op->program, compute)) {
-    return run_portable(op, slots, n, common, out ? out->dtype : result, out);
+    return run_portable(op, slots, n, common, out ? out->dtype : result, out, place);
   }
-  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(slots, n, ndim, dims, result, device_of(slots, n)));
+  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device_of(slots, n)));
   return target && run_machine(*op->program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
 }
 

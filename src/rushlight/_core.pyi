@@ -343,6 +343,12 @@ class Observed:
     TIMES: Final[int]
     SELECTIVE: Final[int]
 
+class Keeps:
+    MADE: Final[int]
+    ROWS: Final[int]
+    FORMAT: Final[int]
+    STRIDES: Final[int]
+
 class OpKind:
     POINTWISE: Final[int]
     LINEAR: Final[int]

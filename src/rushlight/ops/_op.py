@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from .. import _core
-from .._core import Asks, Flag, OpKind, Overlap, ParamKind, Source
+from .._core import Asks, Flag, Keeps, OpKind, Overlap, ParamKind, Source
 from ..devices.meta import like_first, shapes
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
@@ -50,6 +50,9 @@ OVERLAPS = {
     "same": Overlap.COPIES_SAME,
     "late": Overlap.SAID_LATE,
 }
+
+# How results lie in memory: see `Keeps` in native/core/core.h.
+KEEPS = {"": Keeps.MADE, "rows": Keeps.ROWS, "format": Keeps.FORMAT, "strides": Keeps.STRIDES}
 
 # The bit of a lazy view.
 LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}
@@ -265,6 +268,13 @@ def _word(out: Any) -> str:
     return str(out[0] if isinstance(out, tuple) else out)
 
 
+def _keeps(words: str, names: list[str]) -> dict[str, int]:
+    """What `keeps=` says: a rule, and the arguments that it is about."""
+    rule, _, arguments = words.partition(": ")
+    params = sum(1 << names.index(name) for name in arguments.split())
+    return {"keeps": KEEPS[rule], "keeps_of": params}
+
+
 def define(
     kind: int,
     signature: str,
@@ -289,6 +299,7 @@ def define(
     multi_view: bool = False,
     first_only: bool = False,
     outputs: Any = None,
+    keeps: str = "",
     result: int = 0,
     kernel: str | None = None,
     arity: int = 0,
@@ -349,6 +360,7 @@ def define(
         "typed_out": names.index("dtype") if _word(out) in ("dtype", "float dtype") else -1,
         "float_out": _word(out) == "float dtype",
         "overlap": sum(OVERLAPS[word] for word in overlap.split()),
+        **_keeps(keeps, names),
         "result": result,
         "result_type": outputs,
         "kernel": kernel,
