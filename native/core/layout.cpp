@@ -160,7 +160,7 @@ void channels_last_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, P
   Py_ssize_t step = item;
   for (int i = 0; i < ndim; ++i) {
     strides[order[i]] = step;
-    step = times(step, std::max<Py_ssize_t>(sizes[order[i]], 1));
+    step = times(step, sizes[order[i]]);  // 0 outside of a size of 0, as in torch
   }
 }
 

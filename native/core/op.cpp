@@ -283,10 +283,10 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     }
     return t;
   }
+  if (from_numpy) restride(t);
   // An op that is no view owns its result, unless it says that it lends an argument's memory.
   const bool argument = Py_REFCNT(t) != 1;
   if (!argument && (op->lends || owns_memory(t))) {
-    if (from_numpy) restride(t);
     return op->keeps.rule ? keep(op, slots, t) : t;
   }
   Tensor* own = op->lends ? new_alias(t) : dense_copy(t);

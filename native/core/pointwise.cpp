@@ -216,7 +216,14 @@ struct Place {
   bool rows = true;
   Py_ssize_t strides[kMaxDims];
 
-  Place(PyObject* const* operands, int n, int ndim, const Py_ssize_t* sizes) : ndim(ndim), sizes(sizes) {
+  Place(PyObject* const* operands, int n, int ndim, const Py_ssize_t* sizes, Keeps::Rule rule = Keeps::Made)
+      : ndim(ndim), sizes(sizes) {
+    if (rule == Keeps::Rows) return;
+    if (rule == Keeps::Strides) {  // of an op with one operand
+      rows = false;
+      like_strides(as_tensor(operands[0]), 1, strides);
+      return;
+    }
     const Tensor* tensors[kMaxParams];
     int count = 0;
     for (int i = 0; i < n; ++i) {
@@ -512,7 +519,7 @@ bool lies_by_rows(const Tensor* a) {
 
 // The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
 Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
-  if (op->opcode < 0 || n > 2 || op->result == ResultType::Bool) return nullptr;
+  if (op->opcode < 0 || n > 2 || op->result == ResultType::Bool || op->keeps.rule) return nullptr;
   PyObject* first = slots[0];
   if (!is_tensor(first)) return nullptr;
   Tensor* a = as_tensor(first);
@@ -644,7 +651,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
-  const Place place(operands, op->keeps.rule == Keeps::Rows ? 0 : n_operands, ndim, dims);
+  const Place place(operands, n_operands, ndim, dims, op->keeps.rule);
   if (compute == kNone || has_complex || !op->program || !has_kernels(*op->program, compute)) {
     return run_portable(op, slots, n, common, out ? out->dtype : result, out, place);
   }

@@ -35,6 +35,7 @@ _to_copy = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3), dtypes.float64)],
+    keeps="strides: input",
     doc="The same values with another element type.",
 )
 

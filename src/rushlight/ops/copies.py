@@ -84,6 +84,7 @@ _contiguous_copy: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3).t(),)],
+    keeps="rows",
     doc="A copy whose memory order is that of the shape.",
 )
 

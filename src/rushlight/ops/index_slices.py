@@ -284,6 +284,7 @@ _fill_number: Any = general(
     method=False,
     node="IndexFillBackward0",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)],
+    keeps="strides: input",
     doc="`index_fill` with a number.",
 )
 _fill_tensor: Any = linear(
@@ -300,6 +301,7 @@ _fill_tensor: Any = linear(
     method=False,
     node="IndexFillBackward1",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), make())],
+    keeps="strides: input",
     doc="`index_fill` with a tensor.",
 )
 

@@ -81,6 +81,7 @@ def _resampling(name: str, node: str) -> Any:
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
         node=node,
         method=False,
+        keeps="format: input",
         doc="Weighted sums of a few inputs along dimensions.",
     )
     back: Any = linear(
@@ -142,6 +143,7 @@ constant_pad_nd: Any = general(
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,
     samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
+    keeps="format: input",
     doc="The tensor with a border of a constant; a negative width cuts.",
 )
 
@@ -292,6 +294,7 @@ _pixel_shuffle = linear(
     transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
     method=False,
     samples=lambda make: [(make(1, 4, 2, 3), 2)],
+    keeps="format: input",
     doc="Channels as the pixels of r by r blocks.",
 )
 _pixel_unshuffle: Any = linear(
@@ -300,6 +303,7 @@ _pixel_unshuffle: Any = linear(
     transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
     method=False,
     samples=lambda make: [(make(1, 2, 4, 2), 2)],
+    keeps="format: input",
     doc="The pixels of r by r blocks as channels.",
 )
 

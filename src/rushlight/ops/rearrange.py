@@ -53,6 +53,7 @@ flip: Any = linear(
     transpose={"input": lambda g, dims: flip(g, dims)},
     out=False,
     samples=lambda make: [(make(2, 3), 0), (make(2, 3), (0, -1)), (make(), ())],
+    keeps="strides: input",
     doc="The order of entries reversed along dimensions.",
 )
 
@@ -102,6 +103,7 @@ roll: Any = linear(
     },
     out=False,
     samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
+    keeps="strides: input",
     doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
 )
 
@@ -283,6 +285,7 @@ def _triangle(name: str, keep: Any) -> Any:
         transpose={"input": lambda g, diagonal: OPS[name].function(g, diagonal)},
         in_place=True,
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
+        keeps="rows",
         doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
     )
 
