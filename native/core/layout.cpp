@@ -126,7 +126,8 @@ namespace {
 constexpr int kImage[] = {1, 3, 2, 0}, kVolume[] = {1, 4, 3, 2, 0};
 inline const int* channels_last_order(int ndim) { return ndim == 4 ? kImage : ndim == 5 ? kVolume : nullptr; }
 
-// Whether the elements fill their memory with the channels last.
+}  // namespace
+
 bool is_channels_last(const Tensor* t) {
   const int* order = channels_last_order(t->ndim());
   if (!order) return false;
@@ -135,12 +136,10 @@ bool is_channels_last(const Tensor* t) {
     const int d = order[i];
     if (t->size(d) == 1) continue;
     if (t->stride(d) != step) return false;
-    step *= t->size(d);
+    step = times(step, t->size(d));
   }
   return true;
 }
-
-}  // namespace
 
 bool suggests_channels_last(const Tensor* t) {
   const int* order = channels_last_order(t->ndim());

@@ -41,6 +41,8 @@ void like_strides(const Tensor* model, Py_ssize_t item, Py_ssize_t* strides);
 // same dense strides, or in the order of theirs. `numbers`: there are operands that are no tensors.
 void result_strides(int ndim, const Py_ssize_t* sizes, const Tensor* const* operands, int n, bool numbers, Py_ssize_t item,
                     Py_ssize_t* strides);
+// Whether the elements fill their memory with the channels last, strides of single entries apart.
+bool is_channels_last(const Tensor* t);
 // Whether the strides tell that the channels are the last dimension in memory: torch's suggest_memory_format. Of images and volumes
 // (4 and 5 dimensions) alone.
 bool suggests_channels_last(const Tensor* t);

@@ -540,5 +540,6 @@ frexp: Any = general(
     outputs=named("frexp", "mantissa", "exponent"),
     first_only=True,
     samples=one,
+    keeps="strides: input",
     doc="Mantissa and exponent: input = mantissa * 2 ** exponent.",
 )

@@ -56,7 +56,6 @@ cat: Any = linear(
     overlap="never",
     out=("cast", TypeError, _CAST),
     samples=_some,
-    keeps="format: tensors",
     doc="Tensors one after the other along a dimension.",
 )
 

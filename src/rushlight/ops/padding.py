@@ -353,6 +353,24 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return _pixel_unshuffle(input, r)
 
 
+def _deal(x: Array, groups: int) -> Array:
+    n, c = x.shape[:2]
+    split = x.reshape(n, groups, c // max(groups, 1), *x.shape[2:])
+    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(x.shape)
+
+
+_channel_shuffle: Any = linear(
+    "_channel_shuffle(input, groups: plain)",
+    _deal,
+    transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
+    node="ChannelShuffleBackward0",
+    method=False,
+    samples=lambda make: [(make(1, 6, 2), 2)],
+    keeps="format: input",
+    doc="The channels dealt out from groups.",
+)
+
+
 @composite(method=False)
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels dealt out from groups, one of each in turn."""
@@ -361,7 +379,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
             "channel_shuffle expects input with > 2 dims, but got input with sizes "
             f"{listed(input.shape)}"
         )
-    n, c = input.shape[:2]
+    c = input.shape[1]
     if groups <= 0:
         raise RuntimeError(
             f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
@@ -370,8 +388,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    rest = input.shape[2:]
-    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
+    return _channel_shuffle(input, groups)
 
 
 _nn.update(

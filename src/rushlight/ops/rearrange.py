@@ -103,7 +103,7 @@ roll: Any = linear(
     },
     out=False,
     samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
-    keeps="strides: input",
+    keeps="format: input",
     doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
 )
 
@@ -121,8 +121,8 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
     turned = np.rot90(a, k, (first, second))
     if k % 2:
         # As torch: the memory order of the turned-over copy, seen with the dimensions changed over.
-        return np.ascontiguousarray(turned.swapaxes(first, second)).swapaxes(first, second)
-    return turned.copy()
+        return turned.swapaxes(first, second).copy(order="K").swapaxes(first, second)
+    return turned.copy(order="K")
 
 
 rot90: Any = linear(
