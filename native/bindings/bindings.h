@@ -168,6 +168,9 @@ bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
 bool double_argument(PyObject* object, double& out);
 bool bool_argument(PyObject* object, bool& out);
 
+// Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
+bool view_strides(const Array& a, Layout& l);
+
 // parallel_for over a lambda f(begin, end).
 template <class F>
 void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {

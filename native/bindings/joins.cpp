@@ -54,19 +54,14 @@ Ref joined(Arrays& arrays, int ndim, const Py_ssize_t* shape, int dim, bool stac
   const DType dtype = arrays[0].dtype;
   const DeviceType device = arrays.device();
   if (!channels_last) return new_ref(dtype, ndim, shape, device);
-  Py_ssize_t strides[kMaxDims];
-  if (!stack) {
-    channels_last_strides(ndim, shape, item_size(dtype), strides);
-  } else {
-    Layout l(arrays[0].tensor);
-    const Py_ssize_t size = l.shape[dim];
-    l.shape[dim] *= shape[dim];
-    channels_last_strides(inner, l.shape, item_size(dtype), l.strides);
-    std::copy_n(l.strides, dim, strides);
-    std::copy_n(l.strides + dim, inner - dim, strides + dim + 1);
-    strides[dim] = times(l.strides[dim], size);
-  }
-  return Ref(as_object(new_strided(dtype, ndim, shape, strides, device)));
+  Layout whole, apart;
+  for (int i = 0; i < inner; ++i) whole.add(stack ? arrays[0].shape[i] * (i == dim ? shape[dim] : 1) : shape[i], 0);
+  channels_last_strides(inner, whole.shape, item_size(dtype), whole.strides);
+  Ref result(as_object(new_strided(dtype, inner, whole.shape, whole.strides, device)));
+  if (!stack || !result) return result;
+  for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
+  view_strides(view_of(as_tensor(result)), apart);
+  return Ref(as_object(new_view(as_tensor(result), apart)));
 }
 
 bool same_dtype(Arrays& arrays) {

@@ -411,11 +411,11 @@ enum Overlap : uint8_t {
 
 enum class ResultType : uint8_t { Promoted, Float, Bool };
 
-// How results are laid out in memory, those that have as many dimensions as the arguments which decide: as the forward made them;
-// row-major; channels last if the strides of one of the arguments suggest that (of a list: of all), else row-major; with the strides
-// of the argument, which has their shape.
+// How results are laid out in memory: as the forward made them; row-major; each matrix column by column, of results that have as many
+// dimensions as the argument; channels last if the strides of one of the arguments suggest that, else row-major; with the strides of
+// the argument, those results that have its shape.
 struct Keeps {
-  enum Rule : uint8_t { Made, Rows, Format, Strides };
+  enum Rule : uint8_t { Made, Rows, Columns, Format, Strides };
   Rule rule;
   uint16_t params;  // bit per param
 };

@@ -71,6 +71,7 @@ constexpr Number kOverlaps[] = {
 constexpr Number kKeeps[] = {
     {"MADE", Keeps::Made},
     {"ROWS", Keeps::Rows},
+    {"COLUMNS", Keeps::Columns},
     {"FORMAT", Keeps::Format},
     {"STRIDES", Keeps::Strides},
 };

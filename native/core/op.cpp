@@ -6,6 +6,8 @@
 // and one for the Node. That road stays in this file, where the compiler can inline along it.
 #include "core/op.h"
 
+#include <algorithm>
+
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -229,36 +231,27 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
 
 namespace {
 
-// Whether the arguments that decide want channels last.
-bool wants_channels_last(Op* op, PyObject* const* slots, int ndim) {
-  for (uint8_t i : op->tensor_params) {
-    if (!(op->keeps.params >> i & 1)) continue;
-    bool all = true, any = false;
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (!is_tensor(o)) continue;
-      any = true;
-      all &= as_tensor(o)->ndim() == ndim && suggests_channels_last(as_tensor(o));
-    }
-    if (any && all) return true;
-  }
-  return false;
-}
-
 // A result of the op, which nobody else has, laid out as the op's `keeps` says. Takes over `t`.
 Tensor* keep(Op* op, PyObject* const* slots, Tensor* t) {
+  const int ndim = t->ndim();
   Py_ssize_t strides[kMaxDims], numel;
-  if (op->keeps.rule == Keeps::Strides) {
-    for (uint8_t i : op->tensor_params) {
-      if (!(op->keeps.params >> i & 1) || !is_tensor(slots[i]) || !same_shape(as_tensor(slots[i]), t)) continue;
-      like_strides(as_tensor(slots[i]), t->item(), strides);
-      return relaid(t, strides);
+  contiguous_strides(ndim, t->sizes(), t->item(), strides, &numel);
+  for (uint8_t i : op->tensor_params) {
+    if (!(op->keeps.params >> i & 1) || !is_tensor(slots[i])) continue;
+    const Tensor* model = as_tensor(slots[i]);
+    if (model->ndim() != ndim) continue;
+    if (op->keeps.rule == Keeps::Strides && same_shape(model, t)) {
+      like_strides(model, t->item(), strides);
+      break;
     }
-    return t;
-  }
-  if (op->keeps.rule == Keeps::Format && wants_channels_last(op, slots, t->ndim())) {
-    channels_last_strides(t->ndim(), t->sizes(), t->item(), strides);
-  } else {
-    contiguous_strides(t->ndim(), t->sizes(), t->item(), strides, &numel);
+    if (op->keeps.rule == Keeps::Format && suggests_channels_last(model)) {
+      channels_last_strides(ndim, t->sizes(), t->item(), strides);
+      break;
+    }
+    if (op->keeps.rule == Keeps::Columns && ndim > 1) {
+      strides[ndim - 2] = t->item();
+      strides[ndim - 1] = t->item() * std::max<Py_ssize_t>(t->size(ndim - 2), 1);
+    }
   }
   return relaid(t, strides);
 }

@@ -346,6 +346,7 @@ class Observed:
 class Keeps:
     MADE: Final[int]
     ROWS: Final[int]
+    COLUMNS: Final[int]
     FORMAT: Final[int]
     STRIDES: Final[int]
 

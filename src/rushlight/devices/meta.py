@@ -103,7 +103,7 @@ class Meta:
         if isinstance(value, (tuple, list)):
             return tuple([self._result(v) for v in value])
         if isinstance(value, _core.Tensor):
-            return value if value._meta else self.from_host(value.contiguous())
+            return value if value._meta else self.from_host(value)
         array = np.asarray(value)
         steps = [s // array.itemsize for s in array.strides]
         if not array.size or min(steps, default=1) <= 0:

@@ -52,7 +52,13 @@ OVERLAPS = {
 }
 
 # How results lie in memory: see `Keeps` in native/core/core.h.
-KEEPS = {"": Keeps.MADE, "rows": Keeps.ROWS, "format": Keeps.FORMAT, "strides": Keeps.STRIDES}
+KEEPS = {
+    "": Keeps.MADE,
+    "rows": Keeps.ROWS,
+    "columns": Keeps.COLUMNS,
+    "format": Keeps.FORMAT,
+    "strides": Keeps.STRIDES,
+}
 
 # The bit of a lazy view.
 LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}

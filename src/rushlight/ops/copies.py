@@ -75,12 +75,14 @@ def lay_out(t: Any, strides: tuple[int, ...] | None) -> Any:
     return t
 
 
-def copied(a: Array, memory_format: Any) -> Array:
+def copied(a: Array, memory_format: Any) -> Any:
     """A copy in a memory format, or with the order of its strides."""
-    order = format_order(memory_format, a.ndim)
-    if order is None:
-        return a.copy() if memory_format is contiguous_format else a.copy(order="K")
-    return a.transpose(order).copy().transpose(np.argsort(order))
+    if memory_format is None or memory_format is preserve_format:
+        return a.copy(order="K")
+    strides = format_strides(a.shape, memory_format)
+    copy = lay_out(_core.wrap(np.empty(a.shape, a.dtype)), strides)
+    copy._array[...] = a
+    return copy
 
 
 clone: Any = linear(

@@ -73,7 +73,7 @@ def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
     return rounded(np.ascontiguousarray(wide), g)
 
 
-def _resampling(name: str, node: str) -> Any:
+def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input, taps: plain)",
@@ -81,7 +81,7 @@ def _resampling(name: str, node: str) -> Any:
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
         node=node,
         method=False,
-        keeps="format: input",
+        keeps=keeps,
         doc="Weighted sums of a few inputs along dimensions.",
     )
     back: Any = linear(
@@ -165,7 +165,11 @@ def _wrapped(n: int, before: int, after: int) -> Array:
 
 
 _pads = {
-    (mode, n): _resampling(f"_{mode}_pad{n}d", f"{node}{n}DBackward0" if node else "CopySlices")
+    (mode, n): _resampling(
+        f"_{mode}_pad{n}d",
+        f"{node}{n}DBackward0" if node else "CopySlices",
+        "format: input" if node else "rows",
+    )
     for mode, node in (
         ("reflect", "ReflectionPad"),
         ("replicate", "ReplicationPad"),
