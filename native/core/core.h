@@ -278,6 +278,7 @@ struct Node {
   uint64_t seq;  // order of creation; UINT64_MAX for AccumulateGrad
   Kind kind;
   bool released;  // saved values were freed by a backward
+  bool channels_last;  // of an op with FormatAndBack: its arguments suggested that
   int n_edges, n_saved, n_outputs;
   Edge* edges;
   Saved* saved;
@@ -412,10 +413,10 @@ enum Overlap : uint8_t {
 enum class ResultType : uint8_t { Promoted, Float, Bool };
 
 // How results are laid out in memory: as the forward made them; row-major; each matrix column by column, of results that have as many
-// dimensions as the argument; channels last if the strides of one of the arguments suggest that, else row-major; with the strides of
-// the argument, those results that have its shape.
+// dimensions as the argument; channels last if the strides of one of the arguments suggest that, else row-major; the same, and so do
+// the gradients of those arguments; with the strides of the argument, those results that have its shape.
 struct Keeps {
-  enum Rule : uint8_t { Made, Rows, Columns, Format, Strides };
+  enum Rule : uint8_t { Made, Rows, Columns, Format, FormatAndBack, Strides };
   Rule rule;
   uint16_t params;  // bit per param
 };

@@ -73,6 +73,7 @@ constexpr Number kKeeps[] = {
     {"ROWS", Keeps::Rows},
     {"COLUMNS", Keeps::Columns},
     {"FORMAT", Keeps::Format},
+    {"FORMAT_AND_BACK", Keeps::FormatAndBack},
     {"STRIDES", Keeps::Strides},
 };
 constexpr Number kResults[] = {

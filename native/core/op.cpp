@@ -231,26 +231,32 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
 
 namespace {
 
+// Whether the arguments that decide about the format suggest channels last.
+bool wants_channels_last(Op* op, PyObject* const* slots, int ndim) {
+  for (uint8_t i : op->tensor_params) {
+    if (!(op->keeps.params >> i & 1) || !is_tensor(slots[i])) continue;
+    if ((ndim < 0 || as_tensor(slots[i])->ndim() == ndim) && suggests_channels_last(as_tensor(slots[i]))) return true;
+  }
+  return false;
+}
+
 // A result of the op, which nobody else has, laid out as the op's `keeps` says. Takes over `t`.
 Tensor* keep(Op* op, PyObject* const* slots, Tensor* t) {
   const int ndim = t->ndim();
   Py_ssize_t strides[kMaxDims], numel;
   contiguous_strides(ndim, t->sizes(), t->item(), strides, &numel);
+  if (op->keeps.rule == Keeps::Format || op->keeps.rule == Keeps::FormatAndBack) {
+    if (wants_channels_last(op, slots, ndim)) channels_last_strides(ndim, t->sizes(), t->item(), strides);
+    return relaid(t, strides);
+  }
   for (uint8_t i : op->tensor_params) {
-    if (!(op->keeps.params >> i & 1) || !is_tensor(slots[i])) continue;
-    const Tensor* model = as_tensor(slots[i]);
-    if (model->ndim() != ndim) continue;
-    if (op->keeps.rule == Keeps::Strides && same_shape(model, t)) {
-      like_strides(model, t->item(), strides);
-      break;
-    }
-    if (op->keeps.rule == Keeps::Format && suggests_channels_last(model)) {
-      channels_last_strides(ndim, t->sizes(), t->item(), strides);
-      break;
-    }
+    if (!(op->keeps.params >> i & 1) || !is_tensor(slots[i]) || as_tensor(slots[i])->ndim() != ndim) continue;
     if (op->keeps.rule == Keeps::Columns && ndim > 1) {
       strides[ndim - 2] = t->item();
       strides[ndim - 1] = t->item() * std::max<Py_ssize_t>(t->size(ndim - 2), 1);
+    } else if (op->keeps.rule == Keeps::Strides && same_shape(as_tensor(slots[i]), t)) {
+      like_strides(as_tensor(slots[i]), t->item(), strides);
+      break;
     }
   }
   return relaid(t, strides);
@@ -622,6 +628,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   Py_INCREF(op);
   node->op = op;
   if (op->unfold) node->seq = next_number(kUnfoldedNodes);
+  node->channels_last = op->keeps.rule == Keeps::FormatAndBack && wants_channels_last(op, slots, -1);
   Ref owner(as_object(node));
   uint32_t wanting = 0;
   int e = 0;

@@ -348,6 +348,7 @@ class Keeps:
     ROWS: Final[int]
     COLUMNS: Final[int]
     FORMAT: Final[int]
+    FORMAT_AND_BACK: Final[int]
     STRIDES: Final[int]
 
 class OpKind:

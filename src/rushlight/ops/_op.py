@@ -57,6 +57,7 @@ KEEPS = {
     "rows": Keeps.ROWS,
     "columns": Keeps.COLUMNS,
     "format": Keeps.FORMAT,
+    "format and back": Keeps.FORMAT_AND_BACK,
     "strides": Keeps.STRIDES,
 }
 

@@ -71,7 +71,7 @@ def _adaptive_avg_op(n: int) -> Any:
         node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
-        keeps="format: input" if n == 2 else "",
+        keeps="format and back: input" if n == 2 else "",
         doc="The means of as many windows as asked for.",
     )
     back: Any = linear(
@@ -139,7 +139,7 @@ def _adaptive_max_op(n: int) -> Any:
         method=False,
         first_only=True,
         samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
-        keeps="format: input" if n == 2 else "",
+        keeps="format and back: input" if n == 2 else "",
         doc="The largest elements of as many windows as asked for, and their places.",
     )
 

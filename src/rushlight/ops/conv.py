@@ -264,7 +264,7 @@ _convolution = general(
     },
     method=False,
     samples=_samples,
-    keeps="format: input weight",
+    keeps="format and back: input weight",
     doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
     "channels / groups, ...).",
 )
@@ -284,7 +284,7 @@ _convolution_input: Any = general(
     },
     node="ConvolutionBackward0",
     method=False,
-    keeps="format: input weight",
+    keeps="format and back: input weight",
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
 _convolution_weight: Any = bilinear(

@@ -90,6 +90,7 @@ def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
         transpose={"input": lambda g, taps: op(g, taps)},
         node=node.replace("Backward0", "BackwardBackward0"),
         method=False,
+        keeps="format: input",
         doc="The transpose of weighted sums along dimensions.",
     )
     return op
@@ -168,7 +169,7 @@ _pads = {
     (mode, n): _resampling(
         f"_{mode}_pad{n}d",
         f"{node}{n}DBackward0" if node else "CopySlices",
-        "format: input" if node else "rows",
+        "format and back: input" if node else "rows",
     )
     for mode, node in (
         ("reflect", "ReflectionPad"),
