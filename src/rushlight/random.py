@@ -426,11 +426,17 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         pin_memory: bool = False,
         generator: Any = None,
     ) -> Any:
-        made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-        check(made._array.dtype)
+        check((dtype or input.dtype).numpy)
+        made = empty_like(
+            input,
+            dtype=dtype,
+            device=device,
+            requires_grad=requires_grad,
+            memory_format=memory_format,
+        )
         if of(made).has_memory:
-            draw(kernel, generator, made._array, *args)
-        return made.requires_grad_(requires_grad)
+            draw(kernel, generator, made._seen, *args)
+        return made
 
     return create
 
@@ -489,11 +495,17 @@ def randint_like(
     if high is None:
         low, high = 0, low
     low, high = (int(n) if isinstance(n, Tensor) else n for n in (low, high))
-    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-    low, high = _integer_range(as_int(low), as_int(high), made.dtype)
+    low, high = _integer_range(as_int(low), as_int(high), dtype or input.dtype)
+    made = empty_like(
+        input,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
+    )
     if of(made).has_memory:
-        draw("randint_", generator, made._array, low, high)
-    return made.requires_grad_(requires_grad)
+        draw("randint_", generator, made._seen, low, high)
+    return made
 
 
 @composite(method=False)

@@ -181,11 +181,18 @@ def full_like(
     pin_memory: bool | None = False,
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
-    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-    value = cell(fill_value, made._array.dtype)
+    made = empty_like(
+        input,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
+    )
+    array = made._seen
+    value = cell(fill_value, array.dtype)
     if of(made).has_memory:
-        made._array[...] = value
-    return made.requires_grad_(requires_grad)
+        array[...] = value
+    return made
 
 
 def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
