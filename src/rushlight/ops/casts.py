@@ -122,13 +122,14 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _converted(t: Any, dtype: Any, copy: bool, memory_format: Any) -> Any:
     """The tensor with a type and in a format; itself where it is so already."""
-    if memory_format is None or memory_format is preserve_format:
+    if memory_format is not None:
+        format_order(memory_format, t.ndim)
+    if memory_format is None or memory_format is preserve_format or not t.ndim:
         if dtype is not t.dtype:
             return _to_copy(t, dtype)
         return t.clone() if copy else t
     if dtype is t.dtype and not copy and suggested_format(t) is memory_format:
         return t
-    format_order(memory_format, t.ndim)
     return _to_format(t, dtype, memory_format)
 
 
