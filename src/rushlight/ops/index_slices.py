@@ -92,6 +92,7 @@ index_select: Any = linear(
     overlap="never late",
     out="same",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
+    keeps="rows",
     doc="The slices of a dimension that an index names.",
 )
 
