@@ -316,8 +316,7 @@ Tensor* one_element(const Tensor* t) {
 }
 
 // The op's NumPy definition on operands of the common type.
-Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out,
-                     const Place& place) {
+Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out, const Place& place) {
   PyObject* definition = op->portable ? op->portable : op->forward;
   if (!definition) {
     raise_not_implemented(op, common);
@@ -507,8 +506,9 @@ int check_integer_power(PyObject* exponent, DType common) {
 
 constexpr Py_ssize_t kSmall = 4096;
 
-// Whether all strides are those of a new tensor of that shape, those of single entries too.
+// Whether all strides are those of a new tensor of that shape, those of single entries too. Of empty tensors nothing is said.
 bool lies_by_rows(const Tensor* a) {
+  if (a->numel() == 0) return false;
   Py_ssize_t step = a->item();
   for (int i = a->ndim() - 1; i >= 0; --i) {
     if (a->stride(i) != step) return false;
