@@ -117,7 +117,7 @@ bool is_dense(const Tensor* t) {
 void like_strides(const Tensor* model, Py_ssize_t item, Py_ssize_t* strides) {
   const Py_ssize_t* own = model->strides();
   if (!is_dense(model)) return dense_strides(model->ndim(), model->sizes(), &own, 1, item, strides);
-  for (int i = 0; i < model->ndim(); ++i) strides[i] = own[i] / model->item() * item;
+  for (int i = 0; i < model->ndim(); ++i) strides[i] = times(own[i] / model->item(), item);
 }
 
 namespace {

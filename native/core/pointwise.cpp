@@ -229,6 +229,10 @@ struct Place {
     for (int i = 0; i < n; ++i) {
       if (!is_tensor(operands[i])) continue;
       const Tensor* a = tensors[count++] = as_tensor(operands[i]);
+      if (a->ndim() > ndim) {  // changed by code that ran in between, and refused by the machine
+        rows = true;
+        return;
+      }
       rows &= a->is_contiguous() && a->ndim() == ndim && same_sizes(ndim, a->sizes(), sizes);
     }
     rows &= count == n;
@@ -237,7 +241,7 @@ struct Place {
   void in_bytes(Py_ssize_t item, Py_ssize_t* bytes) const {
     Py_ssize_t numel;
     if (rows) contiguous_strides(ndim, sizes, item, bytes, &numel);
-    for (int i = 0; i < ndim && !rows; ++i) bytes[i] = strides[i] * item;
+    for (int i = 0; i < ndim && !rows; ++i) bytes[i] = times(strides[i], item);
   }
 };
 
@@ -651,7 +655,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
-  const Place place(operands, n_operands, ndim, dims, op->keeps.rule);
+  const Place place(operands, n_operands, ndim, dims, out ? Keeps::Rows : op->keeps.rule);
   if (compute == kNone || has_complex || !op->program || !has_kernels(*op->program, compute)) {
     return run_portable(op, slots, n, common, out ? out->dtype : result, out, place);
   }

@@ -246,7 +246,7 @@ int keep_format(Node* node, PyObject** grads_in) {
   Op* op = node->op;
   for (int e = 0; e < node->n_edges; ++e) {
     PyObject* g = grads_in[e];
-    if (!g || !(op->keeps.params >> op->edge_params[e] & 1) || (as_tensor(g)->flags & kWatched)) continue;
+    if (!g || !(op->keeps.params >> op->edge_params[e] & 1) || (as_tensor(g)->flags & (kStandsFor | kLazy))) continue;
     Tensor* t = as_tensor(g);
     Py_ssize_t strides[kMaxDims], numel;
     if (node->channels_last && (t->ndim() == 4 || t->ndim() == 5)) {

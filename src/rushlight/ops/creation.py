@@ -65,13 +65,16 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     ) -> Any:
         check_tensor(name + "_like", input)
         where = destination(device, name, like=input)
-        strides = like_strides(input, memory_format)
-        shape = tuple(input.shape)
+        if memory_format is None:
+            strides = _core.like_strides(input)
+        else:
+            strides = like_strides(input, memory_format)
+        shape = input.shape
         kind = input.dtype if dtype is None else torch_dtype(dtype, name)
         if not where.has_memory:
-            return _core.empty_meta(shape, kind.code, strides, requires_grad)
-        array = where.allocate(shape, kind.numpy, value)
-        return lay_out(finished(array, requires_grad, function=name), strides)
+            return _core.empty_meta(tuple(shape), kind.code, strides, requires_grad)
+        made = finished(where.allocate(shape, kind.numpy, value), requires_grad, function=name)
+        return made if strides is None else lay_out(made, strides)
 
     def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
         device = self.device if device is None else device
