@@ -391,6 +391,45 @@ def test_gradients(expression: str, layout: str, incoming: str) -> None:
     np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=1e-3, atol=1e-4)
 
 
+ON_META = """
+F.max_pool2d(x, 2)
+F.avg_pool2d(x, 2)
+F.adaptive_avg_pool2d(x, 1)
+F.adaptive_avg_pool2d(x, (3, 2))
+F.interpolate(x, scale_factor=2, mode="bilinear")
+F.conv2d(x, m.ones(3, x.shape[1], 3, 3).to(x.device), padding=1)
+F.batch_norm(x, None, None, training=True)
+F.group_norm(x, 1)
+F.pad(x, (1, 1, 1, 1))
+F.dropout(x)
+F.pixel_unshuffle(x, 2)
+F.channel_shuffle(x, 2)
+m.cat([x, x], 1)
+m.stack([x, x], 1)
+m.zeros_like(x)
+m.rand_like(x)
+F.relu(x)
+x * 2.0
+x + x.contiguous()
+x.clone()
+x.clone(memory_format=m.channels_last)
+x.double()
+x.to(memory_format=m.channels_last)
+x.masked_fill(x > 0, 1.0)
+x.flip(1)
+x.sum(1, keepdim=True)
+"""
+
+
+@over(ON_META, IMAGE_LAYOUTS)
+def test_meta_gives_the_strides_of_the_cpu(expression: str, layout: str) -> None:
+    for shape in [(2, 4, 6, 6), (1, 4, 6, 2)]:
+        x = IMAGE_LAYOUTS[layout](rushlight, values(shape))
+        there = rushlight.empty_strided(x.shape, x.stride(), device="meta")
+        found, want = (eval(expression, names(rushlight, t)) for t in (there, x))
+        assert seen(rushlight, found) == seen(rushlight, want)
+
+
 @pytest.mark.parametrize("layout", IMAGE_LAYOUTS)
 def test_grad_of_a_leaf_has_its_strides(layout: str) -> None:
     """Where it leaves no gaps; else it is row-major."""
