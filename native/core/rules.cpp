@@ -144,10 +144,6 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
   return *grad_in ? 1 : -1;
 }
 
-}  // namespace
-
-namespace {
-
 int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
   Op* op = node->op;
   bool leads_on = false;
