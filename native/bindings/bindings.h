@@ -172,6 +172,9 @@ bool needs_argument(PyObject* object, int n, int* needs);
 PyObject* gradients_of(std::initializer_list<Ref*> gradients);
 bool bool_argument(PyObject* object, bool& out);
 
+// Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
+bool view_strides(const Array& a, Layout& l);
+
 // parallel_for over a lambda f(begin, end).
 template <class F>
 void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {

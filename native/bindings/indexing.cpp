@@ -162,6 +162,25 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
   return true;
 }
 
+// The values that an index gives, in torch's order: the dimensions of x that are left in the order that they have there.
+PyObject* in_order_of(const Array& x, PyObject* dims, PyObject* at_object, Ref out) {
+  const Tensor* t = as_tensor(out);
+  uint64_t indexed;
+  if (x.tensor->is_contiguous()) return out.release();
+  if (!dims_argument(dims, x.ndim, indexed)) return nullptr;
+  const int places = t->ndim() - (x.ndim - __builtin_popcountll(indexed)), at = static_cast<int>(PyLong_AsLong(at_object));
+  Py_ssize_t rest[kMaxDims], own[kMaxDims], strides[kMaxDims];
+  for (int i = 0, d = 0; i < t->ndim(); ++i) {
+    const bool place = i >= at && i < at + places;
+    while (!place && indexed >> d & 1) ++d;
+    rest[i] = place ? 0 : x.strides[d++];
+    own[i] = place ? t->stride(i) : 0;
+  }
+  const Py_ssize_t* layouts[] = {rest, own};
+  dense_strides(t->ndim(), t->sizes(), layouts, 2, t->item(), strides);
+  return as_object(relaid(as_tensor(out.release()), strides));
+}
+
 // index_get(x, index, dims, at)
 PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_get", n, 4, 4)) return nullptr;
@@ -177,11 +196,13 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
   const DeviceType device = device_of(x, index);
   Ref out = new_ref(x.dtype, in.ndim, in.shape, device);
-  if (!out || device == DeviceType::Meta) return out.release();
-  char* to = data_of(out);
-  Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
-  take_places(x.dtype, x.data, in.places, to);
-  return out.release();
+  if (!out) return nullptr;
+  if (device != DeviceType::Meta) {
+    char* to = data_of(out);
+    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
+    take_places(x.dtype, x.data, in.places, to);
+  }
+  return in_order_of(x, args[2], args[3], std::move(out));
 }
 
 bool share_memory(const Array& a, const Array& b) {

@@ -43,6 +43,27 @@ class Arrays {
   Array* at = few_;
 };
 
+// The memory of a result, which has the channels last where all the tensors suggest that. torch joins the entries of a stack along the
+// dimension that they come before, and takes that apart.
+Ref joined(Arrays& arrays, int ndim, const Py_ssize_t* shape, int dim, bool stack) {
+  const int inner = stack ? ndim - 1 : ndim;
+  bool channels_last = dim < inner;
+  for (Py_ssize_t i = 0; i < arrays.count && channels_last; ++i) {
+    channels_last = arrays[i].ndim == inner && suggests_channels_last(arrays[i].tensor);
+  }
+  const DType dtype = arrays[0].dtype;
+  const DeviceType device = arrays.device();
+  if (!channels_last) return new_ref(dtype, ndim, shape, device);
+  Layout whole, apart;
+  for (int i = 0; i < inner; ++i) whole.add(stack ? arrays[0].shape[i] * (i == dim ? shape[dim] : 1) : shape[i], 0);
+  channels_last_strides(inner, whole.shape, item_size(dtype), whole.strides);
+  Ref result(as_object(new_strided(dtype, inner, whole.shape, whole.strides, device)));
+  if (!stack || !result) return result;
+  for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
+  view_strides(view_of(as_tensor(result)), apart);
+  return Ref(as_object(new_view(as_tensor(result), apart)));
+}
+
 bool same_dtype(Arrays& arrays) {
   for (Py_ssize_t i = 1; i < arrays.count; ++i) {
     if (arrays[i].dtype != arrays[0].dtype) return false;
@@ -57,12 +78,13 @@ bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
   for (int i = 0; i < dim; ++i) outer *= result.shape[i];
   for (int i = dim + 1; i < result.ndim; ++i) inner *= result.shape[i];
   const Py_ssize_t row = result.shape[dim] * inner;
-  Py_ssize_t at = 0;
+  Py_ssize_t at = 0, first = 0;
+  const bool rows = result.tensor->is_contiguous();
   for (Py_ssize_t k = 0; k < arrays.count; ++k) {
     const Array& a = arrays[k];
     const Py_ssize_t length = stack ? inner : a.ndim == result.ndim ? a.shape[dim] * inner : 0;
     if (length == 0 || outer == 0) continue;
-    if (a.tensor->is_contiguous()) {
+    if (rows && a.tensor->is_contiguous()) {
       char* to = result.data + at;
       Unlocked unlocked(outer * length > kReleaseGilBytes, {a.tensor, result.tensor});
       for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
@@ -70,10 +92,11 @@ bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
       // What lies otherwise in memory is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];
       for (int i = 0; i < a.ndim; ++i) strides[i] = result.strides[stack && i >= dim ? i + 1 : i];
-      Ref place(as_object(new_view(result.tensor, a.ndim, a.shape, strides, at)));
+      Ref place(as_object(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])));
       if (!place || copy_into(as_tensor(place), a.tensor) < 0) return false;
     }
     at += length;
+    first += stack ? 1 : a.shape[dim];
   }
   return true;
 }
@@ -118,9 +141,8 @@ PyObject* cat(PyObject*, PyObject* const* args, Py_ssize_t n) {
     shape[dim] += a.shape[dim];
   }
   if (!same_dtype(arrays)) return not_implemented();
-  const DeviceType device = arrays.device();
-  Ref result = new_ref(model.dtype, model.ndim, shape, device);
-  if (!result || device == DeviceType::Meta) return result.release();
+  Ref result = joined(arrays, model.ndim, shape, dim, false);
+  if (!result || arrays.device() == DeviceType::Meta) return result.release();
   return join(arrays, view_of(as_tensor(result)), dim, false) ? result.release() : nullptr;
 }
 
@@ -143,9 +165,8 @@ PyObject* stack(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (model.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
   Py_ssize_t shape[kMaxDims];
   for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? arrays.count : model.shape[d++];
-  const DeviceType device = arrays.device();
-  Ref result = new_ref(model.dtype, model.ndim + 1, shape, device);
-  if (!result || device == DeviceType::Meta) return result.release();
+  Ref result = joined(arrays, model.ndim + 1, shape, dim, true);
+  if (!result || arrays.device() == DeviceType::Meta) return result.release();
   return join(arrays, view_of(as_tensor(result)), dim, true) ? result.release() : nullptr;
 }
 

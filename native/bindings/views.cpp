@@ -101,7 +101,8 @@ bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count) {
   return true;
 }
 
-// Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
+}  // namespace
+
 bool view_strides(const Array& a, Layout& l) {
   const Py_ssize_t item = a.tensor->item();
   if (a.size() == 0 || a.ndim == 0) {
@@ -131,6 +132,8 @@ bool view_strides(const Array& a, Layout& l) {
   }
   return true;
 }
+
+namespace {
 
 // (tensor, sizes)
 PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {

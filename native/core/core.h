@@ -278,6 +278,7 @@ struct Node {
   uint64_t seq;  // order of creation; UINT64_MAX for AccumulateGrad
   Kind kind;
   bool released;  // saved values were freed by a backward
+  bool channels_last;  // of an op with FormatAndBack: its arguments suggested that
   int n_edges, n_saved, n_outputs;
   Edge* edges;
   Saved* saved;
@@ -411,6 +412,15 @@ enum Overlap : uint8_t {
 
 enum class ResultType : uint8_t { Promoted, Float, Bool };
 
+// How results are laid out in memory: as the forward made them; row-major; each matrix column by column, of results that have as many
+// dimensions as the argument; channels last if the strides of one of the arguments suggest that, else row-major; the same, and so do
+// the gradients of those arguments; with the strides of the argument, those results that have its shape.
+struct Keeps {
+  enum Rule : uint8_t { Made, Rows, Columns, Format, FormatAndBack, Strides };
+  Rule rule;
+  uint16_t params;  // bit per param
+};
+
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -462,6 +472,7 @@ struct Op {
     bool lends;  // may share memory with an argument that nobody else sees
     bool takes_out;  // has an out= form
     bool float_out;  // computed in the type of out for floating point only
+    Keeps keeps;
     int8_t typed_out;  // the param `dtype`, where a result for out= is computed in the type of out; or -1
     uint32_t toggles;  // the bits of kLazy that the view has and its argument has not, or the other way round
     PyObject* put_off;  // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr

@@ -563,7 +563,8 @@ class Backward {
     return done ? bump_version(have) : -1;
   }
 
-  // The first gradient of a leaf: the incoming one itself when nobody else has it and its layout is the leaf's, else a copy.
+  // The first gradient of a leaf, with the leaf's strides, or row-major where those leave gaps: the incoming one itself when nobody
+  // else has it and it lies so, else a copy.
   // Takes over `g`.
   PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
     if (create_graph_ || (as_tensor(g)->flags & kStandsFor)) {
@@ -580,9 +581,10 @@ class Backward {
     }
     Tensor* t = as_tensor(g);
     const bool alone = Py_REFCNT(g) == ours && owns_memory(t) && Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
-    if (alone && same_strides(t, v) && !overlaps_itself(t)) return g;
+    const bool dense = is_dense(v);
+    if (alone && (dense ? same_strides(t, v) : t->is_contiguous())) return g;
     Ref owned(g);
-    Owned<Tensor> copy(overlaps_itself(v) ? new_tensor(t->dtype, v->ndim(), v->sizes(), v->device()) : new_like(v, t->dtype));
+    Owned<Tensor> copy(dense ? new_like(v, t->dtype) : new_tensor(t->dtype, v->ndim(), v->sizes(), v->device()));
     return copy && copy_into(copy.get(), t) == 0 ? as_object(copy.release()) : nullptr;
   }
 

@@ -68,6 +68,14 @@ constexpr Number kOverlaps[] = {
     {"SELF_MAY", kSelfMay},       {"ARGUMENTS_MAY", kArgumentsMay}, {"ARGUMENTS_NEVER", kArgumentsNever},
     {"COPIES_SAME", kCopiesSame}, {"SAID_LATE", kSaidLate},
 };
+constexpr Number kKeeps[] = {
+    {"MADE", Keeps::Made},
+    {"ROWS", Keeps::Rows},
+    {"COLUMNS", Keeps::Columns},
+    {"FORMAT", Keeps::Format},
+    {"FORMAT_AND_BACK", Keeps::FormatAndBack},
+    {"STRIDES", Keeps::Strides},
+};
 constexpr Number kResults[] = {
     {"PROMOTED", ResultType::Promoted},
     {"FLOAT", ResultType::Float},
@@ -117,6 +125,7 @@ int init_enums(PyObject* m) {
                       add(m, "Takes", "Bits of what a function takes for a parameter.", kTakes) < 0 ||
                       add(m, "When", "When a variant takes over an op.", kWhens) < 0 ||
                       add(m, "Overlap", "Bits of what shared memory means to an in-place form.", kOverlaps) < 0 ||
+                      add(m, "Keeps", "How the results of an op lie in memory.", kKeeps) < 0 ||
                       add(m, "ResultType", "The element type of a pointwise result.", kResults) < 0 ||
                       add(m, "DType", "The codes of the element types.", kDTypes) < 0 ||
                       add(m, "Category", "The ranks of element types in promotion.", kCategories) < 0 ||

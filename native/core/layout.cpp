@@ -35,25 +35,37 @@ bool contiguous_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, Py_s
   return fits || empty;
 }
 
-void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* order_of, Py_ssize_t item, Py_ssize_t* strides) {
+void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* const* layouts, int n, Py_ssize_t item,
+                   Py_ssize_t* strides) {
+  // Above 0 where dimension `a` lies outside `b`, below 0 where it lies inside, 0 where nothing tells.
+  const auto compare = [&](int a, int b) {
+    for (int i = 0; i < n; ++i) {
+      const Py_ssize_t s = layouts[i][a], t = layouts[i][b];
+      if (s == 0 || t == 0) continue;
+      if (s != t) return s < t ? -1 : 1;
+      if (sizes[a] > sizes[b]) return 1;
+    }
+    return 0;
+  };
   int order[kMaxDims];  // fastest first
   for (int i = 0; i < ndim; ++i) order[i] = ndim - 1 - i;
+  bool moved = false;
   for (int i = 1; i < ndim; ++i) {
     int at = i;
     for (int below = i - 1; below >= 0; --below) {
-      const Py_ssize_t s = order_of[order[below]], t = order_of[order[at]];
-      if (s == 0 || t == 0) continue;
-      if (s < t) break;
-      if (s > t || sizes[order[below]] > sizes[order[at]]) {
-        std::swap(order[below], order[at]);
-        at = below;
-      }
+      const int how = compare(order[below], order[at]);
+      if (how < 0) break;
+      if (how == 0) continue;
+      std::swap(order[below], order[at]);
+      at = below;
+      moved = true;
     }
   }
   Py_ssize_t step = item;
   for (int i = 0; i < ndim; ++i) {
     strides[order[i]] = step;
-    step = times(step, std::max<Py_ssize_t>(sizes[order[i]], 1));
+    // As in torch, where a size is 0 what lies outside of it has a stride of 0, but not in the order of the shape.
+    step = times(step, moved ? sizes[order[i]] : std::max<Py_ssize_t>(sizes[order[i]], 1));
   }
 }
 
@@ -100,6 +112,87 @@ bool is_dense(const Tensor* t) {
     step *= t->size(order[i]);
   }
   return true;
+}
+
+void like_strides(const Tensor* model, Py_ssize_t item, Py_ssize_t* strides) {
+  const Py_ssize_t* own = model->strides();
+  if (!is_dense(model)) return dense_strides(model->ndim(), model->sizes(), &own, 1, item, strides);
+  for (int i = 0; i < model->ndim(); ++i) strides[i] = times(own[i] / model->item(), item);
+}
+
+namespace {
+
+// The dimensions of channels-last memory, fastest first.
+constexpr int kImage[] = {1, 3, 2, 0}, kVolume[] = {1, 4, 3, 2, 0};
+inline const int* channels_last_order(int ndim) { return ndim == 4 ? kImage : ndim == 5 ? kVolume : nullptr; }
+
+}  // namespace
+
+bool is_channels_last(const Tensor* t) {
+  const int* order = channels_last_order(t->ndim());
+  if (!order) return false;
+  Py_ssize_t step = t->item();
+  for (int i = 0; i < t->ndim(); ++i) {
+    const int d = order[i];
+    if (t->size(d) == 1) continue;
+    if (t->stride(d) != step) return false;
+    step = times(step, t->size(d));
+  }
+  return true;
+}
+
+bool suggests_channels_last(const Tensor* t) {
+  const int* order = channels_last_order(t->ndim());
+  if (!order || t->stride(1) == 0) return false;
+  Py_ssize_t least = 0;
+  for (int i = 0; i < t->ndim(); ++i) {
+    const int d = order[i];
+    if (t->size(d) == 0 || t->stride(d) < least) return false;
+    if (d == 0 && least == t->stride(1)) return false;  // of one place an image: nothing tells, and row-major is meant
+    least = times(t->stride(d), std::max<Py_ssize_t>(t->size(d), 1));
+  }
+  return true;
+}
+
+void channels_last_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, Py_ssize_t* strides) {
+  const int* order = channels_last_order(ndim);
+  Py_ssize_t step = item;
+  for (int i = 0; i < ndim; ++i) {
+    strides[order[i]] = step;
+    step = times(step, sizes[order[i]]);  // 0 outside of a size of 0, as in torch
+  }
+}
+
+void result_strides(int ndim, const Py_ssize_t* sizes, const Tensor* const* operands, int n, bool numbers, Py_ssize_t item,
+                    Py_ssize_t* strides) {
+  bool one_shape = !numbers || ndim == 0, row_major = true, channels_last = true, one_layout = true;
+  for (int i = 0; i < n && one_shape; ++i) {
+    const Tensor* t = operands[i];
+    one_shape = t->ndim() == ndim && same_sizes(ndim, t->sizes(), sizes);
+    if (!one_shape) break;
+    row_major &= t->is_contiguous();
+    channels_last &= ndim == 4 && is_channels_last(t);
+    one_layout &= is_dense(t);
+    for (int d = 0; d < ndim && one_layout; ++d) {
+      one_layout = t->stride(d) / t->item() == operands[0]->stride(d) / operands[0]->item();
+    }
+  }
+  Py_ssize_t numel;
+  if (one_shape) {
+    if (row_major) return void(contiguous_strides(ndim, sizes, item, strides, &numel));
+    if (channels_last) return channels_last_strides(ndim, sizes, item, strides);
+    if (one_layout) return like_strides(operands[0], item, strides);
+  }
+  Py_ssize_t broadcast[kMaxParams][kMaxDims];
+  const Py_ssize_t* layouts[kMaxParams];
+  for (int i = 0; i < n; ++i) {
+    const Tensor* t = operands[i];
+    const int shift = ndim - t->ndim();
+    std::fill_n(broadcast[i], shift, 0);
+    for (int d = shift; d < ndim; ++d) broadcast[i][d] = t->size(d - shift) == sizes[d] ? t->stride(d - shift) : 0;
+    layouts[i] = broadcast[i];
+  }
+  dense_strides(ndim, sizes, layouts, n, item, strides);
 }
 
 bool overlaps_itself(const Tensor* t) {
@@ -350,10 +443,12 @@ Tensor* new_strided(DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssi
 }
 
 Tensor* new_like(const Tensor* model, DType dtype) {
-  if (model->is_contiguous()) return new_tensor(dtype, model->ndim(), model->sizes(), model->device());
   Py_ssize_t strides[kMaxDims];
-  dense_strides(model->ndim(), model->sizes(), model->strides(), item_size(dtype), strides);
-  return new_strided(dtype, model->ndim(), model->sizes(), strides, model->device());
+  like_strides(model, item_size(dtype), strides);
+  if (!model->is_contiguous()) return new_strided(dtype, model->ndim(), model->sizes(), strides, model->device());
+  Tensor* t = new_tensor(dtype, model->ndim(), model->sizes(), model->device());
+  if (t) std::copy_n(strides, t->ndim_, t->dims_ + t->ndim_);
+  return t;
 }
 
 Tensor* new_view(const Tensor* t, DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, Py_ssize_t offset) {
@@ -447,6 +542,19 @@ Tensor* contiguous_copy(const Tensor* t) {
   return copied(Owned<Tensor>(new_tensor(t->dtype, t->ndim(), t->sizes(), t->device())), t);
 }
 Tensor* dense_copy(const Tensor* t) { return copied(Owned<Tensor>(new_like(t, t->dtype)), t); }
+
+Tensor* relaid(Tensor* t, const Py_ssize_t* strides) {
+  bool same = true;  // but for dimensions of one entry
+  for (int i = 0; i < t->ndim() && same && t->numel(); ++i) same = t->size(i) == 1 || t->stride(i) == strides[i];
+  if (same) {
+    if (same_sizes(t->ndim(), strides, t->strides())) return t;
+    std::copy_n(strides, t->ndim_, t->dims_ + t->ndim_);
+    Py_CLEAR(t->array_);  // which has the strides from before
+    return t;
+  }
+  const Owned<Tensor> from(t);
+  return copied(Owned<Tensor>(new_strided(t->dtype, t->ndim(), t->sizes(), strides, t->device())), t);
+}
 
 Tensor* cast(Tensor* t, DType to) {
   if (t->dtype == to) return as_tensor(Py_NewRef(as_object(t)));

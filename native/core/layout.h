@@ -31,8 +31,22 @@ bool same_sizes(int n, const Py_ssize_t* a, const Py_ssize_t* b);
 inline bool same_shape(const Tensor* a, const Tensor* b) {
   return a->ndim() == b->ndim() && same_sizes(a->ndim(), a->sizes(), b->sizes());
 }
-// Dense strides in the order that another layout's have: of those that are 0 the dimensions stay where the shape has them.
-void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* order_of, Py_ssize_t item, Py_ssize_t* strides);
+// Dense strides in the order that those of other layouts have, of which the first that tells two dimensions apart decides. A stride
+// of 0 tells nothing, and what nothing tells apart stays in the order of the shape. As torch's TensorIterator has it.
+void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* const* layouts, int n, Py_ssize_t item,
+                   Py_ssize_t* strides);
+// Strides of a new tensor of the shape of `model`: those that it has where it is dense, else dense ones in their order.
+void like_strides(const Tensor* model, Py_ssize_t item, Py_ssize_t* strides);
+// Strides of a new result of an element-wise function of the tensors, in torch's words: all row-major, all channels last, all of the
+// same dense strides, or in the order of theirs. `numbers`: there are operands that are no tensors.
+void result_strides(int ndim, const Py_ssize_t* sizes, const Tensor* const* operands, int n, bool numbers, Py_ssize_t item,
+                    Py_ssize_t* strides);
+// Whether the elements fill their memory with the channels last, strides of single entries apart.
+bool is_channels_last(const Tensor* t);
+// Whether the strides tell that the channels are the last dimension in memory: torch's suggest_memory_format. Of images and volumes
+// (4 and 5 dimensions) alone.
+bool suggests_channels_last(const Tensor* t);
+void channels_last_strides(int ndim, const Py_ssize_t* sizes, Py_ssize_t item, Py_ssize_t* strides);
 // The bytes that are reached from the first element: [low, high).
 void extent(const Tensor* t, const char** low, const char** high);
 // Whether the elements fill one block of memory, each place once, whatever the order of the dimensions.
@@ -46,7 +60,7 @@ bool overlaps_itself(const Tensor* t);
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes);  // contiguous, uninitialised
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device);
 Tensor* new_zeros(DType dtype, int ndim, const Py_ssize_t* sizes);
-// Uninitialised, of the shape of `model` and with its order of strides, dense.
+// Uninitialised, of the shape of `model`, with `like_strides`.
 Tensor* new_like(const Tensor* model, DType dtype);
 // Uninitialised, with strides of any order that fill one block.
 Tensor* new_strided(DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssize_t* strides, DeviceType device = DeviceType::Cpu);
@@ -64,6 +78,8 @@ Tensor* cast(Tensor* t, DType to);
 // A copy: in row-major order, or with the order of the strides.
 Tensor* contiguous_copy(const Tensor* t);
 Tensor* dense_copy(const Tensor* t);
+// The values of a tensor that nobody else has, with such dense strides: the tensor itself where its elements lie so. Takes over `t`.
+Tensor* relaid(Tensor* t, const Py_ssize_t* strides);
 // A kernel or a copy of more bytes lets other threads run (bindings.h, "Layouts under way").
 constexpr Py_ssize_t kReleaseGilBytes = 1 << 18;
 // Writes `from`, broadcast and converted, to the elements of `to`. -1 with an exception.

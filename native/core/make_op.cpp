@@ -273,6 +273,13 @@ int read_zero_dim(Op* op, PyObject* value) {
   return 0;
 }
 
+int read_keeps(Op* op, PyObject* value) {
+  int rule, params;
+  if (!PyArg_ParseTuple(value, "ii", &rule, &params)) return -1;
+  op->result.keeps = {static_cast<Keeps::Rule>(rule), static_cast<uint16_t>(params)};
+  return 0;
+}
+
 int read_rules(Op* op, PyObject* rules) {
   for (Py_ssize_t r = 0; r < PyList_GET_SIZE(rules); ++r) {
     PyObject *function, *sources, *indices;
@@ -383,6 +390,7 @@ Word words[] = {
     {"zero_dim", read_zero_dim, nullptr},
     {"view", flag<&Op::result, &Op::Result::view>, nullptr},
     {"multi_view", flag<&Op::result, &Op::Result::multi_view>, nullptr},
+    {"keeps", read_keeps, nullptr},
     {"lends", flag<&Op::result, &Op::Result::lends>, nullptr},
     {"toggles", number<&Op::result, &Op::Result::toggles>, nullptr},
     {"put_off", object<&Op::result, &Op::Result::put_off>, nullptr},

@@ -11,6 +11,9 @@ PyObject* set_operator(PyObject*, PyObject* args);
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* empty_meta(PyObject*, PyObject* args);
+PyObject* like_strides_of(PyObject*, PyObject* o);
+PyObject* is_channels_last_function(PyObject*, PyObject* o);
+PyObject* suggests_channels_last_function(PyObject*, PyObject* o);
 PyObject* make_subclass(PyObject*, PyObject* args);
 PyObject* wrap_view_function(PyObject*, PyObject* args);
 PyObject* arguments_of(PyObject*, PyObject* args);
@@ -245,6 +248,9 @@ PyMethodDef kMethods[] = {
     {"set_operator", method_of<set_operator>(), METH_VARARGS, "What an operator of Tensor calls."},
     {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"empty_meta", method_of<empty_meta>(), METH_VARARGS, "A leaf tensor without memory."},
+    {"like_strides", method_of<like_strides_of>(), METH_O, "The strides of a new tensor like another; None: row-major."},
+    {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},
+    {"suggests_channels_last", method_of<suggests_channels_last_function>(), METH_O, "Whether the strides tell that."},
     {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
     {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
     {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},

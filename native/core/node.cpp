@@ -44,7 +44,7 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize
     if (!n) return nullptr;
     // Field by field, and of the inline arrays only what is used: clearing the whole struct costs more than the rest.
     n->op = nullptr;
-    n->released = false;
+    n->released = n->channels_last = false;
     for (int i = 0; i < n_edges && i < 2; ++i) n->edges_inline[i] = Edge{nullptr, 0};
     for (int i = 0; i < n_saved && i < 3; ++i) n->saved_inline[i] = Saved{};
     n->meta_inline[0].ndim = 0;

@@ -6,6 +6,8 @@
 // and one for the Node. That road stays in this file, where the compiler can inline along it.
 #include "core/op.h"
 
+#include <algorithm>
+
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -229,6 +231,37 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
 
 namespace {
 
+// Whether the arguments that decide about the format suggest channels last.
+bool wants_channels_last(Op* op, PyObject* const* slots, int ndim) {
+  for (uint8_t i : op->tensor_params) {
+    if (!(op->result.keeps.params >> i & 1) || !is_tensor(slots[i])) continue;
+    if ((ndim < 0 || as_tensor(slots[i])->ndim() == ndim) && suggests_channels_last(as_tensor(slots[i]))) return true;
+  }
+  return false;
+}
+
+// A result of the op, which nobody else has, laid out as the op's `keeps` says. Takes over `t`.
+Tensor* keep(Op* op, PyObject* const* slots, Tensor* t) {
+  const int ndim = t->ndim();
+  Py_ssize_t strides[kMaxDims], numel;
+  contiguous_strides(ndim, t->sizes(), t->item(), strides, &numel);
+  if (op->result.keeps.rule == Keeps::Format || op->result.keeps.rule == Keeps::FormatAndBack) {
+    if (wants_channels_last(op, slots, ndim)) channels_last_strides(ndim, t->sizes(), t->item(), strides);
+    return relaid(t, strides);
+  }
+  for (uint8_t i : op->tensor_params) {
+    if (!(op->result.keeps.params >> i & 1) || !is_tensor(slots[i]) || as_tensor(slots[i])->ndim() != ndim) continue;
+    if (op->result.keeps.rule == Keeps::Columns && ndim > 1) {
+      strides[ndim - 2] = t->item();
+      strides[ndim - 1] = t->item() * std::max<Py_ssize_t>(t->size(ndim - 2), 1);
+    } else if (op->result.keeps.rule == Keeps::Strides && same_shape(as_tensor(slots[i]), t)) {
+      like_strides(as_tensor(slots[i]), t->item(), strides);
+      break;
+    }
+  }
+  return relaid(t, strides);
+}
+
 // Takes over `o`. `slots`: what the forward was given.
 Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   const bool from_numpy = !is_tensor(o);
@@ -250,15 +283,15 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     }
     return t;
   }
+  if (from_numpy) restride(t);
   // An op that is no view owns its result, unless it says that it lends an argument's memory.
   const bool argument = Py_REFCNT(t) != 1;
   if (!argument && (op->result.lends || owns_memory(t))) {
-    if (from_numpy) restride(t);
-    return t;
+    return op->result.keeps.rule ? keep(op, slots, t) : t;
   }
   Tensor* own = op->result.lends ? new_alias(t) : dense_copy(t);
   Py_DECREF(t);
-  return own;
+  return own && op->result.keeps.rule ? keep(op, slots, own) : own;
 }
 
 // One of several results, a new reference: taken out of what the definition returned where nobody else has that, so that it is
@@ -597,6 +630,7 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   Py_INCREF(op);
   node->op = op;
   if (op->backward.unfold) node->seq = next_number(kUnfoldedNodes);
+  node->channels_last = op->result.keeps.rule == Keeps::FormatAndBack && wants_channels_last(op, slots, -1);
   Ref owner(as_object(node));
   uint32_t wanting = 0;
   int e = 0;

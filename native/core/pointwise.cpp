@@ -209,17 +209,47 @@ DType compute_type(DType t) {
   }
 }
 
-// A new tensor for a result of the operands' broadcast shape. Like torch's, it keeps the memory order of the first operand that
-// already has that shape.
-Tensor* new_result(PyObject* const* operands, int n, int ndim, const Py_ssize_t* dims, DType dtype, DeviceType device) {
-  for (int i = 0; i < n; ++i) {
-    if (!is_tensor(operands[i])) continue;
-    const Tensor* a = as_tensor(operands[i]);
-    if (a->ndim() != ndim || !same_sizes(ndim, a->sizes(), dims)) continue;
-    if (a->is_contiguous()) break;
-    if (!overlaps_itself(a)) return new_like(a, dtype);
+// Where a result of the operands' broadcast shape lies: row-major, or at strides, which are in elements.
+struct Place {
+  int ndim;
+  const Py_ssize_t* sizes;
+  bool rows = true;
+  Py_ssize_t strides[kMaxDims];
+
+  Place(PyObject* const* operands, int n, int ndim, const Py_ssize_t* sizes, Keeps::Rule rule = Keeps::Made)
+      : ndim(ndim), sizes(sizes) {
+    if (rule == Keeps::Rows) return;
+    if (rule == Keeps::Strides) {  // of an op with one operand
+      rows = false;
+      like_strides(as_tensor(operands[0]), 1, strides);
+      return;
+    }
+    const Tensor* tensors[kMaxParams];
+    int count = 0;
+    for (int i = 0; i < n; ++i) {
+      if (!is_tensor(operands[i])) continue;
+      const Tensor* a = tensors[count++] = as_tensor(operands[i]);
+      if (a->ndim() > ndim) {  // changed by code that ran in between, and refused by the machine
+        rows = true;
+        return;
+      }
+      rows &= a->is_contiguous() && a->ndim() == ndim && same_sizes(ndim, a->sizes(), sizes);
+    }
+    rows &= count == n;
+    if (!rows) result_strides(ndim, sizes, tensors, count, count < n, 1, strides);
   }
-  return new_tensor(dtype, ndim, dims, device);
+  void in_bytes(Py_ssize_t item, Py_ssize_t* bytes) const {
+    Py_ssize_t numel;
+    if (rows) contiguous_strides(ndim, sizes, item, bytes, &numel);
+    for (int i = 0; i < ndim && !rows; ++i) bytes[i] = times(strides[i], item);
+  }
+};
+
+Tensor* new_result(const Place& place, DType dtype, DeviceType device) {
+  if (place.rows) return new_tensor(dtype, place.ndim, place.sizes, device);
+  Py_ssize_t strides[kMaxDims];
+  place.in_bytes(item_size(dtype), strides);
+  return new_strided(dtype, place.ndim, place.sizes, strides, device);
 }
 
 // Runs the program into `out`, which the caller holds. Numbers that have a `__float__` or `__index__` of their own are read first:
@@ -290,7 +320,7 @@ Tensor* one_element(const Tensor* t) {
 }
 
 // The op's NumPy definition on operands of the common type.
-Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out) {
+Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out, const Place& place) {
   PyObject* definition = op->portable ? op->portable : op->forward;
   if (!definition) {
     raise_not_implemented(op, common);
@@ -326,13 +356,16 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
   }
   if (given->flags & kMeta) {
     if (out) return as_tensor(Py_NewRef(as_object(out)));
-    int ndim;
-    Py_ssize_t dims[kMaxDims];
-    return broadcast_shape(slots, n, &ndim, dims) < 0 ? nullptr : new_result(slots, n, ndim, dims, result, DeviceType::Meta);
+    return new_result(place, result, DeviceType::Meta);
   }
   if (out) return copy_into(out, given.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
-  if (given->dtype != result) return cast(given.get(), result);
-  return argument || !owns_memory(given.get()) ? dense_copy(given.get()) : given.release();
+  if (given->dtype == result && !argument && owns_memory(given.get())) {
+    Py_ssize_t strides[kMaxDims];
+    place.in_bytes(item_size(result), strides);
+    return relaid(given.release(), strides);
+  }
+  Owned<Tensor> target(new_result(place, result, DeviceType::Cpu));
+  return target && copy_into(target.get(), given.get()) == 0 ? target.release() : nullptr;
 }
 
 void raise_refusal(PyObject* refusals, DType type) {
@@ -479,9 +512,20 @@ int check_integer_power(PyObject* exponent, DType common) {
 
 constexpr Py_ssize_t kSmall = 4096;
 
+// Whether all strides are those of a new tensor of that shape, those of single entries too. Of empty tensors nothing is said.
+bool lies_by_rows(const Tensor* a) {
+  if (a->numel() == 0) return false;
+  Py_ssize_t step = a->item();
+  for (int i = a->ndim() - 1; i >= 0; --i) {
+    if (a->stride(i) != step) return false;
+    step *= a->size(i);
+  }
+  return true;
+}
+
 // The everyday case: everything float32 (or float64), contiguous, one shape; numbers allowed.
 Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
-  if (op->loop.opcode < 0 || n > 2 || op->promotion.result == ResultType::Bool) return nullptr;
+  if (op->loop.opcode < 0 || n > 2 || op->promotion.result == ResultType::Bool || op->result.keeps.rule) return nullptr;
   PyObject* first = slots[0];
   if (!is_tensor(first)) return nullptr;
   Tensor* a = as_tensor(first);
@@ -500,7 +544,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
       }
       right = b->data();
     } else {
-      if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second))) return nullptr;
+      if (size > 64 || !(PyFloat_CheckExact(second) || PyLong_CheckExact(second)) || !lies_by_rows(a)) return nullptr;
       Constant c;
       if (op->promotion.numbers_fit && !surely_fits(second, a->dtype)) return nullptr;
       if (read_constant(second, a->dtype, &c) < 0) {
@@ -530,7 +574,7 @@ Tensor* run_pointwise_program(const Program& program, PyObject* const* operands,
   const DType compute = compute_type(result);
   if (out && (out->ndim() != ndim || !same_sizes(ndim, out->sizes(), dims))) out = nullptr;
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out)))
-                           : new_result(operands, n, ndim, dims, result, device_of(operands, n)));
+                           : new_result(Place(operands, n, ndim, dims), result, device_of(operands, n)));
   return target && run_machine(program, compute, operands, n, target.get()) == 0 ? target.release() : nullptr;
 }
 
@@ -613,10 +657,11 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     if (is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::U64)) compute = kNone;
     if (is_tensor(slots[i]) && !as_tensor(slots[i])->is_aligned()) compute = kNone;
   }
+  const Place place(operands, n_operands, ndim, dims, out ? Keeps::Rows : op->result.keeps.rule);
   if (compute == kNone || has_complex || !op->loop.program || !has_kernels(*op->loop.program, compute)) {
-    return run_portable(op, slots, n, common, out ? out->dtype : result, out);
+    return run_portable(op, slots, n, common, out ? out->dtype : result, out, place);
   }
-  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(slots, n, ndim, dims, result, device_of(slots, n)));
+  Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device_of(slots, n)));
   return target && run_machine(*op->loop.program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;
 }
 

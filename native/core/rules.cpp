@@ -147,9 +147,7 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
   return *grad_in ? 1 : -1;
 }
 
-}  // namespace
-
-int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
   Op* op = node->op;
   bool leads_on = false;
   for (int i = 0; i < node->n_edges; ++i) leads_on |= node->edges[i].node != nullptr;
@@ -240,6 +238,40 @@ int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** 
     }
   }
   return 0;
+}
+
+// Lays the gradients of the arguments that decide about the format out in it. -1 with an exception.
+int keep_format(Node* node, PyObject** grads_in) {
+  Op* op = node->op;
+  for (int e = 0; e < node->n_edges; ++e) {
+    PyObject* g = grads_in[e];
+    if (!g || !(op->result.keeps.params >> op->backward.edges[e] & 1) || (as_tensor(g)->flags & (kStandsFor | kLazy))) continue;
+    Tensor* t = as_tensor(g);
+    Py_ssize_t strides[kMaxDims], numel;
+    if (node->channels_last && (t->ndim() == 4 || t->ndim() == 5)) {
+      channels_last_strides(t->ndim(), t->sizes(), t->item(), strides);
+    } else if (t->is_contiguous()) {
+      continue;
+    } else {
+      contiguous_strides(t->ndim(), t->sizes(), t->item(), strides, &numel);
+    }
+    if (same_sizes(t->ndim(), t->strides(), strides)) continue;
+    if (!owned_alone(g)) {
+      Tensor* copy = dense_copy(t);
+      if (!copy) return -1;
+      Py_SETREF(grads_in[e], as_object(copy));
+    }
+    grads_in[e] = as_object(relaid(as_tensor(grads_in[e]), strides));
+    if (!grads_in[e]) return -1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+  if (find_gradients(node, grads, create_graph, grads_in) < 0) return -1;
+  return node->op->result.keeps.rule == Keeps::FormatAndBack && !create_graph ? keep_format(node, grads_in) : 0;
 }
 
 namespace {

@@ -719,6 +719,28 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
   return as_object(t);
 }
 
+// like_strides(tensor): the strides, in elements, of a new tensor like this one; None where they are row-major.
+PyObject* like_strides_of(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_SetString(PyExc_TypeError, "like_strides(tensor)");
+    return nullptr;
+  }
+  const Tensor* t = as_tensor(o);
+  Py_ssize_t strides[kMaxDims], rows[kMaxDims], numel;
+  like_strides(t, 1, strides);
+  contiguous_strides(t->ndim(), t->sizes(), 1, rows, &numel);
+  if (same_sizes(t->ndim(), strides, rows)) Py_RETURN_NONE;
+  return shape_tuple(t->ndim(), strides);
+}
+
+// is_channels_last(tensor): whether its elements lie so. suggests_channels_last(tensor): whether its strides tell that it is meant so.
+PyObject* is_channels_last_function(PyObject*, PyObject* o) {
+  return PyBool_FromLong(is_tensor(o) && is_channels_last(as_tensor(o)));
+}
+PyObject* suggests_channels_last_function(PyObject*, PyObject* o) {
+  return PyBool_FromLong(is_tensor(o) && suggests_channels_last(as_tensor(o)));
+}
+
 // wrap_data(array, requires_grad=False): the same around data of the program's own; a gradient that ends there can say so.
 PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyObject* t = wrapped(tensor_of_data, args, n);

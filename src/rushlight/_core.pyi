@@ -345,6 +345,14 @@ class Observed:
     TIMES: Final[int]
     SELECTIVE: Final[int]
 
+class Keeps:
+    MADE: Final[int]
+    ROWS: Final[int]
+    COLUMNS: Final[int]
+    FORMAT: Final[int]
+    FORMAT_AND_BACK: Final[int]
+    STRIDES: Final[int]
+
 class OpKind:
     POINTWISE: Final[int]
     LINEAR: Final[int]
@@ -483,6 +491,9 @@ def empty_meta(
     strides: tuple[int, ...] | None = None,
     requires_grad: bool = False,
 ) -> Any: ...
+def like_strides(tensor: Any, /) -> tuple[int, ...] | None: ...
+def is_channels_last(tensor: Any, /) -> bool: ...
+def suggests_channels_last(tensor: Any, /) -> bool: ...
 def cut_of(tensor: Any) -> tuple[int, str] | None: ...
 def wrap_view(array: Any, source: Any) -> Any: ...
 def watch(value: Any, flag: int, watched: Any, array: Any = ..., /) -> Any: ...

@@ -20,7 +20,7 @@ from .ops._arrays import fitted_number, none_left, widened
 from .ops._factory import destination, finished, numpy_of, shape_of
 from .ops._kinds import composite, linear
 from .ops._op import draws
-from .ops.creation import zeros_like
+from .ops.creation import empty_like, zeros_like
 from .ops.shape import common_shape
 
 __all__ = [
@@ -381,6 +381,10 @@ _KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_c
 
 
 def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
+    def check(numpy_dtype: Any) -> None:
+        if numpy_dtype.kind in "biu":
+            not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
+
     @composite(method=False, name=name, doc=f"A tensor of the given size with numbers {doc}.")
     @draws
     def create(
@@ -398,8 +402,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
             size = (named.pop("size"),)
         none_left(name, named)
         numpy_dtype = numpy_of(dtype, name, out)
-        if numpy_dtype.kind in "biu":
-            not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
+        check(numpy_dtype)
         where = destination(device, name, out)
         array = where.allocate(shape_of(name, size), numpy_dtype)
         if where.has_memory:
@@ -423,13 +426,17 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         pin_memory: bool = False,
         generator: Any = None,
     ) -> Any:
-        return create(
-            tuple(input.shape),
-            dtype=dtype or input.dtype,
-            device=input.device if device is None else device,
+        check((dtype or input.dtype).numpy)
+        made = empty_like(
+            input,
+            dtype=dtype,
+            device=device,
             requires_grad=requires_grad,
-            generator=generator,
+            memory_format=memory_format,
         )
+        if of(made).has_memory:
+            draw(kernel, generator, made._seen, *args)
+        return made
 
     return create
 
@@ -488,15 +495,17 @@ def randint_like(
     if high is None:
         low, high = 0, low
     low, high = (int(n) if isinstance(n, Tensor) else n for n in (low, high))
-    return randint(
-        low,
-        high,
-        tuple(input.shape),
-        dtype=dtype or input.dtype,
-        device=input.device if device is None else device,
+    low, high = _integer_range(as_int(low), as_int(high), dtype or input.dtype)
+    made = empty_like(
+        input,
+        dtype=dtype,
+        device=device,
         requires_grad=requires_grad,
-        generator=generator,
+        memory_format=memory_format,
     )
+    if of(made).has_memory:
+        draw("randint_", generator, made._seen, low, high)
+    return made
 
 
 @composite(method=False)

@@ -96,7 +96,7 @@ def test_element_type_is_kept(name: str, dtype: str) -> None:
 
 
 # What converts by its nature.
-_CONVERSIONS = "_to_copy to double float_power complex polar view_as_complex"
+_CONVERSIONS = "_to_copy _to_format to double float_power complex polar view_as_complex"
 CONVERSIONS = frozenset(_CONVERSIONS.split())
 
 WITH_KERNEL = [

@@ -103,10 +103,10 @@ class Meta:
         if isinstance(value, (tuple, list)):
             return tuple([self._result(v) for v in value])
         if isinstance(value, _core.Tensor):
-            return value if value._meta else self.from_host(value.contiguous())
+            return value if value._meta else self.from_host(value)
         array = np.asarray(value)
         steps = [s // array.itemsize for s in array.strides]
-        if not array.size or min(steps, default=1) <= 0:
+        if array.flags.c_contiguous or min(steps, default=1) <= 0:
             return self.tensor(array)
         # An array of values may have another order than that of its shape.
         code = from_numpy_dtype(array.dtype).code

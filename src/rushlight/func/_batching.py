@@ -542,7 +542,8 @@ def folded(op: Any, slots: Any, level: Level) -> Any:
 def _is_spatial(name: str) -> bool:
     return name.startswith(
         ("_max_pool", "_avg_pool", "_adaptive_", "_lp_pool", "_upsample_", "_reflect_pad",
-         "_replicate_pad", "_circular_pad", "_im2col", "_col2im", "_pool_")
+         "_replicate_pad", "_circular_pad", "_im2col", "_col2im", "_pool_", "_channel_shuffle",
+         "_to_format")
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import Any, TypeVar, Unpack
 
 from .. import _core
-from .._core import Asks, Flag, OpKind, Overlap, ParamKind, Source
+from .._core import Asks, Flag, Keeps, OpKind, Overlap, ParamKind, Source
 from ..devices.meta import like_first, shapes
 from ._words import Spec
 
@@ -50,6 +50,15 @@ OVERLAPS = {
     "never": Overlap.ARGUMENTS_NEVER,
     "same": Overlap.COPIES_SAME,
     "late": Overlap.SAID_LATE,
+}
+
+# How results lie in memory: see `Keeps` in native/core/core.h.
+KEEPS = {
+    "rows": Keeps.ROWS,
+    "columns": Keeps.COLUMNS,
+    "format": Keeps.FORMAT,
+    "format and back": Keeps.FORMAT_AND_BACK,
+    "strides": Keeps.STRIDES,
 }
 
 # The bit of a lazy view.
@@ -265,6 +274,12 @@ _PYTHON = frozenset(
 )
 
 
+def _keeps(words: str, names: list[str]) -> tuple[int, int]:
+    """What `keeps=` says: a rule, and the arguments that it is about."""
+    rule, _, arguments = words.partition(": ")
+    return KEEPS[rule], sum(1 << names.index(name) for name in arguments.split())
+
+
 def define(
     kind: int, signature: str, forward: Any, rules: dict[str, Any], **words: Unpack[Spec]
 ) -> Any:
@@ -289,6 +304,8 @@ def define(
         said["toggles"] = LAZY[said["toggles"]]
     if "overlap" in said:
         said["overlap"] = sum(OVERLAPS[word] for word in said["overlap"].split())
+    if "keeps" in said:
+        said["keeps"] = _keeps(said["keeps"], names)
     if "zero_dim" in said:
         who, text = said["zero_dim"]
         said["zero_dim"] = names.index(who), text

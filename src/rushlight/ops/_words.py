@@ -33,6 +33,7 @@ class Result(TypedDict, total=False):
     multi_view: bool  # it is one of several such
     toggles: str  # and is the lazy conjugate ("conj") or negative ("neg") of it
     put_off: Callable[..., Any]  # shown a call with a lazy tensor first, and may refuse it
+    keeps: str  # how it lies in memory: one of KEEPS in _op.py, and of which arguments
     lends: bool  # it may share memory with an argument that nobody else sees
     out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see _outputs.py
 

@@ -172,6 +172,7 @@ hardtanh = _activation(
         "input": lambda g, input, min_val, max_val: _hardtanh_backward(g, input, min_val, max_val)
     },
     refuses={"bool": (RuntimeError, "Bool inputs not supported for hardtanh")} | _CLAMP_COMPLEX,
+    keeps="strides: input",
     doc="input cut off below min_val and above max_val.",
 )
 
@@ -458,6 +459,7 @@ logsigmoid = _activation(
     refuses={_NOT_FLOAT: "log_sigmoid_cpu"},
     node="LogSigmoidBackward0",
     out="expected scalar type {want.scalar_name} but found {got.scalar_name}",
+    keeps="rows",
     doc="log(sigmoid(input)) without overflow.",
 )
 
@@ -563,6 +565,7 @@ _rrelu_middle = pointwise(
     method=False,
     in_place=False,
     samples=lambda make: [(make(2, 3), 0.2)],
+    keeps="rows",
     doc="`rrelu` with the middle slope.",
 )
 _rrelu_middle_in_place = _core.make_in_place(_rrelu_middle, "rrelu_", "RreluWithNoiseBackward1")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ._arrays import Array, listed, refuse, rounded, widened
 from ._kinds import Flag, composite, general, linear
 from ._op import namespace
@@ -70,6 +71,7 @@ def _adaptive_avg_op(n: int) -> Any:
         node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
+        keeps="format and back: input" if n == 2 else "",
         doc="The means of as many windows as asked for.",
     )
     back: Any = linear(
@@ -137,6 +139,7 @@ def _adaptive_max_op(n: int) -> Any:
         method=False,
         first_only=True,
         samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
+        keeps="format and back: input" if n == 2 else "",
         doc="The largest elements of as many windows as asked for, and their places.",
     )
 
@@ -192,7 +195,12 @@ def _adaptive_of(n: int) -> None:
     def avg(input: Any, output_size: int | Sequence[int | None]) -> Any:
         ones = output_size in (1, (1,) * n, [1] * n)
         if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
-            return input.mean(tuple(range(-n, 0)), keepdim=True)
+            mean = input.mean(tuple(range(-n, 0)), keepdim=True)
+            if _core.suggests_channels_last(input):
+                c = mean.shape[-n - 1]
+                lead = (c,) * (input.ndim - n - 1)
+                return mean.as_strided_(mean.shape, (*lead, 1, *(c,) * n))
+            return mean
         wanted = _target_size(avg_name, input, output_size, n, "")
         refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
         return average(input, wanted)

@@ -135,6 +135,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
                 None,
             )
         ],
+        keeps="format and back: input" if n == 2 else "",
         doc=f"The means of windows of {n} dimension(s).",
     )
     back = linear(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
+from ..device import channels_last, preserve_format
 from ..device import device as device_class
 from ..device import memory_format as memory_format_class
 from ..devices import of, on
@@ -14,6 +15,7 @@ from ._arrays import none_left
 from ._factory import torch_dtype
 from ._kinds import composite, linear
 from ._op import namespace
+from .copies import copied, format_order, suggested_format
 
 __all__ = ["fit_dtype", "to", "type_as"]
 
@@ -35,7 +37,20 @@ _to_copy = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3), dtypes.float64)],
+    keeps="strides: input",
     doc="The same values with another element type.",
+)
+
+
+_to_format = linear(
+    "_to_format(input, dtype: dtype, memory_format: plain)",
+    lambda a, dtype, memory_format: copied(_cast(a, dtype), memory_format),
+    transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
+    node="ToCopyBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, 4, 5), dtypes.float64, channels_last)],
+    doc="The same values with another element type, in a memory format.",
 )
 
 
@@ -102,16 +117,27 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         here = of(self)
         moved = _to_device(self, where=where) if here.has_memory else here.to_host(self)
         return moved if dtype is None or dtype is moved.dtype else _to_copy(moved, dtype)
-    if dtype is None or dtype is self.dtype:
-        if memory_format is not None and not copy:
-            return self.contiguous(memory_format=memory_format)
-        return self.clone() if copy else self
-    return _to_copy(self, dtype)
+    return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
+
+
+def _converted(t: Any, dtype: Any, copy: bool, memory_format: Any) -> Any:
+    """The tensor with a type and in a format; itself where it is so already."""
+    if memory_format is not None:
+        format_order(memory_format, t.ndim)
+    if memory_format is None or memory_format is preserve_format or not t.ndim:
+        if dtype is not t.dtype:
+            return _to_copy(t, dtype)
+        return t.clone() if copy else t
+    if dtype is t.dtype and not copy and suggested_format(t) is memory_format:
+        return t
+    return _to_format(t, dtype, memory_format)
 
 
 def _cast_method(name: str, dtype: Any) -> None:
     @composite(name=name, doc=f"The tensor as {dtype}.")
     def method(self: Any, *, memory_format: Any = None) -> Any:
+        if memory_format is not None:
+            return _converted(self, dtype, False, memory_format)
         return self if self.dtype is dtype else _to_copy(self, dtype)
 
 

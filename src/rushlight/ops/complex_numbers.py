@@ -243,6 +243,7 @@ complex = general(
     method=False,
     out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3), make(2, 3))],
+    keeps="strides: real imag",
     doc="real + i * imag.",
 )
 

@@ -264,6 +264,7 @@ _convolution = general(
     },
     method=False,
     samples=_samples,
+    keeps="format and back: input weight",
     doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
     "channels / groups, ...).",
 )
@@ -283,6 +284,7 @@ _convolution_input: Any = general(
     },
     node="ConvolutionBackward0",
     method=False,
+    keeps="format and back: input weight",
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
 _convolution_weight: Any = bilinear(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..device import channels_last, channels_last_3d, contiguous_format
+from ..device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ._arrays import Array
 from ._kinds import composite, linear
 from ._op import internal
@@ -44,31 +44,50 @@ def format_order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
 
 def format_strides(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
     """The strides of a tensor that lies in memory in a format."""
+    order = format_order(memory_format, len(shape))
     strides, step = [0] * len(shape), 1
-    for dim in reversed(format_order(memory_format, len(shape)) or range(len(shape))):
+    for dim in reversed(order or range(len(shape))):
         strides[dim] = step
-        step *= max(shape[dim], 1)
+        step *= shape[dim] if order else max(shape[dim], 1)
     return tuple(strides)
 
 
 def suggested_format(t: Any) -> Any:
     """The format that a tensor lies in memory in, as its strides tell."""
-    for memory_format in (channels_last, channels_last_3d):
-        if not is_contiguous(t) and is_contiguous(t, memory_format):
-            return memory_format
+    if _core.suggests_channels_last(t):
+        return channels_last if t.ndim == 4 else channels_last_3d
     return contiguous_format
 
 
-def _copied(a: Array, memory_format: Any) -> Array:
-    order = format_order(memory_format, a.ndim)
-    if order is None:
-        return a.copy() if memory_format is contiguous_format else a.copy(order="K")
-    return a.transpose(order).copy().transpose(np.argsort(order))
+def like_strides(t: Any, memory_format: Any) -> tuple[int, ...] | None:
+    """The strides of a new tensor like another, in a format; None where they are row-major."""
+    if memory_format is None or memory_format is preserve_format:
+        return _core.like_strides(t)
+    if format_order(memory_format, t.ndim) is None:
+        return None
+    return format_strides(tuple(t.shape), memory_format)
+
+
+def lay_out(t: Any, strides: tuple[int, ...] | None) -> Any:
+    """A new tensor whose values do not matter or are all the same, with these dense strides."""
+    if strides is not None:
+        _core.take_place(t, _core.storage_of(t), t.shape, strides, 0)
+    return t
+
+
+def copied(a: Array, memory_format: Any) -> Any:
+    """A copy in a memory format, or with the order of its strides."""
+    if memory_format is None or memory_format is preserve_format:
+        return a.copy(order="K")
+    strides = format_strides(a.shape, memory_format)
+    copy = lay_out(_core.wrap(np.empty(a.shape, a.dtype)), strides)
+    copy._array[...] = a
+    return copy
 
 
 clone: Any = linear(
     "clone(input, *, memory_format=None)",
-    _copied,
+    copied,
     native=_kernels.clone,
     transpose={"input": lambda g: g},
     out=False,
@@ -84,18 +103,17 @@ _contiguous_copy: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3).t(),)],
+    keeps="rows",
     doc="A copy whose memory order is that of the shape.",
 )
 
 
 def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
-    if memory_format is contiguous_format:
-        return self._contiguous  # type: ignore[no-any-return]
     order = _ORDERS.get(getattr(memory_format, "_name", ""))
-    if order is None or self.ndim != len(order):
-        return False
-    return self.permute(order)._contiguous  # type: ignore[no-any-return]
+    if order is None:
+        return self._contiguous  # type: ignore[no-any-return]
+    return self.ndim == len(order) and _core.is_channels_last(self)
 
 
 @composite
@@ -103,10 +121,12 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
         return input if input._contiguous else _contiguous_copy(input)
+    if is_contiguous(input, memory_format):
+        return input
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     format_order(memory_format, input.ndim)
-    return (
-        input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
-    )
+    return clone(input, memory_format=memory_format)
 
 
 def storage_offset(self: Any) -> int:

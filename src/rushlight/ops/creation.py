@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core, dtypes
+from ..device import preserve_format
 from ..devices import of
 from ..errors import not_implemented_for
 from ._arrays import cell, check_tensor, fitted_number, none_left
 from ._factory import destination, finished, numpy_of, shape_of, torch_dtype
 from ._kinds import Number, Sizes, composite
-from .copies import format_order
+from .copies import format_strides, lay_out, like_strides
 from .from_data import array_of, placed, warn_of_copy
 
 Tensor = _core.Tensor
@@ -64,18 +65,16 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     ) -> Any:
         check_tensor(name + "_like", input)
         where = destination(device, name, like=input)
-        if not where.has_memory or input._meta:
-            kind = input.dtype if dtype is None else torch_dtype(dtype, name)
-            return _like_meta(input, kind, where, value, requires_grad)
-        source = input._seen
-        numpy_dtype = source.dtype if dtype is None else numpy_of(dtype, name)
-        if source.flags.c_contiguous or 0 in source.strides:
-            array = where.allocate(source.shape, numpy_dtype, value)
+        if memory_format is None:
+            strides = _core.like_strides(input)
         else:
-            array = np.empty_like(source, numpy_dtype)
-            if value is not None:
-                array.fill(value)
-        return finished(array, requires_grad, function=name)
+            strides = like_strides(input, memory_format)
+        shape = input.shape
+        kind = input.dtype if dtype is None else torch_dtype(dtype, name)
+        if not where.has_memory:
+            return _core.empty_meta(tuple(shape), kind.code, strides, requires_grad)
+        made = finished(where.allocate(shape, kind.numpy, value), requires_grad, function=name)
+        return made if strides is None else lay_out(made, strides)
 
     def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
         device = self.device if device is None else device
@@ -85,16 +84,6 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
     setattr(Tensor, "new_" + name, new)
     return like
-
-
-def _like_meta(input: Any, dtype: Any, where: Any, value: Any, requires_grad: bool) -> Any:
-    """The same where one of the two is on meta, by strides alone."""
-    steps = _core.empty_meta(tuple(input.shape), dtype.code, input.stride()).clone().stride()
-    if where.has_memory:
-        made = empty_strided(input.shape, steps, dtype=dtype, device=where.name)
-        made = made if value is None else made.fill_(value)
-        return made.requires_grad_(requires_grad)
-    return _core.empty_meta(tuple(input.shape), dtype.code, steps, requires_grad)
 
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -134,18 +123,14 @@ def empty(
     shape = shape_of("empty", size)
     where = destination(device, "empty", out)
     array = where.allocate(shape, numpy_of(dtype, "empty", out))
-    if memory_format is not None:
-        if out is not None:
-            raise RuntimeError(
-                "'memory_format' argument is incompatible with 'out' tensor argument"
-            )
-        order = format_order(memory_format, len(shape))
-        if order is not None and not where.has_memory:
-            made = where.tensor(array).clone(memory_format=memory_format)
-            return made.requires_grad_(requires_grad)
-        if order is not None:
-            array = array.reshape([shape[d] for d in order]).transpose(np.argsort(order))
-    return finished(array, requires_grad, out, where, function="empty")
+    if memory_format is None:
+        return finished(array, requires_grad, out, where, function="empty")
+    if out is not None:
+        raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
+    if memory_format is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    made = finished(array, requires_grad, out, where, function="empty")
+    return lay_out(made, format_strides(shape, memory_format))
 
 
 zeros_like = _filled_like("zeros", 0, "filled with 0")
@@ -199,13 +184,18 @@ def full_like(
     pin_memory: bool | None = False,
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
-    made = empty_like(input, dtype=dtype, device=device)
-    array = made._array
+    made = empty_like(
+        input,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
+    )
+    array = made._seen
     value = cell(fill_value, array.dtype)
-    if not of(made).has_memory:
-        return made.requires_grad_(requires_grad)
-    array[...] = value
-    return finished(array, requires_grad, function="full_like")
+    if of(made).has_memory:
+        array[...] = value
+    return made
 
 
 def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
@@ -258,7 +248,8 @@ def empty_strided(
     flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
-    return finished(array, requires_grad)
+    made = finished(array, requires_grad)
+    return made if extent else lay_out(made, steps)
 
 
 # ---- ranges

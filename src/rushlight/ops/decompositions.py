@@ -104,6 +104,7 @@ _qr_op = general(
     outputs=qr_result,
     method=False,
     samples=lambda make: [(make(4, 3),), (make(2, 3, 3),), (make(2, 4),)],
+    keeps="columns: A",
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
 )
 _linalg["qr"] = _qr_op
@@ -168,6 +169,7 @@ _eigh_op = general(
     outputs=eigh_result,
     method=False,
     samples=_positive,
+    keeps="columns: A",
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
 )
 _linalg["eigh"] = _eigh_op
@@ -215,6 +217,7 @@ _eig_op = general(
     outputs=eig_result,
     method=False,
     out="cast",
+    keeps="columns: A",
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
 )
 _linalg["eig"] = _eig_op
@@ -315,6 +318,7 @@ _svd_op = general(
     where="linalg",
     method=False,
     samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
+    keeps="columns: A",
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
 )
 
@@ -433,6 +437,7 @@ _lu_factor_op = general(
     first_only=True,
     method=False,
     samples=lambda make: [(make(3, 3),), (make(2, 3, 3),), (make(4, 2),), (make(2, 4),)],
+    keeps="columns: A",
     doc="L below and U on and above the diagonal of one matrix, and the exchanges of rows.",
 )
 

@@ -18,15 +18,15 @@ from ..generator import default_generator
 from ._arrays import refuse
 from ._kinds import Flag, composite
 from ._op import draws, namespace
+from .creation import empty_like
 
 _kernels = _core.kernels
 _wrap = _core.wrap
 _state = default_generator._state
 
 
-def _keep(a: Any, p: float) -> Any:
-    """An array laid out as a: 1 with probability 1 - p, else 0."""
-    mask = np.empty_like(a)
+def _keep(mask: Any, p: float) -> Any:
+    """Fills an array: 1 with probability 1 - p, else 0."""
     # Drawn in the order of memory, whatever the strides.
     flat = mask if mask.flags.c_contiguous else mask.ravel(order="K")
     if _kernels.bernoulli_(_state, flat, 1.0 - p) is NotImplemented:
@@ -66,7 +66,11 @@ def _mask(input: Any, shape: Any, p: float) -> Any:
     if not where.has_memory:
         return where.from_host(input) if shape is None else input.new_empty(shape)
     a = input._seen
-    return _wrap(_keep(a if shape is None else np.empty(shape, a.dtype), p))
+    if shape is not None or a.flags.c_contiguous:
+        return _wrap(_keep(np.empty(a.shape if shape is None else shape, a.dtype), p))
+    mask = empty_like(input)
+    _keep(mask._array, p)
+    return mask
 
 
 def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:

@@ -437,6 +437,7 @@ _finite_only = pointwise(
     in_place=False,
     out="nan_to_num: dtype of out: {got.scalar_name} should be same as input: {want.scalar_name}",
     samples=lambda make: [(make(2, 3), 0.0, 1.0, -1.0)],
+    keeps="strides: input",
     doc="`nan_to_num` with all replacements given.",
 )
 _finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
@@ -539,5 +540,6 @@ frexp: Any = general(
     outputs=named("frexp", "mantissa", "exponent"),
     first_only=True,
     samples=one,
+    keeps="strides: input",
     doc="Mantissa and exponent: input = mantissa * 2 ** exponent.",
 )

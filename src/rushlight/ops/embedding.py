@@ -80,6 +80,7 @@ _embedding_op = linear(
     },
     method=False,
     samples=lambda make: [(make(4, 3), make(2, 2, kind="int", low=0, high=4), -1)],
+    keeps="rows",
     doc="The rows of weight that indices name.",
 )
 _embedding_transpose: Any = linear(

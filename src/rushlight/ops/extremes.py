@@ -132,6 +132,7 @@ aminmax: Any = general(
     },
     outputs=named("aminmax", "min", "max"),
     samples=lambda make: [(make(2, 3),), (make(2, 3), {"dim": 1})],
+    keeps="rows",
     doc="The smallest and the largest element.",
 )
 

@@ -92,6 +92,7 @@ index_select: Any = linear(
     overlap="never late",
     out="same",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
+    keeps="rows",
     doc="The slices of a dimension that an index names.",
 )
 
@@ -284,6 +285,7 @@ _fill_number: Any = general(
     method=False,
     node="IndexFillBackward0",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)],
+    keeps="strides: input",
     doc="`index_fill` with a number.",
 )
 _fill_tensor: Any = linear(
@@ -300,6 +302,7 @@ _fill_tensor: Any = linear(
     method=False,
     node="IndexFillBackward1",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), make())],
+    keeps="strides: input",
     doc="`index_fill` with a tensor.",
 )
 

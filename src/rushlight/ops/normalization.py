@@ -319,6 +319,7 @@ _native_batch_norm = general(
         (make(4, 3), make(3), make(3), None, None, True),
         (make(2, 3, 2, 2), None, None, None, None, True),
     ],
+    keeps="format and back: input",
     doc="Batch normalisation: the result, the means, one over the deviations. Training moves the "
     "running statistics.",
 )
@@ -448,6 +449,7 @@ _native_group_norm = general(
     method=False,
     first_only=True,
     samples=lambda make: [(make(2, 4, 3), 2, make(4), make(4)), (make(3, 4), 2)],
+    keeps="format and back: input",
     doc="Group normalisation: the result, the means, one over the deviations.",
 )
 

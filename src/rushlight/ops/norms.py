@@ -360,6 +360,7 @@ renorm = general(
         (make(2, 3, 2), 3.0, 1, 0.5),
         (make(3, 4), 2, -1, 100.0),
     ],
+    keeps="rows",
     doc="input with the p-norm of each slice along dim brought down to maxnorm.",
 )
 

@@ -73,7 +73,7 @@ def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
     return rounded(np.ascontiguousarray(wide), g)
 
 
-def _resampling(name: str, node: str) -> Any:
+def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input, taps: plain)",
@@ -81,6 +81,7 @@ def _resampling(name: str, node: str) -> Any:
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
         node=node,
         method=False,
+        keeps=keeps,
         doc="Weighted sums of a few inputs along dimensions.",
     )
     back: Any = linear(
@@ -89,6 +90,7 @@ def _resampling(name: str, node: str) -> Any:
         transpose={"input": lambda g, taps: op(g, taps)},
         node=node.replace("Backward0", "BackwardBackward0"),
         method=False,
+        keeps="format: input",
         doc="The transpose of weighted sums along dimensions.",
     )
     return op
@@ -142,6 +144,7 @@ constant_pad_nd: Any = general(
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,
     samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
+    keeps="format: input",
     doc="The tensor with a border of a constant; a negative width cuts.",
 )
 
@@ -163,7 +166,11 @@ def _wrapped(n: int, before: int, after: int) -> Array:
 
 
 _pads = {
-    (mode, n): _resampling(f"_{mode}_pad{n}d", f"{node}{n}DBackward0" if node else "CopySlices")
+    (mode, n): _resampling(
+        f"_{mode}_pad{n}d",
+        f"{node}{n}DBackward0" if node else "CopySlices",
+        "format and back: input" if node else "rows",
+    )
     for mode, node in (
         ("reflect", "ReflectionPad"),
         ("replicate", "ReplicationPad"),
@@ -292,6 +299,7 @@ _pixel_shuffle = linear(
     transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
     method=False,
     samples=lambda make: [(make(1, 4, 2, 3), 2)],
+    keeps="format: input",
     doc="Channels as the pixels of r by r blocks.",
 )
 _pixel_unshuffle: Any = linear(
@@ -300,6 +308,7 @@ _pixel_unshuffle: Any = linear(
     transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
     method=False,
     samples=lambda make: [(make(1, 2, 4, 2), 2)],
+    keeps="format: input",
     doc="The pixels of r by r blocks as channels.",
 )
 
@@ -349,6 +358,24 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return _pixel_unshuffle(input, r)
 
 
+def _deal(x: Array, groups: int) -> Array:
+    n, c = x.shape[:2]
+    split = x.reshape(n, groups, c // max(groups, 1), *x.shape[2:])
+    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(x.shape)
+
+
+_channel_shuffle: Any = linear(
+    "_channel_shuffle(input, groups: plain)",
+    _deal,
+    transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
+    node="ChannelShuffleBackward0",
+    method=False,
+    samples=lambda make: [(make(1, 6, 2), 2)],
+    keeps="format: input",
+    doc="The channels dealt out from groups.",
+)
+
+
 @composite(method=False)
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels dealt out from groups, one of each in turn."""
@@ -357,7 +384,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
             "channel_shuffle expects input with > 2 dims, but got input with sizes "
             f"{listed(input.shape)}"
         )
-    n, c = input.shape[:2]
+    c = input.shape[1]
     if groups <= 0:
         raise RuntimeError(
             f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
@@ -366,8 +393,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    rest = input.shape[2:]
-    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
+    return _channel_shuffle(input, groups)
 
 
 _nn.update(

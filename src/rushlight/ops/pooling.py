@@ -187,6 +187,7 @@ def _max_pool_op(n: int, node: str) -> Any:
         samples=lambda make: [
             (make(2, *(5, 4, 3)[:n]), (2, 2, 2)[:n], (2, 1, 1)[:n], (1, 0, 0)[:n], (1,) * n, False)
         ],
+        keeps="format and back: input",
         doc=f"The largest elements of windows of {n} dimensions, and their places in each plane.",
     )
 
@@ -489,6 +490,7 @@ _pool_unpool = linear(
     transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
     node="MaxUnpool2DBackward0",
     method=False,
+    keeps="format and back: input",
     doc="Elements put at their places in planes of zeros.",
 )
 

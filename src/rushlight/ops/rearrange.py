@@ -53,6 +53,7 @@ flip: Any = linear(
     transpose={"input": lambda g, dims: flip(g, dims)},
     out=False,
     samples=lambda make: [(make(2, 3), 0), (make(2, 3), (0, -1)), (make(), ())],
+    keeps="strides: input",
     doc="The order of entries reversed along dimensions.",
 )
 
@@ -102,6 +103,7 @@ roll: Any = linear(
     },
     out=False,
     samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
+    keeps="format: input",
     doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
 )
 
@@ -119,8 +121,8 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
     turned = np.rot90(a, k, (first, second))
     if k % 2:
         # As torch: the memory order of the turned-over copy, seen with the dimensions changed over.
-        return np.ascontiguousarray(turned.swapaxes(first, second)).swapaxes(first, second)
-    return turned.copy()
+        return turned.swapaxes(first, second).copy(order="K").swapaxes(first, second)
+    return turned.copy(order="K")
 
 
 rot90: Any = linear(
@@ -283,6 +285,7 @@ def _triangle(name: str, keep: Any) -> Any:
         transpose={"input": lambda g, diagonal: OPS[name].function(g, diagonal)},
         in_place=True,
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
+        keeps="rows",
         doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
     )
 

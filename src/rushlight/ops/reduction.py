@@ -424,6 +424,7 @@ _var_mean_op: Any = general(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    keeps="rows",
     doc="Variance and mean.",
 )
 _std_mean_op: Any = general(
@@ -438,6 +439,7 @@ _std_mean_op: Any = general(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    keeps="rows",
     doc="Standard deviation and mean.",
 )
 

@@ -128,6 +128,7 @@ def _extreme_so_far(name: str, largest: bool) -> Any:
         add=True,
         out=_SCALAR_TYPE,
         samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
+        keeps="rows",
         doc=f"The {'largest' if largest else 'smallest'} entry so far along a dimension, and its "
         "index.",
     )
@@ -180,6 +181,7 @@ logcumsumexp: Any = general(
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
     out=_SCALAR_TYPE,
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
+    keeps="rows",
     doc="log(cumsum(exp(input))) along a dimension, without overflow.",
 )
 

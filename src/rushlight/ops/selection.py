@@ -301,6 +301,7 @@ masked_fill = pointwise(
     overlap="self arguments",
     node="MaskedFillBackward1",
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
+    keeps="rows",
     doc="input with `value` where the mask holds.",
 )
 _masked_fill_number = pointwise(
@@ -316,6 +317,7 @@ _masked_fill_number = pointwise(
     method=False,
     in_place=False,
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), 1.5)],
+    keeps="rows",
     doc="`masked_fill` with a number.",
 )
 variant(masked_fill, "value", "scalar", _masked_fill_number)

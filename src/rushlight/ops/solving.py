@@ -146,6 +146,7 @@ inv = general(
     node="LinalgInvExBackward0",
     where="linalg",
     samples=_some_squares,
+    keeps="columns: A",
     doc="The inverse of square matrices.",
 )
 _torch["inverse"] = inv
@@ -240,6 +241,7 @@ solve = general(
         (_regular(make, 2), make(2, 3, 2)),
         (_regular(make), make(2, 3), {"left": False}),
     ],
+    keeps="columns: A",
     doc="The solution X of A @ X = B (of X @ A = B with left=False).",
 )
 
@@ -495,6 +497,7 @@ cholesky = general(
     node="LinalgCholeskyExBackward0",
     where="linalg",
     samples=_positive,
+    keeps="columns: A",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
 )
 _old_cholesky = general(
@@ -503,6 +506,7 @@ _old_cholesky = general(
     vjp={"input": _cholesky_vjp},
     node="CholeskyBackward0",
     method=False,
+    keeps="columns: input",
     doc="`linalg.cholesky` in torch's older form.",
 )
 
@@ -556,6 +560,7 @@ cholesky_solve: Any = general(
     },
     out="cast",
     samples=lambda make: [(make(3, 2), _regular(make).tril())],
+    keeps="columns: input",
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
 )
 

@@ -52,6 +52,7 @@ def _sorting(name: str, node: str) -> Any:
         outputs=named("sort", "values", "indices"),
         method=False,
         samples=lambda make: [(make(3, 4), -1, False, False), (make(3, 4), 0, True, True)],
+        keeps="strides: input",
         doc="The entries of a dimension in order, and where each was.",
     )
 

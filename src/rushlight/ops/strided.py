@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..device import contiguous_format, preserve_format
+from ..device import preserve_format
 from ._arrays import Array, is_half
 from ._kinds import Sizes, composite, general, linear
 from ._op import internal
@@ -434,9 +434,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         _core.check_place(self, False)
         _core.take_place(self, _core.storage_of(self), wanted, None, self.storage_offset())
         self._bump_version()
-    if memory_format not in (None, contiguous_format) or (
-        memory_format is contiguous_format and not self.is_contiguous()
-    ):
+    if memory_format is not None:
         strides = format_strides(wanted, memory_format)
         _core.take_place(self, _core.storage_of(self), wanted, strides, self.storage_offset())
     return self
