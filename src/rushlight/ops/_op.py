@@ -54,6 +54,7 @@ OVERLAPS = {
 
 # How results lie in memory: see `Keeps` in native/core/core.h.
 KEEPS = {
+    "": Keeps.MADE,
     "rows": Keeps.ROWS,
     "columns": Keeps.COLUMNS,
     "format": Keeps.FORMAT,
