@@ -32,7 +32,7 @@ RUSHLIGHT_INLINE void store_some(Vec<T> v, T* p, ptrdiff_t n) {
 
 // Sum of e^(x - shift); written to out if it is not null.
 template <class T>
-T exp_sum(const T* x, ptrdiff_t n, T shift, T* out) {
+RUSHLIGHT_SHARED T exp_sum(const T* x, ptrdiff_t n, T shift, T* out) {
   using V = Vec<T>;
   const V s = V::all(shift);
   V a = V::all(0), b = V::all(0);
@@ -67,7 +67,7 @@ constexpr ptrdiff_t kBlocksKept = 4096;  // rows longer than kBlock * kBlocksKep
 
 // The maximum of a row and the sum of e^(x - maximum); if out is not null it receives e^(x - maxima[block]).
 template <class T>
-T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out, T* maxima, T& maximum_out) {
+RUSHLIGHT_SHARED T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out, T* maxima, T& maximum_out) {
   T highest = -T(__builtin_inff()), sum = 0;
   for (ptrdiff_t start = 0, k = 0; start < n; start += block, k++) {
     const ptrdiff_t width = smaller(block, n - start);
@@ -85,7 +85,7 @@ T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out, T* maxima, T& ma
 }
 
 template <class T>
-RUSHLIGHT_INLINE void scale_row(T* y, ptrdiff_t n, T factor) {
+RUSHLIGHT_SHARED void scale_row(T* y, ptrdiff_t n, T factor) {
   for (ptrdiff_t i = 0; i < n; i++) y[i] *= factor;
 }
 
@@ -122,7 +122,7 @@ void log_softmax_row(const T* x, ptrdiff_t n, T* y) {
 constexpr ptrdiff_t kTile = 64;
 
 template <class T>
-RUSHLIGHT_INLINE void exp_each(const T* x, ptrdiff_t n, T* y) {
+RUSHLIGHT_SHARED void exp_each(const T* x, ptrdiff_t n, T* y) {
   using V = Vec<T>;
   ptrdiff_t i = 0;
   for (; i + V::N <= n; i += V::N) exp(V::load(x + i)).store(y + i);
@@ -130,7 +130,7 @@ RUSHLIGHT_INLINE void exp_each(const T* x, ptrdiff_t n, T* y) {
 }
 
 template <class T>
-RUSHLIGHT_INLINE void maximum_each(const T* x, ptrdiff_t n, T* top) {
+RUSHLIGHT_SHARED void maximum_each(const T* x, ptrdiff_t n, T* top) {
   using V = Vec<T>;
   ptrdiff_t j = 0;
   for (; j + V::N <= n; j += V::N) maximum(V::load(x + j), V::load(top + j)).store(top + j);
