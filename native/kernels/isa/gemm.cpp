@@ -67,16 +67,36 @@ void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, pt
   }
 }
 
-// MR rows of NV registers: to = from + a @ b. Rows of `from` may all be the same one (from_row 0).
+// MR rows of NV registers of c. `start`: what the sums start from (a bias row, or null for c itself or zero).
 template <class T, int MR, int NV>
-void tile(ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b, ptrdiff_t ldb, const T* from,
-          ptrdiff_t from_row, T* to, ptrdiff_t to_row) {
+void tile(ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b, ptrdiff_t ldb, const T* bias,
+          bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width) {
   using V = Vec<T>;
   V acc[MR][NV];
+  const bool whole = width == NV * V::N;
+  T edge[NV * V::N];
+  if (accumulate && whole) {
 #pragma GCC unroll 8
-  for (int i = 0; i < MR; i++)
+    for (int i = 0; i < MR; i++)
 #pragma GCC unroll 2
-    for (int j = 0; j < NV; j++) acc[i][j] = V::load(from + i * from_row + j * V::N);
+      for (int j = 0; j < NV; j++) acc[i][j] = V::load(c + i * ldc + j * V::N);
+  } else if (accumulate) {
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; i++) {
+      for (ptrdiff_t j = 0; j < NV * V::N; j++) edge[j] = j < width ? c[i * ldc + j] : T(0);
+#pragma GCC unroll 2
+      for (int j = 0; j < NV; j++) acc[i][j] = V::load(edge + j * V::N);
+    }
+  } else {
+    V start[NV];
+    for (ptrdiff_t j = 0; bias && j < NV * V::N; j++) edge[j] = j < width ? bias[j] : T(0);
+#pragma GCC unroll 2
+    for (int j = 0; j < NV; j++) start[j] = bias ? V::load(edge + j * V::N) : V::all(0);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; i++)
+#pragma GCC unroll 2
+      for (int j = 0; j < NV; j++) acc[i][j] = start[j];
+  }
   for (ptrdiff_t k = 0; k < depth; k++, b += ldb, a += a_column) {
     V bk[NV];
 #pragma GCC unroll 2
@@ -89,46 +109,33 @@ void tile(ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, cons
     }
   }
 #pragma GCC unroll 8
-  for (int i = 0; i < MR; i++)
+  for (int i = 0; i < MR; i++) {
+    if (whole) {
 #pragma GCC unroll 2
-    for (int j = 0; j < NV; j++) acc[i][j].store(to + i * to_row + j * V::N);
+      for (int j = 0; j < NV; j++) acc[i][j].store(c + i * ldc + j * V::N);
+    } else {
+#pragma GCC unroll 2
+      for (int j = 0; j < NV; j++) acc[i][j].store(edge + j * V::N);
+      for (ptrdiff_t j = 0; j < width; j++) c[i * ldc + j] = edge[j];
+    }
+  }
 }
 
-constexpr ptrdiff_t kTileRows = 6;
-
-template <class T>
-using Tile = void (*)(ptrdiff_t, const T*, ptrdiff_t, ptrdiff_t, const T*, ptrdiff_t, const T*, ptrdiff_t, T*, ptrdiff_t);
-
-// By the number of registers and of rows, less one.
-template <class T>
-constexpr Tile<T> kTiles[kPanelVecs][kTileRows] = {
-    {tile<T, 1, 1>, tile<T, 2, 1>, tile<T, 3, 1>, tile<T, 4, 1>, tile<T, 5, 1>, tile<T, 6, 1>},
-    {tile<T, 1, 2>, tile<T, 2, 2>, tile<T, 3, 2>, tile<T, 4, 2>, tile<T, 5, 2>, tile<T, 6, 2>}};
-
-template <class T>
-RUSHLIGHT_INLINE void copy_rows(const T* from, ptrdiff_t from_row, ptrdiff_t rows, ptrdiff_t width, T* to, ptrdiff_t to_row) {
-  for (ptrdiff_t i = 0; i < rows; i++, from += from_row, to += to_row)
-    std::memcpy(to, from, static_cast<size_t>(width) * sizeof(T));
-}
-
-// `padded` columns of c, of which `width` exist, starting from the bias (or 0) where c is not added to. Tiles work on whole
-// registers: where the columns are no whole number of them, on a copy of their rows.
-template <class T>
+template <class T, int NV>
 void panel_rows(ptrdiff_t m, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, const T* b, ptrdiff_t ldb,
-                const T* bias, bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width, ptrdiff_t padded) {
-  constexpr ptrdiff_t kWidth = kPanelVecs * Vec<T>::N;
-  alignas(64) T start[kWidth] = {}, edge[kTileRows * kWidth];
-  if (bias && !accumulate) std::memcpy(start, bias, static_cast<size_t>(width) * sizeof(T));
-  const bool whole = width == padded;
-  if (accumulate && !whole) std::memset(edge, 0, sizeof edge);
-  const Tile<T>* tiles = kTiles<T>[padded / Vec<T>::N - 1];
-  for (ptrdiff_t i = 0; i < m; i += kTileRows, a += kTileRows * a_row, c += kTileRows * ldc) {
-    const ptrdiff_t rows = smaller(kTileRows, m - i);
-    T* to = whole ? c : edge;
-    const ptrdiff_t to_row = whole ? ldc : kWidth;
-    if (accumulate && !whole) copy_rows(c, ldc, rows, width, edge, kWidth);
-    tiles[rows - 1](depth, a, a_row, a_column, b, ldb, accumulate ? to : start, accumulate ? to_row : 0, to, to_row);
-    if (!whole) copy_rows(edge, kWidth, rows, width, c, ldc);
+                const T* bias, bool accumulate, T* c, ptrdiff_t ldc, ptrdiff_t width) {
+  ptrdiff_t i = 0;
+  for (; i + 6 <= m; i += 6)
+    tile<T, 6, NV>(depth, a + i * a_row, a_row, a_column, b, ldb, bias, accumulate, c + i * ldc, ldc, width);
+  a += i * a_row;
+  c += i * ldc;
+  switch (m - i) {
+    case 5: return tile<T, 5, NV>(depth, a, a_row, a_column, b, ldb, bias, accumulate, c, ldc, width);
+    case 4: return tile<T, 4, NV>(depth, a, a_row, a_column, b, ldb, bias, accumulate, c, ldc, width);
+    case 3: return tile<T, 3, NV>(depth, a, a_row, a_column, b, ldb, bias, accumulate, c, ldc, width);
+    case 2: return tile<T, 2, NV>(depth, a, a_row, a_column, b, ldb, bias, accumulate, c, ldc, width);
+    case 1: return tile<T, 1, NV>(depth, a, a_row, a_column, b, ldb, bias, accumulate, c, ldc, width);
+    default: return;
   }
 }
 
@@ -177,8 +184,8 @@ void small_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t 
         panel = buffer;
         ldb = padded;
       }
-      panel_rows(m, depth, a + p * a_column, a_row, a_column, panel, ldb, panel_bias, accumulate || p > 0, c + j, ldc, width,
-                 padded);
+      const auto rows = width > N ? panel_rows<T, kPanelVecs> : panel_rows<T, 1>;
+      rows(m, depth, a + p * a_column, a_row, a_column, panel, ldb, panel_bias, accumulate || p > 0, c + j, ldc, width);
       p += depth;
     } while (p < k);
   }

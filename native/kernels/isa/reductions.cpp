@@ -82,14 +82,21 @@ RUSHLIGHT_SHARED T least(Order<T> order, const T* p, ptrdiff_t n) {
 // The same of `width` columns.
 template <class T>
 RUSHLIGHT_SHARED void least_columns(Order<T> order, const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t width, T* best) {
+  const auto at = [&](const char* row, ptrdiff_t j) {
+    return static_cast<T>((reinterpret_cast<const T*>(row)[j] & order.mask) ^ order.flip);
+  };
+  const auto lesser = [](T a, T b) { return a < b ? a : b; };
   for (ptrdiff_t j = 0; j < width; j++) best[j] = kGreatest<T>;
-  for (ptrdiff_t r = 0; r < n; r++, in += row_stride) {
-    const T* p = reinterpret_cast<const T*>(in);
+  ptrdiff_t r = 0;
+  for (; r + 4 <= n; r += 4, in += 4 * row_stride) {
+    const char *b = in + row_stride, *c = b + row_stride, *d = c + row_stride;
     RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t j = 0; j < width; j++) {
-      const T x = static_cast<T>((p[j] & order.mask) ^ order.flip);
-      best[j] = x < best[j] ? x : best[j];
-    }
+    for (ptrdiff_t j = 0; j < width; j++)
+      best[j] = lesser(best[j], lesser(lesser(at(in, j), at(b, j)), lesser(at(c, j), at(d, j))));
+  }
+  for (; r < n; r++, in += row_stride) {
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t j = 0; j < width; j++) best[j] = lesser(best[j], at(in, j));
   }
   for (ptrdiff_t j = 0; j < width; j++) best[j] = static_cast<T>(best[j] ^ order.flip);
 }
@@ -157,6 +164,29 @@ void float_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t 
 
 constexpr ptrdiff_t kRowBlock = 64;
 
+template <class V, class T>
+RUSHLIGHT_INLINE V get(const T* p) {
+  if constexpr (sizeof(V) == sizeof(T)) return *p;
+  else return V::load(p);
+}
+template <class T>
+RUSHLIGHT_INLINE void put(T* p, T x) {
+  *p = x;
+}
+template <class T>
+RUSHLIGHT_INLINE void put(T* p, Vec<T> x) {
+  x.store(p);
+}
+
+// Calls f<V>(j) for columns j of `width`: V a register where that many are left, else one element.
+template <class T, class F>
+RUSHLIGHT_INLINE void for_columns(ptrdiff_t width, F f) {
+  ptrdiff_t j = 0;
+  for (; j + Vec<T>::N <= width; j += Vec<T>::N) f.template operator()<Vec<T>>(j);
+  RUSHLIGHT_INDEPENDENT
+  for (; j < width; j++) f.template operator()<T>(j);
+}
+
 // Reduces n rows of a tile of at most kColumnTile columns: blocks of rows in order, blocks pairwise.
 template <class Op, class T>
 RUSHLIGHT_SHARED void float_tile(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t width, T* out) {
@@ -166,28 +196,26 @@ RUSHLIGHT_SHARED void float_tile(const char* in, ptrdiff_t n, ptrdiff_t row_stri
     const ptrdiff_t left_n = (n / 2 + kRowBlock - 1) / kRowBlock * kRowBlock;
     float_tile<Op, T>(in, left_n, row_stride, width, out);
     float_tile<Op, T>(in + left_n * row_stride, n - left_n, row_stride, width, right);
-    RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t j = 0; j < width; j++) out[j] = Op::combine(out[j], right[j]);
+    for_columns<T>(width, [&]<class V>(ptrdiff_t j) { put(out + j, Op::combine(get<V>(out + j), get<V>(right + j))); });
     return;
   }
   const T* p = reinterpret_cast<const T*>(in);
-  RUSHLIGHT_INDEPENDENT
-  for (ptrdiff_t j = 0; j < width; j++) out[j] = op.first(p[j]);
+  for_columns<T>(width, [&]<class V>(ptrdiff_t j) { put(out + j, op.first(get<V>(p + j))); });
   ptrdiff_t r = 1;
   for (; r + 4 <= n; r += 4) {
     const T* a = reinterpret_cast<const T*>(in + r * row_stride);
     const T* b = reinterpret_cast<const T*>(in + (r + 1) * row_stride);
     const T* c = reinterpret_cast<const T*>(in + (r + 2) * row_stride);
     const T* d = reinterpret_cast<const T*>(in + (r + 3) * row_stride);
-    RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t j = 0; j < width; j++)
-      out[j] = Op::combine(out[j],
-                           Op::combine(Op::combine(op.first(a[j]), op.first(b[j])), Op::combine(op.first(c[j]), op.first(d[j]))));
+    for_columns<T>(width, [&]<class V>(ptrdiff_t j) {
+      const V ab = Op::combine(op.first(get<V>(a + j)), op.first(get<V>(b + j)));
+      const V cd = Op::combine(op.first(get<V>(c + j)), op.first(get<V>(d + j)));
+      put(out + j, Op::combine(get<V>(out + j), Op::combine(ab, cd)));
+    });
   }
   for (; r < n; r++) {
     const T* a = reinterpret_cast<const T*>(in + r * row_stride);
-    RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t j = 0; j < width; j++) out[j] = Op::combine(out[j], op.first(a[j]));
+    for_columns<T>(width, [&]<class V>(ptrdiff_t j) { put(out + j, Op::combine(get<V>(out + j), op.first(get<V>(a + j)))); });
   }
 }
 

@@ -32,7 +32,7 @@ RUSHLIGHT_INLINE void store_some(Vec<T> v, T* p, ptrdiff_t n) {
 
 // Sum of e^(x - shift); written to out if it is not null.
 template <class T>
-RUSHLIGHT_SHARED T exp_sum(const T* x, ptrdiff_t n, T shift, T* out) {
+T exp_sum(const T* x, ptrdiff_t n, T shift, T* out) {
   using V = Vec<T>;
   const V s = V::all(shift);
   V a = V::all(0), b = V::all(0);
@@ -67,7 +67,7 @@ constexpr ptrdiff_t kBlocksKept = 4096;  // rows longer than kBlock * kBlocksKep
 
 // The maximum of a row and the sum of e^(x - maximum); if out is not null it receives e^(x - maxima[block]).
 template <class T>
-RUSHLIGHT_SHARED T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out, T* maxima, T& maximum_out) {
+T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out, T* maxima, T& maximum_out) {
   T highest = -T(__builtin_inff()), sum = 0;
   for (ptrdiff_t start = 0, k = 0; start < n; start += block, k++) {
     const ptrdiff_t width = smaller(block, n - start);
@@ -85,7 +85,7 @@ RUSHLIGHT_SHARED T running_sum(const T* x, ptrdiff_t n, ptrdiff_t block, T* out,
 }
 
 template <class T>
-RUSHLIGHT_SHARED void scale_row(T* y, ptrdiff_t n, T factor) {
+RUSHLIGHT_INLINE void scale_row(T* y, ptrdiff_t n, T factor) {
   for (ptrdiff_t i = 0; i < n; i++) y[i] *= factor;
 }
 
