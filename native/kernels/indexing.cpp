@@ -74,34 +74,20 @@ struct Complex {
   R re, im;
 };
 
+// Sums and products are asked for of unsigned integers only, which wrap; the short ones as unsigned int, not as int.
 template <class T>
 struct Landing {
-  static T add(T a, T b) { return static_cast<T>(a + b); }
-  static T mul(T a, T b) { return static_cast<T>(a * b); }
+  using Wide = decltype(T() * 1u);
+  static T add(T a, T b) { return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b)); }
+  static T mul(T a, T b) { return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b)); }
   // A NaN wins, as torch has it.
   static T max(T a, T b) { return a != a || a > b ? a : b; }
   static T min(T a, T b) { return a != a || a < b ? a : b; }
 };
-// Integers wrap around: their sums and products are those of the unsigned type U.
-template <class T, class U>
-struct WrappingLanding {
-  static T add(T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); }
-  static T mul(T a, T b) { return static_cast<T>(static_cast<U>(a) * static_cast<U>(b)); }
-  static T max(T a, T b) { return a > b ? a : b; }
-  static T min(T a, T b) { return a < b ? a : b; }
-};
-template <>
-struct Landing<int32_t> : WrappingLanding<int32_t, uint32_t> {};
-template <>
-struct Landing<int64_t> : WrappingLanding<int64_t, uint64_t> {};
-template <>
-struct Landing<uint16_t> : WrappingLanding<uint16_t, uint32_t> {};
 template <>
 struct Landing<Truth> {
   static Truth add(Truth a, Truth b) { return {static_cast<uint8_t>(a.value | b.value)}; }
   static Truth mul(Truth a, Truth b) { return {static_cast<uint8_t>(a.value & b.value)}; }
-  static Truth max(Truth a, Truth b) { return add(a, b); }
-  static Truth min(Truth a, Truth b) { return mul(a, b); }
 };
 template <class R>
 struct Landing<Complex<R>> {
@@ -128,68 +114,161 @@ struct Landing<Half> : NarrowLanding<Half> {};
 template <>
 struct Landing<Brain> : NarrowLanding<Brain> {};
 
-template <class T, Land kLand>
-struct Combine {
-  static void at(char* x, const char* value) {
-    T* to = reinterpret_cast<T*>(x);
-    const T v = *reinterpret_cast<const T*>(value);
-    if constexpr (kLand == Land::Set) *to = v;
-    else if constexpr (kLand == Land::Add) *to = Landing<T>::add(*to, v);
-    else if constexpr (kLand == Land::Mul) *to = Landing<T>::mul(*to, v);
-    else if constexpr (kLand == Land::Max) *to = Landing<T>::max(*to, v);
-    else *to = Landing<T>::min(*to, v);
-  }
+// ---------------------------------------------------------------- loops over elements
+
+// The walks below know the size of an element at most; what differs by type is two short loops. Values land one after the
+// other: several may meet in one place.
+
+// Values land at x + offsets[i].
+using PointsFn = void (*)(char* x, const ptrdiff_t* offsets, const char* values, ptrdiff_t value_stride, ptrdiff_t n);
+// Values land at x + i * step + index[i] * along; an index outside of [0, size) is passed over, each is read once.
+struct Row {
+  ptrdiff_t step, along;
+  uint64_t size;
+  ptrdiff_t value_stride, n;
+};
+using RowFn = void (*)(char* x, const volatile int64_t* index, const char* values, const Row& row);
+// Values land at x + i * stride.
+using RunFn = void (*)(char* x, ptrdiff_t stride, const char* values, ptrdiff_t value_stride, ptrdiff_t n);
+
+struct Landings {
+  PointsFn points = nullptr;
+  RowFn row = nullptr;
+  RunFn run = nullptr;
 };
 
-// Calls f.template operator()<T>() with the type that moves elements of this size.
+template <class T, Land kLand>
+void land(char* x, const char* value) {
+  T* to = reinterpret_cast<T*>(x);
+  const T v = *reinterpret_cast<const T*>(value);
+  if constexpr (kLand == Land::Set) *to = v;
+  else if constexpr (kLand == Land::Add) *to = Landing<T>::add(*to, v);
+  else if constexpr (kLand == Land::Mul) *to = Landing<T>::mul(*to, v);
+  else if constexpr (kLand == Land::Max) *to = Landing<T>::max(*to, v);
+  else *to = Landing<T>::min(*to, v);
+}
+
+template <class T, Land kLand>
+void land_points(char* x, const ptrdiff_t* offsets, const char* values, ptrdiff_t value_stride, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + offsets[i], values + i * value_stride);
+}
+
+// Calls f(offset in x, offset in the values) for each element of a row.
 template <class F>
-void by_size(DType dtype, const F& f) {
+inline void each_of_row(const volatile int64_t* index, Row row, const F& f) {
+  for (ptrdiff_t i = 0; i < row.n; ++i) {
+    const int64_t k = index[i];
+    if (static_cast<uint64_t>(k) < row.size) f(i * row.step + static_cast<ptrdiff_t>(k) * row.along, i * row.value_stride);
+  }
+}
+
+template <class T, Land kLand>
+void land_row(char* x, const volatile int64_t* index, const char* values, const Row& row) {
+  each_of_row(index, row, [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); });
+}
+
+template <class T, Land kLand>
+void land_run(char* x, ptrdiff_t stride, const char* values, ptrdiff_t value_stride, ptrdiff_t n) {
+  constexpr ptrdiff_t item = sizeof(T);
+  if ((kLand == Land::Set || kLand == Land::Add) && stride == item && value_stride == item) {  // the frequent one
+    for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + i * item, values + i * item);
+  } else {
+    for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + i * stride, values + i * value_stride);
+  }
+}
+
+template <class T, Land kLand>
+constexpr Landings kLandings = {land_points<T, kLand>, land_row<T, kLand>, land_run<T, kLand>};
+
+Landings setting(DType dtype) {
   switch (item_size(dtype)) {
-    case 1: return f.template operator()<uint8_t>();
-    case 2: return f.template operator()<uint16_t>();
-    case 4: return f.template operator()<uint32_t>();
-    case 8: return f.template operator()<uint64_t>();
-    default: return f.template operator()<Sixteen>();
+    case 1: return kLandings<uint8_t, Land::Set>;
+    case 2: return kLandings<uint16_t, Land::Set>;
+    case 4: return kLandings<uint32_t, Land::Set>;
+    case 8: return kLandings<uint64_t, Land::Set>;
+    default: return kLandings<Sixteen, Land::Set>;
   }
 }
 
-// Calls f.template operator()<T, kLand>(); false where the type has no such landing.
-template <Land kLand, class F>
-bool by_type(DType dtype, const F& f) {
-  constexpr bool kOrdered = kLand == Land::Max || kLand == Land::Min;
+// Sums and products of integers have the same bits with a sign and without.
+template <Land kLand>
+Landings computing(DType dtype) {
   switch (dtype) {
-    case DType::Bool: f.template operator()<Truth, kLand>(); return true;
-    case DType::U8: f.template operator()<uint8_t, kLand>(); return true;
-    case DType::I8: f.template operator()<int8_t, kLand>(); return true;
-    case DType::I16: f.template operator()<int16_t, kLand>(); return true;
-    case DType::I32: f.template operator()<int32_t, kLand>(); return true;
-    case DType::I64: f.template operator()<int64_t, kLand>(); return true;
-    case DType::U16: f.template operator()<uint16_t, kLand>(); return true;
-    case DType::U32: f.template operator()<uint32_t, kLand>(); return true;
-    case DType::U64: f.template operator()<uint64_t, kLand>(); return true;
-    case DType::F16: f.template operator()<Half, kLand>(); return true;
-    case DType::BF16: f.template operator()<Brain, kLand>(); return true;
-    case DType::F32: f.template operator()<float, kLand>(); return true;
-    case DType::F64: f.template operator()<double, kLand>(); return true;
-    case DType::C64:
-      if constexpr (!kOrdered) f.template operator()<Complex<float>, kLand>();
-      return !kOrdered;
-    case DType::C128:
-      if constexpr (!kOrdered) f.template operator()<Complex<double>, kLand>();
-      return !kOrdered;
-    default: return false;
+    case DType::Bool: return kLandings<Truth, kLand>;
+    case DType::U8:
+    case DType::I8: return kLandings<uint8_t, kLand>;
+    case DType::U16:
+    case DType::I16: return kLandings<uint16_t, kLand>;
+    case DType::U32:
+    case DType::I32: return kLandings<uint32_t, kLand>;
+    case DType::U64:
+    case DType::I64: return kLandings<uint64_t, kLand>;
+    case DType::F16: return kLandings<Half, kLand>;
+    case DType::BF16: return kLandings<Brain, kLand>;
+    case DType::F32: return kLandings<float, kLand>;
+    case DType::F64: return kLandings<double, kLand>;
+    case DType::C64: return kLandings<Complex<float>, kLand>;
+    case DType::C128: return kLandings<Complex<double>, kLand>;
+    default: return {};
   }
 }
 
-template <class F>
-bool by_landing(DType dtype, Land land, const F& f) {
+template <Land kLand>
+Landings ordering(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return kLandings < Truth, kLand == Land::Max ? Land::Add : Land::Mul > ;
+    case DType::U8: return kLandings<uint8_t, kLand>;
+    case DType::I8: return kLandings<int8_t, kLand>;
+    case DType::I16: return kLandings<int16_t, kLand>;
+    case DType::I32: return kLandings<int32_t, kLand>;
+    case DType::I64: return kLandings<int64_t, kLand>;
+    case DType::U16: return kLandings<uint16_t, kLand>;
+    case DType::U32: return kLandings<uint32_t, kLand>;
+    case DType::U64: return kLandings<uint64_t, kLand>;
+    case DType::F16: return kLandings<Half, kLand>;
+    case DType::BF16: return kLandings<Brain, kLand>;
+    case DType::F32: return kLandings<float, kLand>;
+    case DType::F64: return kLandings<double, kLand>;
+    default: return {};
+  }
+}
+
+// Without functions where the type has no such landing.
+Landings landings(DType dtype, Land land) {
   switch (land) {
-    case Land::Set: by_size(dtype, [&]<class T>() { f.template operator()<T, Land::Set>(); }); return true;
-    case Land::Add: return by_type<Land::Add>(dtype, f);
-    case Land::Mul: return by_type<Land::Mul>(dtype, f);
-    case Land::Max: return by_type<Land::Max>(dtype, f);
-    case Land::Min: return by_type<Land::Min>(dtype, f);
-    default: return false;
+    case Land::Set: return setting(dtype);
+    case Land::Add: return computing<Land::Add>(dtype);
+    case Land::Mul: return computing<Land::Mul>(dtype);
+    case Land::Max: return ordering<Land::Max>(dtype);
+    case Land::Min: return ordering<Land::Min>(dtype);
+    default: return {};
+  }
+}
+
+// Picking moves elements the other way: from those places to `to`.
+struct Picking {
+  void (*points)(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n);
+  void (*row)(char* to, const char* x, const volatile int64_t* index, const Row& row);
+};
+
+template <class T>
+void pick_points(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; ++i) reinterpret_cast<T*>(to)[i] = *reinterpret_cast<const T*>(x + offsets[i]);
+}
+
+template <class T>
+void pick_row(char* to, const char* x, const volatile int64_t* index, const Row& row) {
+  each_of_row(index, row,
+              [&](ptrdiff_t at, ptrdiff_t value) { *reinterpret_cast<T*>(to + value) = *reinterpret_cast<const T*>(x + at); });
+}
+
+Picking picking(DType dtype) {
+  switch (item_size(dtype)) {
+    case 1: return {pick_points<uint8_t>, pick_row<uint8_t>};
+    case 2: return {pick_points<uint16_t>, pick_row<uint16_t>};
+    case 4: return {pick_points<uint32_t>, pick_row<uint32_t>};
+    case 8: return {pick_points<uint64_t>, pick_row<uint64_t>};
+    default: return {pick_points<Sixteen>, pick_row<Sixteen>};
   }
 }
 
@@ -244,83 +323,50 @@ void each_run(const Places& p, const F& run) {
 }  // namespace
 
 void take_places(DType dtype, const char* x, const Places& places, char* out) {
-  by_size(dtype, [&]<class T>() {
-    constexpr ptrdiff_t item = sizeof(T);
-    if (!places.n_outer && !places.n_inner) {
-      T* to = reinterpret_cast<T*>(out);
-      for (ptrdiff_t i = 0; i < places.n; ++i) to[i] = *reinterpret_cast<const T*>(x + places.offsets[i]);
-      return;
-    }
-    each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
-      const char* from = x + offset;
-      T* to = reinterpret_cast<T*>(out) + value;
-      if (stride == item && length > 8) {
-        memcpy(to, from, static_cast<size_t>(length * item));
-      } else {
-        for (ptrdiff_t i = 0; i < length; ++i) to[i] = *reinterpret_cast<const T*>(from + i * stride);
-      }
-    });
+  const ptrdiff_t item = item_size(dtype);
+  if (!places.n_outer && !places.n_inner) return picking(dtype).points(out, x, places.offsets, places.n);
+  const RunFn set = setting(dtype).run;
+  each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
+    if (stride == item && length > 8) memcpy(out + value * item, x + offset, static_cast<size_t>(length * item));
+    else set(out + value * item, item, x + offset, stride, length);
   });
 }
 
 bool land_places(DType dtype, Land land, char* x, const Places& places, const char* values, bool one) {
-  return by_landing(dtype, land, [&]<class T, Land kLand>() {
-    constexpr ptrdiff_t item = sizeof(T);
-    if (!places.n_outer && !places.n_inner) {
-      const ptrdiff_t step = one ? 0 : item;
-      for (ptrdiff_t i = 0; i < places.n; ++i) Combine<T, kLand>::at(x + places.offsets[i], values + i * step);
-      return;
-    }
-    each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
-      char* to = x + offset;
-      if (one) {
-        for (ptrdiff_t i = 0; i < length; ++i) Combine<T, kLand>::at(to + i * stride, values);
-        return;
-      }
-      const char* from = values + value * item;
-      if (stride == item) {
-        for (ptrdiff_t i = 0; i < length; ++i) Combine<T, kLand>::at(to + i * item, from + i * item);
-      } else {
-        for (ptrdiff_t i = 0; i < length; ++i) Combine<T, kLand>::at(to + i * stride, from + i * item);
-      }
-    });
+  const Landings at = landings(dtype, land);
+  if (!at.run) return false;
+  const ptrdiff_t step = one ? 0 : item_size(dtype);
+  if (!places.n_outer && !places.n_inner) {
+    at.points(x, places.offsets, values, step, places.n);
+    return true;
+  }
+  each_run(places, [&](ptrdiff_t offset, ptrdiff_t stride, ptrdiff_t length, ptrdiff_t value) {
+    at.run(x + offset, stride, values + value * step, step, length);
   });
+  return true;
 }
 
 // ---------------------------------------------------------------- gather and scatter
 
 namespace {
 
-// Calls f(offset in x, offset in the values) for every element of the index.
-template <ptrdiff_t kItem, class F>
-void each_pick(const Picks& p, const F& f) {
+// Calls f(offset in x, index, offset in the values, row) for the index's rows along its last dimension.
+template <class F>
+void each_row(const Picks& p, const F& f) {
   ptrdiff_t total = 1;
   for (int d = 0; d < p.ndim; ++d) total *= p.shape[d];
   if (total == 0) return;
   const int last = p.ndim - 1;
-  const ptrdiff_t along = p.x_strides[p.dim];
   ptrdiff_t steps[Places::kMaxDims];  // x's strides with the indexed dimension standing still
   for (int d = 0; d < p.ndim; ++d) steps[d] = d == p.dim ? 0 : p.x_strides[d];
   Counter in_x{last, p.shape, steps};
   Counter in_values{last, p.shape, p.value_strides};
-  const ptrdiff_t length = p.shape[last], x_step = steps[last], value_step = p.value_strides[last];
-  const volatile int64_t* index = p.index;  // each is read once
-  const uint64_t size = static_cast<uint64_t>(p.size);
+  const Row row = {steps[last], p.x_strides[p.dim], static_cast<uint64_t>(p.size), p.value_strides[last], p.shape[last]};
+  const int64_t* index = p.index;
   bool more = true;
   while (more) {
-    if (x_step == 0 && along == kItem && value_step == kItem) {
-      for (ptrdiff_t i = 0; i < length; ++i) {
-        const int64_t k = index[i];
-        if (static_cast<uint64_t>(k) < size) f(in_x.offset + static_cast<ptrdiff_t>(k) * kItem, in_values.offset + i * kItem);
-      }
-    } else {
-      for (ptrdiff_t i = 0; i < length; ++i) {
-        const int64_t k = index[i];
-        if (static_cast<uint64_t>(k) >= size) continue;
-        f(in_x.offset + i * x_step + static_cast<ptrdiff_t>(k) * along, in_values.offset + i * value_step);
-      }
-    }
-    index += length;
+    f(in_x.offset, index, in_values.offset, row);
+    index += row.n;
     more = in_x.next();
     in_values.next();
   }
@@ -329,16 +375,18 @@ void each_pick(const Picks& p, const F& f) {
 }  // namespace
 
 void gather(DType dtype, const char* x, const Picks& picks, char* out) {
-  by_size(dtype, [&]<class T>() {
-    each_pick<sizeof(T)>(
-        picks, [&](ptrdiff_t at, ptrdiff_t to) { *reinterpret_cast<T*>(out + to) = *reinterpret_cast<const T*>(x + at); });
-  });
+  const auto pick = picking(dtype).row;
+  each_row(picks,
+           [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) { pick(out + value, x + at, index, row); });
 }
 
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values) {
-  return by_landing(dtype, land, [&]<class T, Land kLand>() {
-    each_pick<sizeof(T)>(picks, [&](ptrdiff_t at, ptrdiff_t from) { Combine<T, kLand>::at(x + at, values + from); });
+  const RowFn land_row = landings(dtype, land).row;
+  if (!land_row) return false;
+  each_row(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) {
+    land_row(x + at, index, values + value, row);
   });
+  return true;
 }
 
 }  // namespace rushlight

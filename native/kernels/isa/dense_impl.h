@@ -2,6 +2,7 @@
 // types.
 #pragma once
 #include "kernels/dense.h"
+#include "kernels/isa/independent.h"
 #include "kernels/isa/vec.h"
 
 namespace rushlight::RUSHLIGHT_ISA {

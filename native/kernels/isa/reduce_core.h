@@ -82,7 +82,7 @@ struct SumSquaresOp {
 };
 
 template <class Op, class T>
-T reduce_adjacent(const Op op, const T* p, ptrdiff_t n) {
+RUSHLIGHT_SHARED T reduce_adjacent(const Op op, const T* p, ptrdiff_t n) {
   using V = Vec<T>;
   if (n > kReduceBlock) {
     const ptrdiff_t left = (n / 2 + kReduceBlock - 1) / kReduceBlock * kReduceBlock;

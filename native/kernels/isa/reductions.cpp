@@ -9,45 +9,149 @@ namespace {
 
 // --- integers and truth values: plain loops, the compiler vectorises them ---
 
-// Integer forms of the operations of reduce_core.h. A is the type of the result.
-template <Reduce R, class T, class A>
-struct IntegerOp {
-  static RUSHLIGHT_INLINE A first(T x) {
-    if constexpr (R == Reduce::Any || R == Reduce::All) return x != T(0);
-    else return static_cast<A>(x);
-  }
-  static RUSHLIGHT_INLINE A combine(A a, A b) {
-    if constexpr (R == Reduce::Sum) return static_cast<A>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else if constexpr (R == Reduce::Prod) return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-    else if constexpr (R == Reduce::Max) return a > b ? a : b;
-    else if constexpr (R == Reduce::Min) return a < b ? a : b;
-    else if constexpr (R == Reduce::Any) return a | b;
-    else return a & b;
-  }
-  static constexpr A kEmpty = (R == Reduce::Prod || R == Reduce::All) ? 1 : 0;
-};
+// Sums and products, which wrap, in 64 bits.
+template <bool Product>
+RUSHLIGHT_INLINE uint64_t accumulate(uint64_t a, uint64_t b) {
+  return Product ? a * b : a + b;
+}
 
-template <Reduce R, class T, class A>
+template <bool Product, class T>
 void integer_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) {
-  using Op = IntegerOp<R, T, A>;
-  A* result = static_cast<A*>(out);
+  uint64_t* result = static_cast<uint64_t*>(out);
   for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) {
     const T* p = reinterpret_cast<const T*>(in);
-    A acc = n ? Op::first(p[0]) : Op::kEmpty;
-    for (ptrdiff_t i = 1; i < n; i++) acc = Op::combine(acc, Op::first(p[i]));
+    uint64_t acc = Product ? 1 : 0;
+    for (ptrdiff_t i = 0; i < n; i++) acc = accumulate<Product>(acc, static_cast<uint64_t>(p[i]));
     result[r] = acc;
   }
 }
 
-template <Reduce R, class T, class A>
+template <bool Product, class T>
 void integer_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t inner, void* out) {
-  using Op = IntegerOp<R, T, A>;
-  A* result = static_cast<A*>(out);
-  for (ptrdiff_t j = 0; j < inner; j++) result[j] = n ? Op::first(reinterpret_cast<const T*>(in)[j]) : Op::kEmpty;
-  for (ptrdiff_t r = 1; r < n; r++) {
-    const T* p = reinterpret_cast<const T*>(in + r * row_stride);
-    for (ptrdiff_t j = 0; j < inner; j++) result[j] = Op::combine(result[j], Op::first(p[j]));
+  uint64_t* result = static_cast<uint64_t*>(out);
+  for (ptrdiff_t j = 0; j < inner; j++) result[j] = Product ? 1 : 0;
+  for (ptrdiff_t r = 0; r < n; r++, in += row_stride) {
+    const T* p = reinterpret_cast<const T*>(in);
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t j = 0; j < inner; j++) result[j] = accumulate<Product>(result[j], static_cast<uint64_t>(p[j]));
   }
+}
+
+template <bool Product>
+Reducer integer_reducer(DType dtype) {
+  switch (dtype) {
+    case DType::Bool:
+    case DType::U8: return {DType::I64, integer_rows<Product, uint8_t>, integer_columns<Product, uint8_t>};
+    case DType::I8: return {DType::I64, integer_rows<Product, int8_t>, integer_columns<Product, int8_t>};
+    case DType::I16: return {DType::I64, integer_rows<Product, int16_t>, integer_columns<Product, int16_t>};
+    case DType::I32: return {DType::I64, integer_rows<Product, int32_t>, integer_columns<Product, int32_t>};
+    case DType::I64: return {DType::I64, integer_rows<Product, int64_t>, integer_columns<Product, int64_t>};
+    default: return {};
+  }
+}
+
+// Extremes of integers, and whether any or all elements are true, are all one loop: the least (x & mask) ^ flip, as
+// signed integers of the element's size. To flip all bits turns their order round, to flip the sign's makes that of
+// unsigned ones; any element is true if the largest unsigned one is not 0, all are if the least is not.
+template <class T>
+struct Order {
+  T mask, flip;
+};
+template <Reduce R, class Element, class T>
+constexpr Order<T> order_of() {
+  constexpr T sign = static_cast<T>(T(1) << (8 * sizeof(T) - 1));
+  constexpr bool truth = R == Reduce::Any || R == Reduce::All, real = Element(0.5) != Element(0);
+  const T of_sign = truth || Element(-1) > Element(0) ? sign : T(0);
+  const T of_end = R == Reduce::Max || R == Reduce::Any ? T(-1) : T(0);
+  return {static_cast<T>(truth && real ? ~sign : T(-1)), static_cast<T>(of_sign ^ of_end)};  // -0.0 is false
+}
+
+template <class T>
+constexpr T kGreatest = static_cast<T>(~(T(1) << (8 * sizeof(T) - 1)));
+
+template <class T>
+RUSHLIGHT_SHARED T least(Order<T> order, const T* p, ptrdiff_t n) {
+  T best = kGreatest<T>;
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const T x = static_cast<T>((p[i] & order.mask) ^ order.flip);
+    best = x < best ? x : best;
+  }
+  return static_cast<T>(best ^ order.flip);
+}
+
+// The same of `width` columns.
+template <class T>
+RUSHLIGHT_SHARED void least_columns(Order<T> order, const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t width, T* best) {
+  const auto at = [&](const char* row, ptrdiff_t j) {
+    return static_cast<T>((reinterpret_cast<const T*>(row)[j] & order.mask) ^ order.flip);
+  };
+  const auto lesser = [](T a, T b) { return a < b ? a : b; };
+  for (ptrdiff_t j = 0; j < width; j++) best[j] = kGreatest<T>;
+  ptrdiff_t r = 0;
+  for (; r + 4 <= n; r += 4, in += 4 * row_stride) {
+    const char *b = in + row_stride, *c = b + row_stride, *d = c + row_stride;
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t j = 0; j < width; j++)
+      best[j] = lesser(best[j], lesser(lesser(at(in, j), at(b, j)), lesser(at(c, j), at(d, j))));
+  }
+  for (; r < n; r++, in += row_stride) {
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t j = 0; j < width; j++) best[j] = lesser(best[j], at(in, j));
+  }
+  for (ptrdiff_t j = 0; j < width; j++) best[j] = static_cast<T>(best[j] ^ order.flip);
+}
+
+constexpr ptrdiff_t kColumnTile = 256;
+
+template <Reduce R, class Element, class T>
+void extreme_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, void* out) {
+  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) {
+    const T x = least(order_of<R, Element, T>(), reinterpret_cast<const T*>(in), n);
+    if constexpr (R == Reduce::Any || R == Reduce::All) static_cast<uint8_t*>(out)[r] = x != 0;
+    else static_cast<T*>(out)[r] = x;
+  }
+}
+
+template <Reduce R, class Element, class T>
+void extreme_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t inner, void* out) {
+  if constexpr (R == Reduce::Any || R == Reduce::All) {
+    T best[kColumnTile];
+    for (ptrdiff_t j = 0; j < inner; j += kColumnTile) {
+      const ptrdiff_t width = smaller(kColumnTile, inner - j);
+      least_columns(order_of<R, Element, T>(), in + j * static_cast<ptrdiff_t>(sizeof(T)), n, row_stride, width, best);
+      for (ptrdiff_t i = 0; i < width; i++) static_cast<uint8_t*>(out)[j + i] = best[i] != 0;
+    }
+  } else {
+    least_columns(order_of<R, Element, T>(), in, n, row_stride, inner, static_cast<T*>(out));
+  }
+}
+
+template <Reduce R, class Element, class T>
+Reducer extreme_reducer(DType result) {
+  return {result, extreme_rows<R, Element, T>, extreme_columns<R, Element, T>};
+}
+
+// Any and All of all types, Max and Min of integers.
+template <Reduce R>
+Reducer extreme_reducer(DType dtype) {
+  constexpr bool truth = R == Reduce::Any || R == Reduce::All;
+  const DType result = truth ? DType::Bool : dtype;
+  switch (dtype) {
+    case DType::Bool:
+    case DType::U8: return extreme_reducer<R, uint8_t, int8_t>(result);
+    case DType::I8: return extreme_reducer<R, int8_t, int8_t>(result);
+    case DType::I16: return extreme_reducer<R, int16_t, int16_t>(result);
+    case DType::I32: return extreme_reducer<R, int32_t, int32_t>(result);
+    case DType::I64: return extreme_reducer<R, int64_t, int64_t>(result);
+    case DType::F32:
+      if constexpr (truth) return extreme_reducer<R, float, int32_t>(result);
+      break;
+    case DType::F64:
+      if constexpr (truth) return extreme_reducer<R, double, int64_t>(result);
+      break;
+    default: break;
+  }
+  return {};
 }
 
 // --- floating point ---
@@ -58,41 +162,60 @@ void float_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t 
   for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) result[r] = reduce_adjacent(Op{}, reinterpret_cast<const T*>(in), n);
 }
 
-constexpr ptrdiff_t kColumnTile = 256;
 constexpr ptrdiff_t kRowBlock = 64;
+
+template <class V, class T>
+RUSHLIGHT_INLINE V get(const T* p) {
+  if constexpr (sizeof(V) == sizeof(T)) return *p;
+  else return V::load(p);
+}
+template <class T>
+RUSHLIGHT_INLINE void put(T* p, T x) {
+  *p = x;
+}
+template <class T>
+RUSHLIGHT_INLINE void put(T* p, Vec<T> x) {
+  x.store(p);
+}
+
+// Calls f<V>(j) for columns j of `width`: V a register where that many are left, else one element.
+template <class T, class F>
+RUSHLIGHT_INLINE void for_columns(ptrdiff_t width, F f) {
+  ptrdiff_t j = 0;
+  for (; j + Vec<T>::N <= width; j += Vec<T>::N) f.template operator()<Vec<T>>(j);
+  RUSHLIGHT_INDEPENDENT
+  for (; j < width; j++) f.template operator()<T>(j);
+}
 
 // Reduces n rows of a tile of at most kColumnTile columns: blocks of rows in order, blocks pairwise.
 template <class Op, class T>
-void float_tile(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t width, T* out) {
+RUSHLIGHT_SHARED void float_tile(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_t width, T* out) {
   const Op op;
   if (n > kRowBlock) {
     T right[kColumnTile];
     const ptrdiff_t left_n = (n / 2 + kRowBlock - 1) / kRowBlock * kRowBlock;
     float_tile<Op, T>(in, left_n, row_stride, width, out);
     float_tile<Op, T>(in + left_n * row_stride, n - left_n, row_stride, width, right);
-    for (ptrdiff_t j = 0; j < width; j++) out[j] = Op::combine(out[j], right[j]);
+    for_columns<T>(width, [&]<class V>(ptrdiff_t j) { put(out + j, Op::combine(get<V>(out + j), get<V>(right + j))); });
     return;
   }
   const T* p = reinterpret_cast<const T*>(in);
-  for (ptrdiff_t j = 0; j < width; j++) out[j] = op.first(p[j]);
+  for_columns<T>(width, [&]<class V>(ptrdiff_t j) { put(out + j, op.first(get<V>(p + j))); });
   ptrdiff_t r = 1;
   for (; r + 4 <= n; r += 4) {
     const T* a = reinterpret_cast<const T*>(in + r * row_stride);
     const T* b = reinterpret_cast<const T*>(in + (r + 1) * row_stride);
     const T* c = reinterpret_cast<const T*>(in + (r + 2) * row_stride);
     const T* d = reinterpret_cast<const T*>(in + (r + 3) * row_stride);
-    const auto four = [&op]<class V>(V o, V w, V x, V y, V z) {
-      return Op::combine(o, Op::combine(Op::combine(op.first(w), op.first(x)), Op::combine(op.first(y), op.first(z))));
-    };
-    using V = Vec<T>;
-    ptrdiff_t j = 0;
-    for (; j + V::N <= width; j += V::N)
-      four(V::load(out + j), V::load(a + j), V::load(b + j), V::load(c + j), V::load(d + j)).store(out + j);
-    for (; j < width; j++) out[j] = four(out[j], a[j], b[j], c[j], d[j]);
+    for_columns<T>(width, [&]<class V>(ptrdiff_t j) {
+      const V ab = Op::combine(op.first(get<V>(a + j)), op.first(get<V>(b + j)));
+      const V cd = Op::combine(op.first(get<V>(c + j)), op.first(get<V>(d + j)));
+      put(out + j, Op::combine(get<V>(out + j), Op::combine(ab, cd)));
+    });
   }
   for (; r < n; r++) {
     const T* a = reinterpret_cast<const T*>(in + r * row_stride);
-    for (ptrdiff_t j = 0; j < width; j++) out[j] = Op::combine(out[j], op.first(a[j]));
+    for_columns<T>(width, [&]<class V>(ptrdiff_t j) { put(out + j, Op::combine(get<V>(out + j), op.first(get<V>(a + j)))); });
   }
 }
 
@@ -114,55 +237,16 @@ Reducer float_reducer(DType dtype) {
   return {};
 }
 
-template <Reduce R, class T, class A>
-Reducer integer_reducer(DType result) {
-  return {result, integer_rows<R, T, A>, integer_columns<R, T, A>};
-}
-
-// The integer reducer whose result has the type of the input (Max, Min) or a fixed one (A).
-template <Reduce R, class A>
-Reducer to_fixed(DType dtype, DType result) {
-  switch (dtype) {
-    case DType::Bool:
-    case DType::U8: return integer_reducer<R, uint8_t, A>(result);
-    case DType::I8: return integer_reducer<R, int8_t, A>(result);
-    case DType::I16: return integer_reducer<R, int16_t, A>(result);
-    case DType::I32: return integer_reducer<R, int32_t, A>(result);
-    case DType::I64: return integer_reducer<R, int64_t, A>(result);
-    case DType::F32:
-      if constexpr (R == Reduce::Any || R == Reduce::All) return integer_reducer<R, float, A>(result);
-      break;
-    case DType::F64:
-      if constexpr (R == Reduce::Any || R == Reduce::All) return integer_reducer<R, double, A>(result);
-      break;
-    default: break;
-  }
-  return {};
-}
-
-template <Reduce R>
-Reducer to_same(DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-    case DType::U8: return integer_reducer<R, uint8_t, uint8_t>(dtype);
-    case DType::I8: return integer_reducer<R, int8_t, int8_t>(dtype);
-    case DType::I16: return integer_reducer<R, int16_t, int16_t>(dtype);
-    case DType::I32: return integer_reducer<R, int32_t, int32_t>(dtype);
-    case DType::I64: return integer_reducer<R, int64_t, int64_t>(dtype);
-    default: return {};
-  }
-}
-
 Reducer reducer(Reduce op, DType dtype) {
   const bool is_float = dtype == DType::F32 || dtype == DType::F64;
   switch (op) {
-    case Reduce::Sum: return is_float ? float_reducer<SumOp>(dtype) : to_fixed<Reduce::Sum, int64_t>(dtype, DType::I64);
-    case Reduce::Prod: return is_float ? float_reducer<ProdOp>(dtype) : to_fixed<Reduce::Prod, int64_t>(dtype, DType::I64);
-    case Reduce::Max: return is_float ? float_reducer<MaxOp>(dtype) : to_same<Reduce::Max>(dtype);
-    case Reduce::Min: return is_float ? float_reducer<MinOp>(dtype) : to_same<Reduce::Min>(dtype);
+    case Reduce::Sum: return is_float ? float_reducer<SumOp>(dtype) : integer_reducer<false>(dtype);
+    case Reduce::Prod: return is_float ? float_reducer<ProdOp>(dtype) : integer_reducer<true>(dtype);
+    case Reduce::Max: return is_float ? float_reducer<MaxOp>(dtype) : extreme_reducer<Reduce::Max>(dtype);
+    case Reduce::Min: return is_float ? float_reducer<MinOp>(dtype) : extreme_reducer<Reduce::Min>(dtype);
     case Reduce::SumSquares: return float_reducer<SumSquaresOp>(dtype);
-    case Reduce::Any: return to_fixed<Reduce::Any, uint8_t>(dtype, DType::Bool);
-    case Reduce::All: return to_fixed<Reduce::All, uint8_t>(dtype, DType::Bool);
+    case Reduce::Any: return extreme_reducer<Reduce::Any>(dtype);
+    case Reduce::All: return extreme_reducer<Reduce::All>(dtype);
     default: return {};
   }
 }
@@ -170,22 +254,27 @@ Reducer reducer(Reduce op, DType dtype) {
 // --- arg-reductions: find the extreme value, then where it stands first ---
 
 template <bool Largest, class T>
-void arg_rows_of(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, int64_t* out) {
+void float_arg_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, int64_t* out) {
+  using Op = std::conditional_t<Largest, MaxOp, MinOp>;
   for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) {
     const T* p = reinterpret_cast<const T*>(in);
-    T best;
-    if constexpr (T(0.5) != T(0)) {  // floating point
-      using Op = std::conditional_t<Largest, MaxOp, MinOp>;
-      best = reduce_adjacent(Op{}, p, n);
-    } else {
-      best = p[0];
-      for (ptrdiff_t i = 1; i < n; i++) best = (Largest ? p[i] > best : p[i] < best) ? p[i] : best;
-    }
+    const T best = reduce_adjacent(Op{}, p, n);
     ptrdiff_t i = 0;
     if (best != best)
       while (p[i] == p[i]) i++;
     else
       while (p[i] != best) i++;
+    out[r] = i;
+  }
+}
+
+template <bool Largest, class Element, class T>
+void integer_arg_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, int64_t* out) {
+  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) {
+    const T* p = reinterpret_cast<const T*>(in);
+    const T best = least(order_of<Largest ? Reduce::Max : Reduce::Min, Element, T>(), p, n);
+    ptrdiff_t i = 0;
+    while (p[i] != best) i++;
     out[r] = i;
   }
 }
@@ -196,13 +285,13 @@ template <bool Largest>
 ArgRows arg_rows_for(DType dtype) {
   switch (dtype) {
     case DType::Bool:
-    case DType::U8: return arg_rows_of<Largest, uint8_t>;
-    case DType::I8: return arg_rows_of<Largest, int8_t>;
-    case DType::I16: return arg_rows_of<Largest, int16_t>;
-    case DType::I32: return arg_rows_of<Largest, int32_t>;
-    case DType::I64: return arg_rows_of<Largest, int64_t>;
-    case DType::F32: return arg_rows_of<Largest, float>;
-    case DType::F64: return arg_rows_of<Largest, double>;
+    case DType::U8: return integer_arg_rows<Largest, uint8_t, int8_t>;
+    case DType::I8: return integer_arg_rows<Largest, int8_t, int8_t>;
+    case DType::I16: return integer_arg_rows<Largest, int16_t, int16_t>;
+    case DType::I32: return integer_arg_rows<Largest, int32_t, int32_t>;
+    case DType::I64: return integer_arg_rows<Largest, int64_t, int64_t>;
+    case DType::F32: return float_arg_rows<Largest, float>;
+    case DType::F64: return float_arg_rows<Largest, double>;
     default: return nullptr;
   }
 }

@@ -122,7 +122,7 @@ void log_softmax_row(const T* x, ptrdiff_t n, T* y) {
 constexpr ptrdiff_t kTile = 64;
 
 template <class T>
-RUSHLIGHT_INLINE void exp_each(const T* x, ptrdiff_t n, T* y) {
+RUSHLIGHT_SHARED void exp_each(const T* x, ptrdiff_t n, T* y) {
   using V = Vec<T>;
   ptrdiff_t i = 0;
   for (; i + V::N <= n; i += V::N) exp(V::load(x + i)).store(y + i);
@@ -130,7 +130,7 @@ RUSHLIGHT_INLINE void exp_each(const T* x, ptrdiff_t n, T* y) {
 }
 
 template <class T>
-RUSHLIGHT_INLINE void maximum_each(const T* x, ptrdiff_t n, T* top) {
+RUSHLIGHT_SHARED void maximum_each(const T* x, ptrdiff_t n, T* top) {
   using V = Vec<T>;
   ptrdiff_t j = 0;
   for (; j + V::N <= n; j += V::N) maximum(V::load(x + j), V::load(top + j)).store(top + j);

@@ -3,7 +3,8 @@
 // For loops that the compiler does not vectorise by itself because floating-point addition must keep its order
 // (reductions, products of matrices), and for exp over a register. Built on the vector extension of GCC and Clang;
 // elsewhere a plain array, which the compiler may vectorise. Everything here is forced inline: an inline function left
-// out of line would be merged by the linker with the copy of another instruction set.
+// out of line would be merged by the linker with the copy of another instruction set. RUSHLIGHT_SHARED keeps a longer
+// function one piece of code, which compilers would copy into its callers and, where it calls itself, into itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +17,15 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define RUSHLIGHT_INLINE inline __attribute__((always_inline))
+#if defined(__clang__)
+#define RUSHLIGHT_SHARED __attribute__((noinline))
+#else
+#define RUSHLIGHT_SHARED __attribute__((noinline, noclone))
+#endif
 #define RUSHLIGHT_VECTOR_EXTENSION 1
 #else
 #define RUSHLIGHT_INLINE __forceinline
+#define RUSHLIGHT_SHARED __declspec(noinline)
 #endif
 
 namespace rushlight::RUSHLIGHT_ISA {
