@@ -27,7 +27,7 @@ ORDER = [
     *("core", "printing", "generator"),
     "devices",
     "ops",
-    *("storage", "_dlpack", "tensor", "random", "autograd"),
+    *("_shared", "storage", "_dlpack", "tensor", "random", "autograd"),
     "base",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *(

@@ -101,6 +101,39 @@ void free_storage(Storage* s) {
 
 void unpin_last(Storage* s) { free_retired(s); }
 
+namespace {
+
+// Another block, with the bytes of the old one, which is freed when nothing shows it any more. Takes over `owner`, which may be nullptr.
+// -1 with torch's exception, and nothing is changed.
+int replace_block(Storage* s, char* data, size_t capacity, uint8_t flags, PyObject* owner) {
+  const bool inline_block = s->is_inline();
+  if (!inline_block && s->pins.load(std::memory_order_relaxed) != 0) {
+    void* note = memory::take(sizeof(Retired));
+    if (!note) {
+      raise_out_of_memory(sizeof(Retired));
+      return -1;
+    }
+    s->retired = new (note) Retired{s->retired, s->data, s->capacity, std::exchange(s->owner, nullptr)};
+  }
+  if (s->nbytes) std::memcpy(data, s->data, s->nbytes < capacity ? s->nbytes : capacity);
+  const bool retired = s->retired && s->retired->data == s->data;
+  if (!inline_block && s->data && !s->owner && !retired) memory::give(s->data, s->capacity);
+  PyObject* before = std::exchange(s->owner, owner);
+  s->data = data;
+  s->capacity = capacity;
+  s->flags = flags;
+  Py_XDECREF(before);  // last: it may run code
+  return 0;
+}
+
+}  // namespace
+
+int move_storage(Storage* s, char* data, size_t capacity, PyObject* owner) {
+  if (replace_block(s, data, capacity, Storage::kForeign | Storage::kFixed, owner) == 0) return 0;
+  Py_DECREF(owner);
+  return -1;
+}
+
 int resize_storage(Storage* s, size_t nbytes) {
   if (nbytes == s->nbytes) return 0;
   if (s->device != DeviceType::Cpu) {
@@ -122,25 +155,12 @@ int resize_storage(Storage* s, size_t nbytes) {
     raise_out_of_memory(nbytes);
     return -1;
   }
-  if (s->nbytes) std::memcpy(data, s->data, s->nbytes);
-  const bool pinned = s->pins.load(std::memory_order_relaxed) != 0;
-  const bool inline_block = s->is_inline();
-  if (pinned && !inline_block) {
-    void* note = memory::take(sizeof(Retired));
-    if (!note) {
-      memory::give(data, nbytes);
-      raise_out_of_memory(sizeof(Retired));
-      return -1;
-    }
-    s->retired = new (note) Retired{s->retired, s->data, s->capacity, std::exchange(s->owner, nullptr)};
-  } else if (!inline_block && s->data && !s->owner) {
-    memory::give(s->data, s->capacity);
+  const uint8_t flags = s->flags & static_cast<uint8_t>(~(Storage::kForeign | Storage::kPrivate));
+  if (replace_block(s, data, nbytes, flags, nullptr) < 0) {
+    memory::give(data, nbytes);
+    return -1;
   }
-  PyObject* owner = std::exchange(s->owner, nullptr);
-  s->data = data;
-  s->nbytes = s->capacity = nbytes;
-  s->flags &= static_cast<uint8_t>(~(Storage::kForeign | Storage::kPrivate));
-  Py_XDECREF(owner);  // last: it may run code
+  s->nbytes = nbytes;
   return 0;
 }
 

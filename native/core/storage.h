@@ -44,6 +44,9 @@ Storage* new_storage(size_t nbytes, DeviceType device = DeviceType::Cpu);
 Storage* foreign_storage(char* data, size_t nbytes, bool writeable, PyObject* owner);
 // Another size, with the bytes that both have kept; a smaller one keeps its block, and gives the pages back. -1 with torch's exception.
 int resize_storage(Storage* s, size_t nbytes);
+// The bytes go to memory of `owner`, whose reference is taken over, also on failure; the storage cannot grow then. -1 with torch's
+// exception.
+int move_storage(Storage* s, char* data, size_t capacity, PyObject* owner);
 void free_storage(Storage* s);
 void unpin_last(Storage* s);
 void raise_out_of_memory(size_t nbytes);

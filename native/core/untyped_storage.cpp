@@ -306,6 +306,34 @@ PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
   return Py_NewRef(self);
 }
 
+// _move(buffer[, nbytes]): the bytes go to the memory of an object with a writeable buffer, which the storage keeps; it has so many
+// bytes then, those beyond its own as they are in the buffer.
+PyObject* untyped_move(PyObject* self, PyObject* args) {
+  Storage* s = storage_in(self);
+  PyObject* buffer;
+  Py_ssize_t nbytes = static_cast<Py_ssize_t>(s->nbytes);
+  if (!PyArg_ParseTuple(args, "O|n", &buffer, &nbytes)) return nullptr;
+  Ref view(PyMemoryView_FromObject(buffer));
+  if (!view) return nullptr;
+  const Py_buffer* memory = PyMemoryView_GET_BUFFER(view.get());
+  const bool fits = nbytes >= static_cast<Py_ssize_t>(s->nbytes) && nbytes <= memory->len;
+  if (s->device != DeviceType::Cpu || memory->readonly || !PyBuffer_IsContiguous(memory, 'C') || !fits) {
+    PyErr_SetString(PyExc_ValueError, "_move(): a storage with memory goes to a writeable buffer that is large enough");
+    return nullptr;
+  }
+  char* data = static_cast<char*>(memory->buf);
+  if (move_storage(s, data, static_cast<size_t>(memory->len), view.release()) < 0) return nullptr;
+  s->nbytes = static_cast<size_t>(nbytes);
+  Py_RETURN_NONE;
+}
+
+// What keeps foreign memory alive: for a buffer its own object.
+PyObject* get_owner(PyObject* self, void*) {
+  PyObject* owner = storage_in(self)->owner;
+  if (owner && PyMemoryView_Check(owner)) owner = PyMemoryView_GET_BUFFER(owner)->obj;
+  return Py_NewRef(owner ? owner : Py_None);
+}
+
 PyObject* untyped_tolist(PyObject* self, PyObject*) {
   const Storage* s = storage_in(self);
   if (check_bytes(s, false) < 0) return nullptr;
@@ -321,6 +349,7 @@ PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(storage_in
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_cdata", guarded<get_cdata>, nullptr, "A number that no other storage has while this one lives.", nullptr},
+    {"_owner", guarded<get_owner>, nullptr, "Whose memory it is; None where it is the storage's own.", nullptr},
     {"_is_meta", guarded<get_is_meta>, nullptr, "Whether it has a size, but no memory.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -335,6 +364,7 @@ PyMethodDef kMethods[] = {
      "Another size. New bytes are not set; tensors keep their shapes, and their memory with a smaller one."},
     {"fill_", method_of<untyped_fill>(), METH_O, "Set every byte."},
     {"copy_", method_of<untyped_copy>(), METH_VARARGS | METH_KEYWORDS, "Take over the bytes of another storage of the same size."},
+    {"_move", method_of<untyped_move>(), METH_VARARGS, "The bytes go to the memory of a buffer."},
     {"tolist", method_of<untyped_tolist>(), METH_NOARGS, "The bytes as a list of ints."},
     {"new", method_of<untyped_fresh>(), METH_NOARGS, "An empty storage."},
     {"element_size", method_of<untyped_element_size>(), METH_NOARGS, "1: its elements are bytes."},

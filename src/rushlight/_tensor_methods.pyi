@@ -881,7 +881,7 @@ class TensorMethods:
         """Whether both tensors are the same place: storage, offset, sizes and strides."""
 
     def is_shared(self) -> _bool:
-        """Whether processes share the memory: never here."""
+        """Whether processes share the memory."""
 
     def is_signed(self) -> _bool:
         """Whether the dtype has negative numbers."""
@@ -1319,7 +1319,7 @@ class TensorMethods:
         """The dimensions in the order given."""
 
     def pin_memory(self) -> Tensor:
-        """Memory is not shared between processes here; gives back the tensor."""
+        """The tensor: no device needs its pages locked."""
 
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudo-inverse."""
@@ -1520,7 +1520,7 @@ class TensorMethods:
         """The sign; of a complex number z / |z|."""
 
     def share_memory_(self) -> Tensor:
-        """Memory is not shared between processes here; gives back the tensor."""
+        """Move the storage to memory that processes share."""
 
     def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int16."""

@@ -112,12 +112,16 @@ def _converter(dtype: Any) -> Any:
 
 
 def _share_memory(self: Any) -> Any:
-    """Refused: memory is not shared between processes here."""
-    raise NotImplementedError(
-        "share_memory_() is not implemented: tensors lie in this process's own memory. Give other "
-        "processes a copy, or make the tensor with torch.from_numpy() on an array in "
-        "multiprocessing.shared_memory."
-    )
+    """Move the bytes to memory that processes share: those forked from now on, and those that are
+    sent a tensor of it."""
+    from . import _shared  # most programs never share
+
+    return _shared.share(self)
+
+
+def _is_shared(self: Any) -> bool:
+    """Whether processes share the memory."""
+    return getattr(self._owner, "is_shared", False)
 
 
 def _byteswap(self: Any, dtype: Any) -> None:
@@ -211,7 +215,7 @@ _METHODS: dict[str, Any] = {
     "byteswap": _byteswap,
     "share_memory_": _share_memory,
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
-    "is_shared": _says_no("Whether processes share the memory"),
+    "is_shared": _is_shared,
     "is_pinned": _says_no("Whether the memory is page-locked"),
     "is_cuda": never("Whether it is an NVIDIA GPU's memory"),
     "is_hpu": never("Whether it is a Gaudi's memory"),
@@ -451,12 +455,13 @@ class TypedStorage:
         return _cast(self, dtype)
 
     def share_memory_(self) -> Any:
-        """Refused: memory is not shared between processes here."""
-        return _share_memory(self)
+        """Move the elements to memory that processes share."""
+        self._untyped_storage.share_memory_()
+        return self
 
     def is_shared(self) -> bool:
-        """Whether processes share the memory: never here."""
-        return False
+        """Whether processes share the memory."""
+        return bool(self._untyped_storage.is_shared())
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the memory is page-locked: never here."""

@@ -339,7 +339,11 @@ def _detach_(self: Any) -> Any:
 
 
 def _share_memory(self: Any) -> Any:
-    """Memory is not shared between processes here; gives back the tensor."""
+    """Move the storage to memory that processes share."""
+    from . import _shared  # most programs never share
+
+    _shared.share(self.untyped_storage())
+    _shared.send_as(type(self))
     return self
 
 
@@ -462,7 +466,10 @@ _METHODS: dict[str, Any] = {
     "new": _new,
     "detach_": _detach_,
     "share_memory_": _share_memory,
-    "pin_memory": _share_memory,
+    "pin_memory": _method(
+        "The tensor: no device needs its pages locked.\n\n>>> torch.ones(2).is_pinned()\nFalse",
+        lambda self: self,
+    ),
     "apply_": _method(
         "Replace every element by function(element).", _replaced_by("apply_", "callable")
     ),
@@ -479,7 +486,9 @@ _METHODS: dict[str, Any] = {
     "_typed_storage": _typed_storage,
     "is_set_to": _is_set_to,
     "get_device": _method("The number of the tensor's GPU; -1 in main memory.", lambda self: -1),
-    "is_shared": _method("Whether processes share the memory: never here.", lambda self: False),
+    "is_shared": _method(
+        "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
+    ),
     "is_pinned": _method("Whether the memory is page-locked: never here.", lambda self: False),
     "is_floating_point": _method(
         "Whether the dtype is a real floating type.", lambda self: self.dtype.is_floating_point
