@@ -141,10 +141,17 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def _rebuild(
-    cls: Any, array: Any, dtype: Any, requires_grad: bool, state: Any, lazy: Any = (False, False)
+    cls: Any,
+    array: Any,
+    dtype: Any,
+    requires_grad: bool,
+    state: Any,
+    lazy: Any = (False, False),
+    order: Any = None,
 ) -> Any:
     cls = cls or Tensor
-    result = _wrap(array.view(dtype.numpy) if dtype.name == "bfloat16" else array)
+    array = array.view(dtype.numpy) if dtype.name == "bfloat16" else array
+    result = _wrap(array if order is None else array.transpose(np.argsort(order)))
     result = with_bits(result, *lazy)
     if cls is not Tensor or requires_grad:
         result = _core.make_subclass(cls, result, requires_grad)
@@ -175,9 +182,14 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
         array = array.view(np.uint16)
     # Tensor itself is not named: programs know it as torch.Tensor and as rushlight.Tensor.
     cls = None if type(self) is Tensor else type(self)
+    lazy, order = (self.is_conj(), self.is_neg()), None
+    if (
+        not array.flags.c_contiguous
+    ):  # NumPy's pickles keep no order but that of rows and of columns
+        order = tuple(np.argsort([-step for step in array.strides], kind="stable").tolist())
+        array = array.transpose(order)
     parts = (cls, array, self.dtype, self.requires_grad, self.__dict__)
-    lazy = (self.is_conj(), self.is_neg())
-    return _rebuild, (*parts, lazy) if any(lazy) else parts
+    return _rebuild, (*parts, lazy, order) if order or any(lazy) else parts
 
 
 # ---- device and type

@@ -294,3 +294,13 @@ def test_transforms() -> None:
     assert torch.func.vmap(lambda row: row.sum())(x).shape == (3,)
     grad = torch.func.grad(lambda x: (x * x).sum())(x)
     assert grad.is_meta and grad.shape == (3, 4)
+
+
+@pytest.mark.parametrize("where", ["meta", {"cpu": "meta"}, torch.device("meta")])
+def test_a_file_is_loaded_to_meta(where):
+    file = io.BytesIO()
+    torch.save({"x": torch.ones(4, 3).t(), "n": 1}, file)
+    file.seek(0)
+    loaded = torch.load(file, map_location=where)
+    assert loaded["n"] == 1
+    assert loaded["x"].is_meta and loaded["x"].shape == (3, 4) and loaded["x"].stride() == (1, 3)

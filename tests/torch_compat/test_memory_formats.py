@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -461,3 +462,13 @@ def test_a_net_keeps_channels_last() -> None:
         return [*steps, tuple(layers[0].weight.stride()), tuple(layers[0].weight.grad.stride())]
 
     assert strides(rushlight) == strides(pytorch)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0)])
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_pickles_keep_the_order_of_strides(order, name):
+    steps = (12, 4, 1)
+    t = rushlight.arange(24).view(2, 3, 4).to(getattr(rushlight, name)).permute(order)
+    again = pickle.loads(pickle.dumps(t))
+    assert again.stride() == tuple(steps[d] for d in order)
+    assert again.tolist() == t.tolist()

@@ -181,7 +181,8 @@ def _fill(file: IO[bytes], storage: Storage) -> None:
 
 
 def _placed(storage: Storage, map_location: Any) -> Storage:
-    """The storage on the device that `map_location` makes of its location: the CPU, or an error."""
+    """The storage on the device that `map_location` makes of its location: the CPU or meta, or an
+    error."""
     location = storage.location
     if map_location is None and location == "cpu":  # most files; asking for Mapping takes long
         return storage
@@ -194,8 +195,8 @@ def _placed(storage: Storage, map_location: Any) -> Storage:
     elif map_location is not None:
         location = map_location
     kind = str(location).split(":", 1)[0]
-    if kind == "cpu":
-        return storage
+    if kind in ("cpu", "meta"):
+        return storage._replace(location=kind)
     if kind == "cuda":
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "

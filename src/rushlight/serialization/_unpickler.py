@@ -125,6 +125,8 @@ def _tensor(
             f"{shown(offset)}, and itemsize {itemsize} requiring a storage size of {shown(size)} "
             f"are out of bounds for storage of size {storage.data.size}"
         )
+    if storage.location == "meta":
+        return _tensors.make_meta_tensor(dtype, tuple(shape), tuple(strides), requires_grad)
     parts = Parts(storage.data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
     conj, neg = _bits(metadata) if metadata else (False, False)
     return _tensors.make_tensor(parts._replace(conj=conj, neg=neg))
