@@ -9,32 +9,30 @@ tensor([2., 4.])
 In the examples of docstrings `nn` and `F` are `torch.nn` and `torch.nn.functional`, `np` is NumPy.
 """
 
+import gc as _gc
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import _core as _core
-from . import base as _base
-from . import func as func  # before the names are copied: it changes some of them
-from ._missing import missing_name as _missing_name
-from ._version import __version__ as __version__
+_collects = _gc.isenabled()
+_gc.disable()  # what an import makes stays: looking for cycles in it takes a twentieth of it
+try:
+    from . import _core as _core
+    from . import base as _base
+    from . import func as func  # before the names are copied: it changes some of them
+    from ._missing import missing_name as _missing_name
+    from ._version import __version__ as __version__
 
-globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
-_nn = _base._nn
-_conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
+    globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
+    _nn = _base._nn
+    _conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
 
-from . import _C as _C  # noqa: E402
-from . import _callbacks as _callbacks  # noqa: E402
-from . import (  # noqa: E402
-    autograd,
-    backends,
-    cuda,
-    linalg,
-    nn,
-    optim,
-    special,
-    utils,
-)
-from .func import vmap  # noqa: E402
-from .torch_alias import install_as_torch  # noqa: E402
+    from . import _C as _C
+    from . import _callbacks as _callbacks
+    from . import autograd, backends, cuda, linalg, nn, optim, special, utils
+    from .func import vmap
+    from .torch_alias import install_as_torch
+finally:
+    if _collects:
+        _gc.enable()
 
 if _TYPE_CHECKING:
     from . import memory, overrides, profiler, serialization
