@@ -22,13 +22,18 @@ UntypedStorage = _core.UntypedStorage
 
 
 class _Block(mmap.mmap):
-    """A block of shared memory: its pages, and the number of the file that they are."""
+    """A block of shared memory: its pages, and the number of the file that they are, which it
+    closes."""
 
     is_shared = True
     file: int
 
     def __new__(cls, file: int, nbytes: int) -> _Block:
-        block = super().__new__(cls, file, nbytes)
+        try:
+            block = super().__new__(cls, file, nbytes)
+        except BaseException:
+            os.close(file)
+            raise
         block.file = file
         return block
 
@@ -42,7 +47,11 @@ def _new_block(nbytes: int) -> _Block:
     else:
         with tempfile.TemporaryFile() as named:
             file = os.dup(named.fileno())
-    os.ftruncate(file, nbytes)
+    try:
+        os.ftruncate(file, nbytes)
+    except BaseException:
+        os.close(file)
+        raise
     return _Block(file, nbytes)
 
 
@@ -51,7 +60,15 @@ def share(storage: Any) -> Any:
     if not storage.is_shared():
         if storage._is_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        storage._move(_new_block(max(storage.nbytes(), 1)))
+        nbytes = max(storage.nbytes(), 1)
+        try:
+            block = _new_block(nbytes)
+        except OSError as error:
+            raise RuntimeError(
+                f"unable to allocate shared memory(shm) for file <unnamed>: {error.strerror} "
+                f"({error.errno}). {nbytes} bytes were asked for."
+            ) from None
+        storage._move(block)
     return storage
 
 
