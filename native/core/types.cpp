@@ -1,6 +1,8 @@
 // What the core knows about element types, shapes and versions, and the objects that the Python side registers with it.
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "core/core.h"
 
@@ -56,7 +58,9 @@ PyObject* dtype_object(DType dtype) {
   return o;
 }
 
-PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {
+namespace {
+
+PyObject* new_shape(int ndim, const Py_ssize_t* dims) {
   PyTypeObject* type = registry.size_type ? reinterpret_cast<PyTypeObject*>(registry.size_type) : &PyTuple_Type;
   Py_ssize_t kept[kMaxDims];
   for (int i = 0; i < ndim; ++i) kept[i] = dims[i];
@@ -71,6 +75,38 @@ PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {
     PyTuple_SET_ITEM(tuple, i, n);
   }
   return tuple;
+}
+
+// Shapes that were asked for lately. A program has few, and asks for them again and again: for `x.shape`, and for what a rule reads.
+// Guarded by the GIL.
+struct KnownShape {
+  static constexpr int kDims = 4;
+  PyObject* shape;  // strong, or nullptr
+  int ndim;
+  Py_ssize_t dims[kDims];
+};
+KnownShape known_shapes[16];
+
+}  // namespace
+
+PyObject* shape_tuple(int ndim, const Py_ssize_t* dims) {
+#ifndef Py_GIL_DISABLED
+  if (ndim <= KnownShape::kDims && registry.size_type) {
+    size_t place = static_cast<size_t>(ndim);
+    for (int i = 0; i < ndim; ++i) place = place * 31 + static_cast<size_t>(dims[i]);
+    KnownShape& known = known_shapes[(place ^ place >> 4) % 16];
+    if (known.shape && known.ndim == ndim && std::equal(dims, dims + ndim, known.dims)) return Py_NewRef(known.shape);
+    KnownShape made{nullptr, ndim, {}};
+    std::copy_n(dims, ndim, made.dims);  // before the allocation, which may change what they belong to
+    made.shape = new_shape(ndim, made.dims);
+    if (!made.shape) return nullptr;
+    PyObject* shape = Py_NewRef(made.shape);
+    std::swap(known, made);
+    Py_XDECREF(made.shape);
+    return shape;
+  }
+#endif
+  return new_shape(ndim, dims);
 }
 
 std::string sizes_text(const Py_ssize_t* values, int n) {
