@@ -57,7 +57,7 @@ _PRIVATE = ("__config__", "__future__")
 _NO_PRIVATE = f"(rushlight {__version__} does not have PyTorch's private names)"
 
 
-_IMPORT_SYSTEM = import_module.__globals__["_bootstrap"]._handle_fromlist.__code__.co_filename
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file of its frames
 
 
 def torch_spelling(module: str) -> str:

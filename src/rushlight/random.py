@@ -380,6 +380,18 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
 _KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_cpu"}
 
 
+def _drawn_like(input: Any, place: Any, kernel: str, generator: Any, *args: Any) -> Any:
+    """Numbers that a kernel draws, laid out as a tensor; place: dtype, device, requires_grad and
+    memory_format of the like functions."""
+    dtype, device, requires_grad, memory_format = place
+    made = empty_like(
+        input, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format
+    )
+    if of(made).has_memory:
+        draw(kernel, generator, made._seen, *args)
+    return made
+
+
 def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
     def check(numpy_dtype: Any) -> None:
         if numpy_dtype.kind in "biu":
@@ -427,16 +439,8 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         generator: Any = None,
     ) -> Any:
         check((dtype or input.dtype).numpy)
-        made = empty_like(
-            input,
-            dtype=dtype,
-            device=device,
-            requires_grad=requires_grad,
-            memory_format=memory_format,
-        )
-        if of(made).has_memory:
-            draw(kernel, generator, made._seen, *args)
-        return made
+        place = (dtype, device, requires_grad, memory_format)
+        return _drawn_like(input, place, kernel, generator, *args)
 
     return create
 
@@ -496,16 +500,8 @@ def randint_like(
         low, high = 0, low
     low, high = (int(n) if isinstance(n, Tensor) else n for n in (low, high))
     low, high = _integer_range(as_int(low), as_int(high), dtype or input.dtype)
-    made = empty_like(
-        input,
-        dtype=dtype,
-        device=device,
-        requires_grad=requires_grad,
-        memory_format=memory_format,
-    )
-    if of(made).has_memory:
-        draw("randint_", generator, made._seen, low, high)
-    return made
+    place = (dtype, device, requires_grad, memory_format)
+    return _drawn_like(input, place, "randint_", generator, low, high)
 
 
 @composite(method=False)

@@ -65,11 +65,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     ) -> Any:
         check_tensor(name + "_like", input)
         where = destination(device, name, like=input)
-        if memory_format is None:
-            strides = _core.like_strides(input)
-        else:
-            strides = like_strides(input, memory_format)
-        shape = input.shape
+        strides, shape = like_strides(input, memory_format), input.shape
         kind = input.dtype if dtype is None else torch_dtype(dtype, name)
         if not where.has_memory:
             return _core.empty_meta(tuple(shape), kind.code, strides, requires_grad)
