@@ -25,9 +25,10 @@ AS_IN_THE_TABLE = """
 import sys
 import numpy as np
 import rushlight as torch
-from rushlight.ops._kinds import *
+from rushlight.ops.table.kinds import *
 names = {k: v for k, v in globals().items() if not k.startswith("__")}
-for module in (torch.ops.sorting, torch.ops.rearrange, torch.ops.elementary):
+ops = torch.ops
+for module in (ops.reduction.sorting, ops.layout.rearrange, ops.elementwise.elementary):
     names = {**vars(module), **names}
 before = dict(names, __builtins__=None)
 exec(compile(sys.stdin.read(), "block", "exec"), names)

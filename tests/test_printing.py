@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rushlight import dtypes, printing
-from rushlight.printing import format_scalar, tensor_text
+from rushlight import _dtypes as dtypes
+from rushlight import _printing as printing
+from rushlight._printing import format_scalar, tensor_text
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from rushlight import dtypes, serialization
-from rushlight.device import device, strided
+from rushlight import _dtypes as dtypes
+from rushlight import serialization
+from rushlight._device import device, strided
+from rushlight._size import Size
 from rushlight.serialization import _pickler, _tensors, load, save
-from rushlight.size import Size
 
 try:
     import torch

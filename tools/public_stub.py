@@ -7,7 +7,7 @@ The functions come from the op table, so no checker can see them in the sources.
 defaults of their parameters are the table's; a parameter's type is its annotation where there is
 one, else what the table's signature says, else what its name means everywhere (`_BY_NAME`). What a
 function gives is found by calling it with the samples of its entry, or with small tensors; where
-several signatures give different things, each is listed (`ops/_overloads.py` has them).
+several signatures give different things, each is listed (`ops/table/overloads.py` has them).
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight import _core, base, dtypes, return_types
-from rushlight.ops import OPS, _arguments, _op, namespace
+from rushlight import _core, return_types
+from rushlight import _dtypes as dtypes
+from rushlight import _root as base
+from rushlight.ops import OPS, namespace
+from rushlight.ops.table import arguments as _arguments
+from rushlight.ops.table import statement as _op
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
 WIDTH = 100
@@ -45,12 +49,12 @@ IMPORTS = {
     },
     "return_types": "from {up} import return_types",
     "Tensor": "from {up}_core import Tensor",
-    "_device": "from {up}device import device as _device",
-    "_layout": "from {up}device import layout as _layout",
-    "_memory_format": "from {up}device import memory_format as _memory_format",
-    "_dtype": "from {up}dtypes import dtype as _dtype",
-    "_Generator": "from {up}random import Generator as _Generator",
-    "_Size": "from {up}size import Size as _Size",
+    "_device": "from {up}_device import device as _device",
+    "_layout": "from {up}_device import layout as _layout",
+    "_memory_format": "from {up}_device import memory_format as _memory_format",
+    "_dtype": "from {up}_dtypes import dtype as _dtype",
+    "_Generator": "from {up}_generator import Generator as _Generator",
+    "_Size": "from {up}_size import Size as _Size",
 }
 ALIASES = {
     "_Number": "_int | _float | _bool | _complex",
@@ -141,7 +145,8 @@ _RETURNS = {
     **dict.fromkeys("atleast_1d atleast_2d atleast_3d".split(), "Any"),
 }
 # Further typed names of the root, where they are.
-_TYPED = "autograd func device dtypes random serialization torch_alias size errors _core".split()
+_TYPED = "autograd func _device _dtypes _generator random serialization _torch_alias".split()
+_TYPED += "_size _errors _core".split()
 for _room in _TYPED:  # some are imported late: it must not matter who asked first
     importlib.import_module(f"rushlight.{_room}")
 # What to call a function with, by a parameter's name or type, to see what it gives.
@@ -433,7 +438,7 @@ def required_of(params: list[Parameter]) -> list[Parameter]:
 
 
 def of_overload(signature: Any, name: str) -> list[Parameter]:
-    """The parameters of one signature of ops/_overloads.py."""
+    """The parameters of one signature of ops/table/overloads.py."""
     found = []
     for p in signature.params:
         known = "Tensor | _Number" if name in _arguments._NUMBERS_TOO and p.name == "other" else ""
@@ -556,11 +561,11 @@ def base_body() -> list[str]:
     for name, value in sorted(vars(base).items()):
         if name in table or name in ("builtins", "math", "TYPE_CHECKING", "Any", "annotations"):
             continue
+        if name.startswith("_"):
+            continue
         if isinstance(value, types.ModuleType):
             if value.__name__ == f"rushlight.{name}":
                 typed.append(f"from . import {name} as {name}")
-        elif name.startswith("_"):
-            continue
         elif isinstance(value, (dtypes.dtype, float, torch.Generator)):
             kind = {"float": "_float", "Generator": "_Generator"}.get(
                 type(value).__name__, "_dtype"
@@ -596,7 +601,7 @@ def root_body() -> list[str]:
             continue
         homes = (m for m in _TYPED if vars(sys.modules[f"rushlight.{m}"]).get(name) is value)
         lines += [f"from .{home} import {name} as {name}" for home in homes][:1]
-    return [*lines, "from .base import *  # noqa: F403"]
+    return [*lines, "from ._root import *  # noqa: F403"]
 
 
 def tensor_body() -> list[str]:
@@ -651,11 +656,11 @@ def stubs() -> dict[Path, str]:
         state = torch.get_rng_state()
         found = {
             SOURCE / "__init__.pyi": module_text("torch's root namespace.", root_body(), "."),
-            SOURCE / "base.pyi": module_text(
+            SOURCE / "_root.pyi": module_text(
                 "torch's root namespace without the rooms built on it.", base_body(), "."
             ),
             SOURCE / "_tensor_methods.pyi": module_text(
-                "What the table and tensor.py give Tensor.", tensor_body(), "."
+                "What the table and _tensor.py give Tensor.", tensor_body(), "."
             ),
             SOURCE / "return_types.pyi": module_text(
                 "The named tuples of ops with several results.", return_types_body(), "."

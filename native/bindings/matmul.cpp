@@ -71,7 +71,7 @@ PyObject* cast_back(Ref result, DType type) {
   return contiguous_as(as_tensor(result), type).release();
 }
 
-// Arguments that do not fit together get NotImplemented, here and below: the definition in ops/linalg.py says what is
+// Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
 PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Array a, b;

@@ -335,7 +335,7 @@ struct Param {
 };
 
 // What a function takes for its parameters: of each a bit for every type that one of PyTorch's signatures of the function's name
-// has there; none where anything goes. Asked of ops/_arguments.py at the first call.
+// has there; none where anything goes. Asked of ops/table/arguments.py at the first call.
 struct Takes {
   enum Kind : uint16_t {
     kTensor = 1,
@@ -450,7 +450,7 @@ struct Op {
   // Which element types a pointwise op computes in.
   struct Promotion {
     ResultType result;
-    bool numbers_fit;  // a number must fit the common type: ops/_arrays.py looks where that is in doubt
+    bool numbers_fit;  // a number must fit the common type: ops/table/arrays.py looks where that is in doubt
     bool halves_round;  // then a half takes any number, and is infinite where it is too large
     bool numbers_round;  // with halves a number is rounded to their type first
     bool integer_power;  // the second argument is an exponent: none below 0 for integers

@@ -55,7 +55,7 @@ int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0
 }
 
 // A tensor that is made by the recorded op or, where complex and real meet, by the Python function for that
-// (ops/strided.py), of one or two tensors and a place.
+// (ops/layout/strided.py), of one or two tensors and a place.
 PyObject* place_op(const Callback& plain_op, const Callback& mixed_op, const char* mixed, PyObject* a, PyObject* b,
                    PyObject* const* place) {
   PyObject* slots[kMaxParams];

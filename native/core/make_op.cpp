@@ -1,4 +1,4 @@
-// The Op type, and how an op is made. Ops are stated in Python (src/rushlight/ops/_op.py), one statement each; `make_op`
+// The Op type, and how an op is made. Ops are stated in Python (src/rushlight/ops/table/statement.py), one statement each; `make_op`
 // only copies such a statement into the struct.
 #include "core/op.h"
 
@@ -372,7 +372,7 @@ struct Word {
   PyObject* key;  // the name, interned
 };
 
-// In the order in which they are read: what a word needs stands before it. What each means is in core.h and ops/_words.py.
+// In the order in which they are read: what a word needs stands before it. What each means is in core.h and ops/table/words.py.
 Word words[] = {
     {"portable", read_portable, nullptr},
     {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},

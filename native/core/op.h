@@ -74,7 +74,7 @@ void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* i
 void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value);
 // A failed call: made again where it has a form that torch had before; else nullptr, and where an argument has a type that the
 // function does not take, the error says so in torch's words, with the name and the position that the program used
-// (ops/_arguments.py). Any other error stays as it is.
+// (ops/table/arguments.py). Any other error stays as it is.
 PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
 // ---- op.cpp ----

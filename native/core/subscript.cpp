@@ -1,6 +1,6 @@
 // x[key] and x[key] = value for the keys of every day: ints, slices, None, Ellipsis, int64 and bool tensors, lists of
 // ints, and tuples of those. All other keys, and everything that is rare about these, are left to
-// src/rushlight/ops/indexing.py, which says the same in Python (callbacks "getitem" and "setitem").
+// src/rushlight/ops/indexing/subscript.py, which says the same in Python (callbacks "getitem" and "setitem").
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
 // alias. Tensors and lists become one index tensor and one op, as the head of indexing.py says.

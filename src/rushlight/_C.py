@@ -6,9 +6,9 @@ from typing import Any
 
 from . import _core
 from .autograd import grad_mode as _grad_mode
+from .autograd._saved import SavedTensor as _SavedTensor
 from .autograd.function import DelayedError as _DelayedError
 from .autograd.graph import Node as _Node
-from .autograd.saved import SavedTensor as _SavedTensor
 
 Node = _core.Node
 _Node.register(_DelayedError)  # its class is a node's in torch

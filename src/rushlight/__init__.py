@@ -16,7 +16,7 @@ _collects = _gc.isenabled()
 _gc.disable()  # what an import makes stays: looking for cycles in it takes a twentieth of it
 try:
     from . import _core as _core
-    from . import base as _base
+    from . import _root as _base
     from . import func as func  # before the names are copied: it changes some of them
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__
@@ -28,8 +28,8 @@ try:
     from . import _C as _C
     from . import _callbacks as _callbacks
     from . import autograd, backends, cuda, linalg, nn, optim, special, utils
+    from ._torch_alias import install_as_torch
     from .func import vmap
-    from .torch_alias import install_as_torch
 finally:
     if _collects:
         _gc.enable()

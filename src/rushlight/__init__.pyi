@@ -1,12 +1,8 @@
 """torch's root namespace. Written by tools/public_stub.py."""
 
 from . import backends as backends
-from . import base as base
 from . import cuda as cuda
-from . import devices as devices
 from . import func as func
-from . import generator as generator
-from . import handles as handles
 from . import linalg as linalg
 from . import memory as memory
 from . import nn as nn
@@ -17,11 +13,10 @@ from . import return_types as return_types
 from . import serialization as serialization
 from . import special as special
 from . import storage as storage
-from . import torch_alias as torch_alias
 from . import utils as utils
+from ._root import *  # noqa: F403
+from ._torch_alias import install_as_torch as install_as_torch
 from ._version import __version__ as __version__
-from .base import *  # noqa: F403
 from .func import vmap as vmap
 from .serialization import load as load
 from .serialization import save as save
-from .torch_alias import install_as_torch as install_as_torch

@@ -1,5 +1,5 @@
 """`python -m rushlight` is the command `rushlight`."""
 
-from rushlight.cli import main
+from rushlight._cli import main
 
 main()

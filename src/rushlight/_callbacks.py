@@ -6,30 +6,27 @@ Nothing here runs before the package is imported whole. `check_registered` names
 from __future__ import annotations
 
 from . import _core
-from .autograd import anomaly_mode, engine, graph, levels, running, saved
-from .device import device, layout, memory_format, resolve
-from .devices import meta
-from .devices.cpu import beyond_memory
+from ._device import device, layout, memory_format, resolve
+from ._devices import meta
+from ._devices.cpu import beyond_memory
+from ._generator import Generator
+from ._tensor import _missing_attribute, _tensor_new
+from .autograd import _engine as engine
+from .autograd import _levels as levels
+from .autograd import _running as running
+from .autograd import _saved as saved
+from .autograd import anomaly_mode, graph
 from .func import _printing
-from .generator import Generator
-from .ops import (
-    OPS,
-    _arguments,
-    _arrays,
-    _kinds,
-    _outputs,
-    _trace,
-    casts,
-    complex_numbers,
-    copies,
-    creation,
-    from_data,
-    indexing,
-    pointwise,
-    shape,
-    strided,
-)
-from .tensor import _missing_attribute, _tensor_new
+from .ops import OPS
+from .ops.elementwise import complex_numbers, pointwise
+from .ops.indexing import subscript as indexing
+from .ops.layout import shape, strided
+from .ops.making import casts, copies, creation, from_data
+from .ops.table import arguments as _arguments
+from .ops.table import arrays as _arrays
+from .ops.table import formulas as _trace
+from .ops.table import kinds as _kinds
+from .ops.table import outputs as _outputs
 from .utils import _selective
 
 _core.register(

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol, Self, TypeVar, overload
 
+from ._dtypes import dtype as _dtype
+from ._size import Size
 from ._tensor_methods import TensorMethods
-from .dtypes import dtype as _dtype
-from .size import Size
 
 _Class = TypeVar("_Class", bound=Tensor)
 

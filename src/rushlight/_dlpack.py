@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import Any
 
 from . import _core
-from .device import device as Device
-from .device import resolve
+from ._device import device as Device
+from ._device import resolve
 
 __all__ = ["DLDeviceType", "dlpack", "dlpack_device", "from_dlpack", "to_dlpack"]
 

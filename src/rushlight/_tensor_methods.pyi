@@ -1,4 +1,4 @@
-"""What the table and tensor.py give Tensor. Written by tools/public_stub.py."""
+"""What the table and _tensor.py give Tensor. Written by tools/public_stub.py."""
 
 from builtins import bool as _bool
 from builtins import complex as _complex
@@ -10,11 +10,11 @@ from typing import Any, TypeAlias, overload
 
 from . import return_types
 from ._core import Tensor
-from .device import device as _device
-from .device import layout as _layout
-from .device import memory_format as _memory_format
-from .dtypes import dtype as _dtype
-from .random import Generator as _Generator
+from ._device import device as _device
+from ._device import layout as _layout
+from ._device import memory_format as _memory_format
+from ._dtypes import dtype as _dtype
+from ._generator import Generator as _Generator
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from . import return_types
 from ._core import Tensor
-from .dtypes import dtype as _dtype
+from ._dtypes import dtype as _dtype
 
 _Ints: TypeAlias = _int | Sequence[_int]
 

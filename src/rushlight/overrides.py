@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from . import _core, linalg, special
-from . import base as rl
+from . import _root as rl
 from ._missing import missing_name
 from .nn import functional, init
-from .ops import _op
+from .ops.table import statement as _op
 
 __all__ = [
     "BaseTorchFunctionMode",

@@ -7,7 +7,7 @@ from builtins import int as _int
 from typing import TypeAlias
 
 from ._core import Tensor
-from .dtypes import dtype as _dtype
+from ._dtypes import dtype as _dtype
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 

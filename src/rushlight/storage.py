@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, dtypes
-from .device import cpu, resolve
-from .device import device as Device
-from .ops._op import namespace
-from .ops.casts import CASTS
+from . import _core
+from . import _dtypes as dtypes
+from ._device import cpu, resolve
+from ._device import device as Device
+from .ops.making.casts import CASTS
+from .ops.table.statement import namespace
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 

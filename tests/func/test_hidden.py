@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 import rushlight.autograd.forward_ad as fw
-from rushlight.autograd.hidden import Hidden
+from rushlight.autograd._hidden import Hidden
 from rushlight.func import grad, jvp, vmap
 
 ROWS = torch.arange(6.0).reshape(2, 3)

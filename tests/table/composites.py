@@ -1,7 +1,7 @@
 """Samples for functions that are plain Python over the ops of the table and state none themselves.
 
 Their pieces are tested as ops; here they are run as programs call them, every branch that has
-different arithmetic once. `COMPOSITES[name]` is a sampler as in `rushlight/ops/_samples.py`.
+different arithmetic once. `COMPOSITES[name]` is a sampler as in `rushlight/ops/table/samples.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from cases import OPS, SAMPLED, calls
 
 import rushlight as torch
-from rushlight.ops import _arguments
+from rushlight.ops.table import arguments as _arguments
 
 # In torch these are methods whose sizes may stand alone, or functions that take them in a tuple.
 SIZES_APART = {"expand", "sum_to_size", "flip", "repeat"}

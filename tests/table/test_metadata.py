@@ -8,7 +8,7 @@ import pytest
 from cases import DIFFERENTIABLE, OPS, Call, calls, tensor_of
 
 import rushlight as torch
-from rushlight.ops._op import namespace, node_name
+from rushlight.ops.table.statement import namespace, node_name
 
 STATED = [n for n in OPS if OPS[n].kind != "composite"]
 WITH_RULES = [n for n in STATED if OPS[n].rules]

@@ -23,7 +23,7 @@ from references import reference
 
 from rushlight import _core
 from rushlight._core import ParamKind
-from rushlight.ops._op import KINDS, parse
+from rushlight.ops.table.statement import KINDS, parse
 
 # The error of a few roundings, and what a dozen terms may add up to.
 RELATIVE = {

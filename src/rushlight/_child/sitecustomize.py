@@ -1,5 +1,5 @@
 """Runs as a Python process starts that a script under `rushlight run` has started: see
-torch_alias.py.
+_torch_alias.py.
 
 It sets up the alias only on the first `import torch`, leaves sys.path as it would be without it,
 and hands on to the environment's own sitecustomize, if there is one. Of another environment's
@@ -33,7 +33,7 @@ class _AtFirstImport:
         if fullname != "torch":
             return None
         sys.meta_path.remove(self)
-        from rushlight.torch_alias import TorchFinder
+        from rushlight._torch_alias import TorchFinder
 
         finder = TorchFinder()
         sys.meta_path.insert(0, finder)

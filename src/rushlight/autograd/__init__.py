@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from . import (
-    anomaly_mode,
-    engine,
-    forward_ad,
-    function,
-    functional,
-    grad_mode,
-    graph,
-    levels,  # noqa: F401 - the core's callbacks for watched tensors
-    profiler,
-    variable,
-)
+from . import _levels as _levels
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, variable
 from . import gradcheck as _gradcheck
+from ._engine import backward, grad
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .engine import backward, grad
 from .function import Function
-from .grad_mode import (
-    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
-)
+from .grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from .grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
@@ -42,7 +30,6 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "enforce_grad_layout_policy",
-    "engine",
     "forward_ad",
     "function",
     "functional",

@@ -6,10 +6,10 @@ from collections import namedtuple
 from typing import Any
 
 from .. import _core
-from ..ops._op import OPS
-from . import levels
-from .levels import Level
-from .running import state
+from ..ops.table.statement import OPS
+from . import _levels as levels
+from ._levels import Level
+from ._running import state
 
 __all__ = [
     "UnpackedDualTensor",

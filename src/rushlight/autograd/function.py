@@ -14,9 +14,9 @@ from typing import Any
 from .. import _core
 from .._core import Flag
 from ..ops import quietly
+from ._running import only, running
+from ._running import state as _state
 from .anomaly_mode import is_anomaly_enabled, note_place
-from .running import only, running
-from .running import state as _state
 
 __all__ = [
     "BackwardCFunction",
@@ -196,7 +196,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        from .saved import SavedTensor
+        from ._saved import SavedTensor
 
         return tuple(SavedTensor._of(self, i) for i in range(len(self._unpack_saved())))
 

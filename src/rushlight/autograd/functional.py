@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from . import levels
-from .engine import grad as _grad
-from .levels import Level
+from . import _levels as levels
+from ._engine import grad as _grad
+from ._levels import Level
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

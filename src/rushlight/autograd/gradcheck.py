@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import forward_ad, levels
-from .engine import grad as _grad
-from .levels import Level
+from . import _levels as levels
+from . import forward_ad
+from ._engine import grad as _grad
+from ._levels import Level
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

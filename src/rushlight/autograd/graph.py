@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _core
-from ..device import cpu
-from ..handles import RemovableHandle
+from .._device import cpu
+from .._handles import RemovableHandle
 from ..ops import quietly
-from .running import running
-from .saved import (
+from ._running import running
+from ._saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     save_on_cpu,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import base as _base  # noqa: F401 - the functions that the rules below look up
+from .. import _root as _base  # noqa: F401 - the functions that the rules below look up
 from . import (  # noqa: F401 - importing them enters their rules
     _batching,
     _batching_places,
@@ -12,22 +12,10 @@ from . import (  # noqa: F401 - importing them enters their rules
     _jvp,
     _printing,
     _randomness,
-    transforms,
 )
-from ._batching import unbatched_ops
 from ._functional_call import functional_call, stack_module_state
 from ._tools import debug_unwrap, functionalize, replace_all_batch_norm_modules_
-from .transforms import (
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-    vmap,
-)
+from ._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 __all__ = [
     "debug_unwrap",
@@ -42,7 +30,6 @@ __all__ = [
     "linearize",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
-    "unbatched_ops",
     "vjp",
     "vmap",
 ]

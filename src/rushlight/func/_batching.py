@@ -22,9 +22,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from ..autograd import levels
-from ..autograd.levels import Batch, Level, batch
-from ..ops._op import OPS, namespace
+from ..autograd import _levels as levels
+from ..autograd._levels import Batch, Level, batch
+from ..ops.table.statement import OPS, namespace
 
 __all__ = ["RULES", "unbatched_ops"]
 
@@ -612,7 +612,7 @@ def unbatched_ops() -> list[str]:
     Of the functions among them (those that are Python over other ops), only the calls that decide
     by values: `embedding_bag` with mode='max' or a padding_idx, `lstsq` with another driver.
 
-    >>> "histc" in torch.func.unbatched_ops()
+    >>> "histc" in unbatched_ops()
     True
     """
     ops = [

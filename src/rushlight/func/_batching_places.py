@@ -11,10 +11,10 @@ import math
 from typing import Any
 
 from .. import _core
-from ..autograd import levels
-from ..autograd.levels import Level, batch
-from ..ops._op import OPS, namespace
-from ..ops.strided import _Place
+from ..autograd import _levels as levels
+from ..autograd._levels import Level, batch
+from ..ops.layout.strided import _Place
+from ..ops.table.statement import OPS, namespace
 from ._batching import RULES, inner, normal, pointwise, rule, spread, trailing
 
 __all__ = ["first_rows"]

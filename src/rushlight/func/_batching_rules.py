@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..autograd.levels import Level, batch, detach
-from ..ops._op import OPS, namespace
+from ..autograd._levels import Level, batch, detach
+from ..ops.table.statement import OPS, namespace
 from ._batching import inner, normal, pointwise, rule, spread, trailing, wrap
 from ._batching_places import first_rows
 

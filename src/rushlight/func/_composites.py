@@ -1,6 +1,6 @@
 """vmap: composites that are more than ops on their tensors.
 
-A few read values of their arguments, which a batched tensor refuses (`autograd/hidden.py`): those
+A few read values of their arguments, which a batched tensor refuses (`autograd/_hidden.py`): those
 named here then run once for each element. Those that make new tensors
 like another one make one for each element, so that it can be written to.
 """
@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .. import _core, base
-from ..autograd import levels
-from ..autograd.hidden import MEMORY, Unreadable
-from ..autograd.levels import Batch, Dual, Level, batch
-from ..autograd.running import running
-from ..ops._op import OPS, namespace
+from .. import _core
+from .. import _root as base
+from ..autograd import _levels as levels
+from ..autograd._hidden import MEMORY, Unreadable
+from ..autograd._levels import Batch, Dual, Level, batch
+from ..autograd._running import running
+from ..ops.table.statement import OPS, namespace
 from ._batching import BY_ELEMENT, warn_of_loop
 from ._pytree import tree_flatten, tree_map, tree_unflatten
 

@@ -7,12 +7,12 @@ import functools
 from typing import Any, NamedTuple
 
 from .. import _core
+from ..autograd import _levels as levels
 from ..autograd import function as _function
-from ..autograd import levels
+from ..autograd._levels import Batch, Level
+from ..autograd._running import below, only, without_tangents
 from ..autograd.function import Function, FunctionCtx, FunctionMeta
-from ..autograd.levels import Batch, Level
-from ..autograd.running import below, only, without_tangents
-from ..ops._op import namespace
+from ..ops.table.statement import namespace
 from ._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 __all__: list[str] = []

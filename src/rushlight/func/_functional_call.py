@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
-from ..ops._op import namespace
+from ..ops.table.statement import namespace
 
 __all__ = ["functional_call", "stack_module_state"]
 

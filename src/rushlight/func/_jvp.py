@@ -18,10 +18,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Source
-from ..autograd import levels
+from ..autograd import _levels as levels
+from ..autograd._levels import Dual, Level, dual
 from ..autograd.forward_ad import _is_fwd_grad_enabled
-from ..autograd.levels import Dual, Level, dual
-from ..ops._op import OPS, namespace
+from ..ops.table.statement import OPS, namespace
 
 __all__ = ["RULES"]
 

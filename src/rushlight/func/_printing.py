@@ -10,12 +10,13 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from .. import _core, printing
-from ..autograd import levels
-from ..autograd.levels import Batch
-from ..autograd.running import running
-from ..tensor import _suffixes
-from ..tensor import text as _plain_text
+from .. import _core
+from .. import _printing as printing
+from .._tensor import _suffixes
+from .._tensor import text as _plain_text
+from ..autograd import _levels as levels
+from ..autograd._levels import Batch
+from ..autograd._running import running
 
 __all__: list[str] = []
 

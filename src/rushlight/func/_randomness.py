@@ -9,11 +9,11 @@ import functools
 from typing import Any
 
 from .. import _core
-from ..autograd import levels
-from ..autograd.levels import Dual, Level, batch
-from ..autograd.running import running
-from ..ops import _op
-from ..ops._op import namespace
+from ..autograd import _levels as levels
+from ..autograd._levels import Dual, Level, batch
+from ..autograd._running import running
+from ..ops.table import statement as _op
+from ..ops.table.statement import namespace
 from ._batching import wrap
 
 __all__: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rushlight import base as rl
+from rushlight import _root as rl
 
 _FORMS = {
     "device": ("device", "dtype", "non_blocking", "copy"),

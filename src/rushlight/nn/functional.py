@@ -3,7 +3,7 @@
 Nothing is computed here: `F.linear` is the op itself, and costs no more.
 """
 
-from rushlight import base as rl
+from rushlight import _root as rl
 
 from .._missing import missing_name
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .._core import Tensor
-from ..dtypes import dtype as _dtype
+from .._dtypes import dtype as _dtype
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]

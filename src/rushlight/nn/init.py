@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rushlight import base as rl
-from rushlight.base import Generator, Tensor
+from rushlight import _root as rl
+from rushlight._root import Generator, Tensor
 
 from .._missing import missing_name
 

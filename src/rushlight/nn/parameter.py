@@ -6,9 +6,9 @@ from collections import OrderedDict
 from typing import Any, Self
 
 from rushlight import _core
-from rushlight import base as rl
-from rushlight.base import Tensor
-from rushlight.tensor import PRINTED_AS_TENSOR
+from rushlight import _root as rl
+from rushlight._root import Tensor
+from rushlight._tensor import PRINTED_AS_TENSOR
 
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rushlight import base as rl
+from rushlight import _root as rl
 
 from .._missing import missing_name
 from .optimizer import Optimizer

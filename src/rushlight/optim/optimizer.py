@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from rushlight import base as rl
-from rushlight.base import Tensor
+from rushlight import _root as rl
+from rushlight._root import Tensor
 
 from ..utils.hooks import RemovableHandle
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from rushlight import dtypes
+from rushlight import _dtypes as dtypes
 from rushlight.serialization._records import Records, new_storage
 from rushlight.serialization._safe import SafeUnpickler
 from rushlight.serialization._tensors import Bytes

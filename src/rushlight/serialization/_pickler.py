@@ -6,12 +6,12 @@ import pickle
 from collections import OrderedDict
 from typing import IO, Any, ClassVar
 
-from rushlight import dtypes
-from rushlight.device import device as Device
-from rushlight.device import layout
+from rushlight import _dtypes as dtypes
+from rushlight._device import device as Device
+from rushlight._device import layout
+from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._tensors import Bytes, Parts
-from rushlight.size import Size
 
 
 class Global:

@@ -24,7 +24,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import IO, Any, NoReturn, TypeAlias
 
-from rushlight.device import device as Device
+from rushlight._device import device as Device
+from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import (
@@ -38,7 +39,6 @@ from rushlight.serialization._unpickler import (
     rebuild_parameter,
     storage_identity,
 )
-from rushlight.size import Size
 
 # How many elements the calls and keys of a pickle may have: so many for each byte, and some more.
 _WORK = 2

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, NoReturn
 
-from rushlight import dtypes
-from rushlight.device import LAYOUTS, layout
+from rushlight import _dtypes as dtypes
+from rushlight._device import LAYOUTS, layout
+from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
 from rushlight.serialization._tensors import Bytes, Parts
 from rushlight.serialization._text import shown
-from rushlight.size import Size
 
 FAILED = "Weights only load failed."
 _MAX_DIMS = 64  # NumPy's

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
-from ..autograd.running import carried
-from ..ops._aten import OpOverload, name_of
-from ..tensor import memory_of
+from .._tensor import memory_of
+from ..autograd._running import carried
+from ..ops.table.aten import OpOverload, name_of
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from .. import _core, autograd, random
 from .._missing import missing_name
-from ..autograd.running import carried
-from ..autograd.saved import saved_tensors_hooks
+from ..autograd._running import carried
+from ..autograd._saved import saved_tensors_hooks
 from ._selective import (
     CheckpointPolicy,
     SelectiveCheckpointContext,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..handles import RemovableHandle, warn_if_has_hooks
+from .._handles import RemovableHandle, warn_if_has_hooks
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from rushlight import base as rl
-from rushlight.base import Tensor
+from rushlight import _root as rl
+from rushlight._root import Tensor
 
 from ...utils.hooks import RemovableHandle
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rushlight import base as rl
+from rushlight import _root as rl
 
 from ..parameter import Parameter
 from ._hooks import HookMethods

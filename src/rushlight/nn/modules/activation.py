@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight import base as rl
-from rushlight.base import Tensor
+from rushlight import _root as rl
+from rushlight._root import Tensor
 
 from .. import functional as F
 from .. import init

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from rushlight import base as rl
+from rushlight import _root as rl
 
 from ..parameter import Parameter
 from .module import Module, _indented

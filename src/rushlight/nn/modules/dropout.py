@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.base import Tensor
+from rushlight._root import Tensor
 
 from .. import functional as F
 from .module import Module

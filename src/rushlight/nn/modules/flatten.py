@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base import Tensor
+from rushlight._root import Tensor
 
 from .module import Module
 

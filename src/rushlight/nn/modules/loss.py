@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from rushlight.base import Tensor
+from rushlight._root import Tensor
 
 from .. import functional as F
 from .module import Module

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from rushlight import base as rl
-from rushlight.base import Tensor
+from rushlight import _root as rl
+from rushlight._root import Tensor
 
 from .._moving import target
 from ..parameter import Buffer, Parameter

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rushlight import base as rl
-from rushlight.base import Tensor
+from rushlight import _root as rl
+from rushlight._root import Tensor
 
 from .. import functional as F
 from .. import init

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from rushlight import base as rl
-from rushlight.base import Tensor
+from rushlight import _root as rl
+from rushlight._root import Tensor
 
 
 def _gradients(parameters: Any) -> list[Tensor]:

@@ -1,8 +1,9 @@
 """Datasets, samplers and the loader that turns them into batches: `torch.utils.data`."""
 
 from ..._missing import missing_name
-from .collate import default_collate as default_collate
-from .collate import default_convert as default_convert
+from ._collate import default_collate as default_collate
+from ._collate import default_convert as default_convert
+from ._worker import get_worker_info as get_worker_info
 from .dataloader import DataLoader as DataLoader
 from .dataset import ChainDataset as ChainDataset
 from .dataset import ConcatDataset as ConcatDataset
@@ -18,7 +19,6 @@ from .sampler import Sampler as Sampler
 from .sampler import SequentialSampler as SequentialSampler
 from .sampler import SubsetRandomSampler as SubsetRandomSampler
 from .sampler import WeightedRandomSampler as WeightedRandomSampler
-from .worker import get_worker_info as get_worker_info
 
 __all__ = [
     "BatchSampler",

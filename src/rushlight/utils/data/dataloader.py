@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from rushlight.base import Generator
+from rushlight._root import Generator
 
-from .collate import default_collate, default_convert
+from ._collate import default_collate, default_convert
+from ._fetch import LengthCheck, fetcher
 from .dataset import IterableDataset
-from .fetch import LengthCheck, fetcher
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 T_co = TypeVar("T_co", covariant=True)
@@ -195,7 +195,7 @@ class DataLoader(Generic[T_co]):
             )
         if self.num_workers == 0:
             return _LocalIterator(self)
-        from .worker import WorkerIterator  # multiprocessing is only imported where it is used
+        from ._worker import WorkerIterator  # multiprocessing is only imported where it is used
 
         if self._iterator is not None and self._iterator.has_workers():
             self._iterator.restart(self)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from rushlight import base as rl
-from rushlight.base import Generator, Tensor
+from rushlight import _root as rl
+from rushlight._root import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

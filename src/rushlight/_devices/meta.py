@@ -1,0 +1,135 @@
+"""The device `meta`: shapes, strides and element types without memory.
+
+Kernels and views know the layout of their results and do not run. A NumPy definition runs on
+stand-ins: arrays of the arguments' shapes that show one zero in all places, and take no memory.
+What it returns tells the shape and the type. That is done where the result is sure to be small
+(`_MOST`), and where the shape does not depend on values (`_BY_VALUE`). An op whose arguments are
+large states its `shape=` instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import _core
+from .._device import on_meta
+from .._dtypes import from_numpy_dtype
+
+__all__ = ["Meta"]
+
+_MOST = 10**6
+"""How many elements a definition's arguments may have together."""
+
+_NO_DATA = "Cannot copy out of meta tensor; no data!"
+_NONZERO = (
+    "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct "
+    "data-independent implementation does not exist. This implementation returns a fake value, "
+    "assuming all elements of the tensor are non-zero. To enable this registration, please set "
+    "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True. "
+)
+_NO_KERNEL = (
+    "aten::{}: attempted to run this operator with Meta tensors, but there was no fake impl or "
+    "Meta kernel registered. "
+)
+_BY_VALUE = {
+    "_nonzero_rows": _NONZERO,
+    "_nonzero_columns": _NONZERO,
+    "nonzero": _NONZERO,
+    "masked_select": _NO_KERNEL.format("masked_select"),
+    "_unique_all": _NO_KERNEL.format("_unique2"),
+    "_unique_dim": _NO_KERNEL.format("unique_dim"),
+    "_unique_runs": _NO_KERNEL.format("unique_consecutive"),
+    "bincount": _NO_KERNEL.format("bincount"),
+    "_least_squares": _NO_KERNEL.format("linalg_lstsq.out"),
+    "equal": _NO_KERNEL.format("equal"),
+}
+"""Ops whose result depends on values in its shape, and what torch says of them."""
+
+
+shapes: dict[str, Any] = {}
+"""Of ops that state it (`shape=`): what makes the results, tensors on meta, of the arguments."""
+like_first: set[str] = set()
+"""Ops that are given by what they write to their first argument."""
+
+
+class Meta:
+    name = on_meta
+    has_memory = False
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
+        return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
+
+    def tensor(self, array: Any, requires_grad: bool = False) -> Any:
+        code = from_numpy_dtype(array.dtype).code
+        return _core.empty_meta(array.shape, code, None, requires_grad)
+
+    def from_host(self, tensor: Any) -> Any:
+        return _core.empty_meta(tuple(tensor.shape), tensor.dtype.code, tensor.stride()).clone()
+
+    def to_host(self, tensor: Any) -> NoReturn:
+        raise NotImplementedError(_NO_DATA)
+
+    def check_values(self, op: str) -> None:
+        said = _BY_VALUE.get(op)
+        if said is not None:
+            raise NotImplementedError(f"{said}The shape of its result depends on values.")
+
+    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
+        self.check_values(op)
+        if op in shapes and (made := shapes[op](*args)) is not NotImplemented:
+            return made
+        tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
+        count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
+        if count > _MOST and op in like_first:
+            return args[0].clone() if args[0]._meta else self.from_host(args[0])
+        if count > _MOST:
+            raise NotImplementedError(
+                f"{op}() on meta tensors is found by running it on zeros, which is done for up to "
+                f"{_MOST} elements. Its arguments have {count}."
+            )
+        with np.errstate(all="ignore"):
+            try:
+                result = function(*[_stand_in(a, False) for a in args])
+            except RuntimeError:
+                # Zeros are no matrix that can be inverted or factored, and no row counted from 1.
+                result = function(*[_stand_in(a, True) for a in args])
+        return self._result(result)
+
+    def _result(self, value: Any) -> Any:
+        if value is None or value is NotImplemented:
+            return value
+        if isinstance(value, (tuple, list)):
+            return tuple([self._result(v) for v in value])
+        if isinstance(value, _core.Tensor):
+            return value if value._meta else self.from_host(value)
+        array = np.asarray(value)
+        steps = [s // array.itemsize for s in array.strides]
+        if array.flags.c_contiguous or min(steps, default=1) <= 0:
+            return self.tensor(array)
+        # An array of values may have another order than that of its shape.
+        code = from_numpy_dtype(array.dtype).code
+        return _core.empty_meta(array.shape, code, tuple(steps)).clone()
+
+    def synchronize(self) -> None:
+        pass  # nothing is ever under way
+
+    def random_state(self, generator: Any) -> None:
+        return None
+
+
+def _stand_in(value: Any, identity: bool) -> Any:
+    """What a definition is given for an argument."""
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(v, _core.Tensor) for v in value):
+            return [_stand_in(v, identity) for v in value]
+        return value
+    if not isinstance(value, _core.Tensor):
+        return value
+    array = value._array
+    if identity and array.ndim > 1 and array.dtype.kind in "fc":
+        return np.broadcast_to(np.eye(*array.shape[-2:], dtype=array.dtype), array.shape)
+    if identity and array.dtype.kind == "i":
+        return np.broadcast_to(np.ones((), array.dtype), array.shape)
+    return array

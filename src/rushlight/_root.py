@@ -1,0 +1,215 @@
+"""torch's root namespace without the rooms built on it (nn, optim, utils, func, ...).
+
+Its own functions must not rely on builtins by name: `int`, `sum` and others mean torch's here.
+
+Those rooms say `from rushlight import base as rl` and find every tensor function, dtype and mode
+here; `rushlight/__init__.py` gives the same names, and the rooms, to programs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _core as _core
+from . import _dtypes, _errors, _size
+
+# The core makes shapes and element types of these; it must know them before any op is defined.
+# What runs from files in the folder is the library's own: errors name the program's line.
+_core.register(
+    size=_size.Size, dtypes=list(_dtypes.ALL), folder=os.path.join(os.path.dirname(__file__), "")
+)
+
+from . import _device as _device  # noqa: E402
+from . import _dlpack as _dlpack  # noqa: E402
+from . import _printing as _printing  # noqa: E402
+from . import _tensor as _tensor  # noqa: E402
+from . import autograd as autograd  # noqa: E402
+from . import ops as ops  # noqa: E402
+from . import random as random  # noqa: E402
+from . import storage as _storage  # noqa: E402
+from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
+
+ops.put_gates()
+
+if TYPE_CHECKING:
+    # The op table's functions, the dtypes and the modes; tools/public_stub.py types them for users.
+    def __getattr__(name: str) -> Any: ...
+
+
+Tensor = _core.Tensor
+Size = _size.Size
+e, pi, inf, nan = math.e, math.pi, math.inf, math.nan
+newaxis = None
+OutOfMemoryError = _errors.OutOfMemoryError
+_nn: Any = None
+
+
+class _Namespace:
+    """A namespace of the op table as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__ = ops.namespace(name)
+
+
+_nn = _Namespace("nn")
+
+
+def set_default_dtype(d: Any) -> None:
+    """Set the dtype that Python floats become.
+
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor(0.5).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
+    _dtypes.set_default_dtype(d)
+    _core.set_default_dtype(d.code)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by a legacy tensor type (deprecated).
+
+    >>> torch.set_default_tensor_type(torch.DoubleTensor)
+    >>> torch.get_default_dtype()
+    torch.float64
+    >>> torch.set_default_tensor_type("torch.FloatTensor")
+    """
+    _warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
+    set_default_dtype(t.dtype if hasattr(t, "dtype") else _tensor._TYPE_NAMES[t.rpartition(".")[2]])
+
+
+def set_num_threads(n: int) -> None:
+    """How many threads long kernels may use.
+
+    >>> before = torch.get_num_threads()
+    >>> torch.set_num_threads(1)
+    >>> torch.get_num_threads()
+    1
+    >>> torch.set_num_threads(before)
+    """
+    if not isinstance(n, builtins.int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    _core.set_num_threads(n)
+
+
+def get_num_threads() -> int:
+    """How many threads long kernels may use.
+
+    >>> torch.get_num_threads() >= 1
+    True
+    """
+    return _core.get_num_threads()
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Accepted; there is one pool only.
+
+    >>> torch.set_num_interop_threads(4)
+    >>> torch.get_num_interop_threads()
+    1
+    """
+    if not isinstance(n, builtins.int):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer\nIt was given {n}.")
+
+
+def get_num_interop_threads() -> int:
+    """1: there is one pool only.
+
+    >>> torch.get_num_interop_threads() >= 1
+    True
+    """
+    return 1
+
+
+_deterministic = False
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted: every kernel here is deterministic.
+
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.ones(3).cumsum(0)
+    tensor([1., 2., 3.])
+    >>> torch.use_deterministic_algorithms(False)
+    """
+    global _deterministic
+    _deterministic = builtins.bool(mode)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` has set; every kernel here is deterministic anyway.
+
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
+    """
+    return _deterministic
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepted: products are computed in the tensors' own type.
+
+    >>> torch.set_float32_matmul_precision("highest")
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
+
+
+def get_float32_matmul_precision() -> str:
+    """'highest': products are computed in the tensors' own type.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
+    return "highest"
+
+
+def set_printoptions(**options: Any) -> None:
+    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode.
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
+    """
+    _printing.set_printoptions(**options)
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """Accepted: gives the model back as it is, or a decorator that does.
+
+    >>> model = torch.compile(nn.Linear(2, 1), disable=True)
+    >>> model(torch.zeros(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    return (lambda m: m) if model is None else model
+
+
+def _exports() -> dict[str, Any]:
+    names: dict[str, Any] = dict(ops.namespace("torch"))
+    names.update({n: getattr(_dtypes, n) for n in _dtypes.__all__ if n != "set_default_dtype"})
+    names.update({n: getattr(_device, n) for n in _device.__all__ if n not in ("resolve",)})
+    names.update({n: getattr(random, n) for n in random.__all__})
+    names.update(_tensor.tensor_types())
+    names.update({n: getattr(_storage, n) for n in (*_storage.__all__, "is_storage")})
+    names.update(to_dlpack=_dlpack.to_dlpack, from_dlpack=_dlpack.from_dlpack)
+    modes = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+    for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
+        names[n] = getattr(autograd, n)
+    anomaly = autograd.anomaly_mode
+    for n in ("is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"):
+        names[n] = getattr(anomaly, n)
+    return names
+
+
+globals().update(_exports())
+ops.attach_examples()

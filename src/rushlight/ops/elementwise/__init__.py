@@ -1,0 +1,12 @@
+"""Element-wise functions: each element of a result comes from those at its place."""
+
+from . import (  # noqa: F401  importing a module enters its ops
+    arithmetic,
+    comparison,
+    complex_numbers,
+    elementary,
+    pointwise,
+    powers,
+    selection,
+    special,
+)

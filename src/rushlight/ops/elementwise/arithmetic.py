@@ -1,0 +1,545 @@
+"""Arithmetic: sums, products, quotients, remainders, and the fused lerp, addcmul, addcdiv."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.formulas import Symbol, Untraceable
+from ..table.kinds import composite, pointwise, variant
+from ..table.reference import alias, is_float
+from ..table.samples import one, pair, scalars_too, three
+from .selection import where
+
+_Tensor = _core.Tensor
+
+# ---- sums
+
+_TWO_BOOLS = (
+    RuntimeError,
+    "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+)
+_ONE_BOOL = (
+    RuntimeError,
+    "Subtraction, the `-` operator, with a bool tensor is not supported. "
+    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+)
+_NO_BOOLS = {"bool": _TWO_BOOLS, "any: bool": _ONE_BOOL}
+
+
+def _scaled(b: Any, alpha: Any) -> Any:
+    if isinstance(alpha, float) and b.dtype.kind in "iub":
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if isinstance(alpha, bool) and b.dtype.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return b * b.dtype.type(alpha)
+
+
+add = pointwise(
+    "add(input: Operand, other, *, alpha=1)",
+    operator="add",
+    reflected="radd",
+    portable=lambda a, b, alpha: a + b,
+    partials={"input": 1, "other": 1},
+    numbers_round=True,
+    samples=scalars_too,
+    doc="Add: input + alpha * other.",
+)
+_add_scaled = pointwise(
+    "_add_scaled(input: Operand, other, *, alpha=1)",
+    forward=lambda input, other, alpha: input + other * alpha,
+    portable=lambda a, b, alpha: a + _scaled(b, alpha),
+    partials={"input": 1, "other": lambda alpha: alpha},
+    numbers_round=True,
+    node="AddBackward0",
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="`add` with alpha.",
+)
+variant(add, "alpha", "given", _add_scaled)
+
+sub = pointwise(
+    "sub(input: Operand, other, *, alpha=1)",
+    operator="sub",
+    portable=lambda a, b, alpha: a - b,
+    partials={"input": 1, "other": -1},
+    numbers_round=True,
+    refuses=_NO_BOOLS,
+    samples=scalars_too,
+    doc="Subtract: input - alpha * other.",
+)
+_sub_scaled = pointwise(
+    "_sub_scaled(input: Operand, other, *, alpha=1)",
+    forward=lambda input, other, alpha: input - other * alpha,
+    portable=lambda a, b, alpha: a - _scaled(b, alpha),
+    partials={"input": 1, "other": lambda alpha: -alpha},
+    numbers_round=True,
+    refuses=_NO_BOOLS,
+    node="SubBackward0",
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="`sub` with alpha.",
+)
+variant(sub, "alpha", "given", _sub_scaled)
+
+rsub = pointwise(
+    "rsub(input, other, *, alpha=1)",
+    forward=lambda input, other: other - input,
+    portable=lambda a, b, alpha: b - a,
+    partials={"input": -1, "other": 1},
+    numbers_round=True,
+    refuses=_NO_BOOLS,
+    method=False,
+    in_place=False,
+    samples=scalars_too,
+    doc="Subtract the other way round: other - alpha * input.",
+)
+_rsub_number = pointwise(
+    "_rsub_number(input, other, *, alpha=1)",
+    operator="rsub",
+    forward=lambda input, other: other - input,
+    portable=lambda a, b, alpha: b - a,
+    partials={"input": -1},
+    numbers_round=True,
+    refuses=_NO_BOOLS,
+    node="RsubBackward1",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), 1.5)],
+    doc="`rsub` of a number.",
+)
+_rsub_scaled = pointwise(
+    "_rsub_scaled(input, other, *, alpha=1)",
+    forward=lambda input, other, alpha: other - input * alpha,
+    portable=lambda a, b, alpha: b - _scaled(a, alpha),
+    partials={"input": lambda alpha: -alpha, "other": 1},
+    numbers_round=True,
+    refuses=_NO_BOOLS,
+    node="RsubBackward0",
+    method=False,
+    in_place=False,
+    samples=pair,
+    doc="`rsub` with alpha.",
+)
+variant(rsub, "alpha", "given", _rsub_scaled)
+variant(rsub, "other", "scalar", _rsub_number)
+
+neg = pointwise(
+    "neg(input)",
+    operator="neg",
+    portable=np.negative,
+    partials={"input": -1},
+    refuses={
+        "bool": (
+            RuntimeError,
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+        )
+    },
+    out="found",
+    samples=one,
+    doc="The negative.",
+)
+
+
+@composite(operator="pos", samples=one)
+def positive(input: Any) -> Any:
+    """input itself."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+# ---- products and quotients
+
+mul = pointwise(
+    "mul(input: Operand, other)",
+    operator="mul",
+    reflected="rmul",
+    portable=np.multiply,
+    partials={"input": lambda other: other, "other": lambda input: input},
+    samples=scalars_too,
+    doc="Multiply.",
+)
+reciprocal = pointwise(
+    "reciprocal(input)",
+    dtype="float",
+    portable=np.reciprocal,
+    partials={"input": lambda out: -(out * out)},
+    domain=(0.5, 2.0),
+    samples=one,
+    doc="1 / input.",
+)
+
+
+def _conj(value: Any) -> Any:
+    """The conjugate, where that is something else."""
+    if isinstance(value, complex) or (isinstance(value, _Tensor) and value.dtype.is_complex):
+        return value.conj() if isinstance(value, _Tensor) else value.conjugate()
+    return value
+
+
+div = pointwise(
+    "div(input: Operand, other, *, rounding_mode: str = None)",
+    operator="truediv",
+    dtype="float",
+    portable=lambda a, b, rounding_mode: np.true_divide(a, b),
+    partials={
+        "input": lambda g, other: g / _conj(other),
+        "other": lambda g, input, other: -g * _conj((input / other) / other),
+    },
+    domain=(0.5, 2.0),
+    samples=scalars_too,
+    doc="Divide; rounding_mode 'trunc' or 'floor' rounds the quotient.",
+)
+
+
+def _rtruediv(self: Any, other: Any) -> Any:
+    return reciprocal(self) * other
+
+
+_core.set_operator("rtruediv", _rtruediv)
+
+
+def _nonzero(b: Any) -> Any:
+    if b.dtype.kind in "iu" and not b.all():
+        raise RuntimeError("ZeroDivisionError. An integer tensor was divided by zero.")
+    return b
+
+
+def _trunc_quotient(a: Any, b: Any) -> Any:
+    if is_float(a):
+        return np.trunc(a / b)
+    quotient = np.floor_divide(a, _nonzero(b))
+    return quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
+
+
+def _floor_quotient(a: Any, b: Any) -> Any:
+    return np.floor_divide(a, _nonzero(b))
+
+
+def _half_trunc_quotient(a: Any, b: Any) -> Any:
+    return np.trunc((a / b).astype(a.dtype))
+
+
+def _half_floor_quotient(a: Any, b: Any) -> Any:
+    """Step by step, each rounded, as torch does with halves."""
+    left = np.fmod(a, b).astype(a.dtype)
+    quotient = ((a - left).astype(a.dtype) / b).astype(a.dtype)
+    quotient = np.where((left != 0) & ((b < 0) != (left < 0)), quotient - a.dtype.type(1), quotient)
+    down = np.floor(quotient.astype(a.dtype))
+    down = np.where(quotient - down > a.dtype.type(0.5), down + a.dtype.type(1), down)
+    whole = np.where(quotient != 0, down, np.copysign(a.dtype.type(0), a / b))
+    return np.where(b == 0, a / b, whole).astype(a.dtype)
+
+
+def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Any:
+    """`div` with a rounding_mode."""
+    shared: dict[str, Any] = {
+        "kernel": "floor_divide" if mode == "floor" else "trunc_divide",
+        "portable": lambda a, b, rounding_mode: quotient(a, b),
+        "refuses": {"bool complex": f"div_{mode}_cpu"},
+        "portable_for": "int",
+        "method": False,
+        "in_place": False,
+        "domain": (0.5, 2.0),
+    }
+    op = pointwise(
+        f"_div_{mode}(input: Operand, other, *, rounding_mode: str = None)",
+        halves=lambda a, b, rounding_mode: halves(a, b),
+        partials={"input": 0, "other": 0},
+        node="DivBackward2",
+        samples=scalars_too,
+        doc=f"`div` rounded {how}.",
+        **shared,
+    )
+    number = pointwise(
+        f"_div_{mode}_number(input: Operand, other, *, rounding_mode: str = None)",
+        partials={"input": 0},
+        node="DivBackward3",
+        samples=lambda make: [(make(2, 3), 1.5)],
+        doc=f"`div` by a number, rounded {how}.",
+        **shared,
+    )
+    variant(op, "other", "scalar", number)
+    variant(div, "rounding_mode", "equals", op, mode)
+    return op
+
+
+div_floor = _rounded_div("floor", _floor_quotient, _half_floor_quotient, "down")
+div_trunc = _rounded_div("trunc", _trunc_quotient, _half_trunc_quotient, "towards zero")
+
+
+def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+        f"but found '{rounding_mode}'"
+    )
+
+
+_div_unknown = pointwise(
+    "_div_unknown(input: Operand, other, *, rounding_mode: str = None)",
+    portable=_unknown_rounding,
+    method=False,
+    in_place=False,
+    doc="`div` with a rounding_mode that there is not.",
+)
+variant(div, "rounding_mode", "given", _div_unknown)
+
+
+def _no_derivative(op: str) -> Any:
+    def partial(input: Any) -> Any:
+        if isinstance(input, Symbol):
+            raise Untraceable("no derivative")
+        raise RuntimeError(
+            f"derivative for aten::{op} is not implemented. "
+            "Detach its arguments, or use an op that has one."
+        )
+
+    return partial
+
+
+def _no_derivative_of_other(op: str) -> Any:
+    raise_ = _no_derivative(op)
+    return lambda other: raise_(other)
+
+
+def _division(
+    name: str,
+    kernel: str,
+    portable: Any,
+    node: str,
+    partials: dict[str, Any],
+    doc: str,
+    **more: Any,
+) -> Any:
+    """A division to whole numbers, and its overload for a number, where zero is seen at once."""
+    refuses = {"bool complex": f"{kernel}_cpu"}
+    rounds = name != "floor_divide"
+    op = pointwise(
+        f"{name}(input: Operand, other)",
+        portable=portable,
+        partials=partials,
+        refuses=refuses,
+        portable_for="int",
+        numbers_round=rounds,
+        node=node + more.pop("tensor_index", ""),
+        domain=(0.5, 2.0),
+        samples=scalars_too,
+        doc=doc,
+        **more,
+    )
+    parts = {key: p for key, p in partials.items() if key == "input"}
+    index = "0" if node != "NotImplemented" else ""
+    shared: dict[str, Any] = {
+        "portable": portable,
+        "partials": parts,
+        "refuses": refuses,
+        "numbers_round": rounds,
+        "node": node + index,
+        "method": False,
+        "in_place": False,
+        "domain": (0.5, 2.0),
+    }
+    number = pointwise(
+        f"_{name}_number(input: Operand, other)",
+        kernel=name,
+        samples=lambda make: [(make(2, 3), 1.5)],
+        doc=f"`{name}` by a number.",
+        **shared,
+    )
+    zero = pointwise(
+        f"_{name}_zero(input: Operand, other)",
+        kernel=name,
+        portable_for="int",
+        doc=f"`{name}` by the integer 0.",
+        **shared,
+    )
+    variant(number, "other", "equals", zero, 0)
+    variant(op, "other", "scalar", number)
+    return op
+
+
+floor_divide = _division(
+    "floor_divide",
+    "div_floor",
+    _floor_quotient,
+    "NotImplemented",
+    {"input": _no_derivative("floor_divide"), "other": _no_derivative("floor_divide")},
+    "Divide and round down.",
+    operator="floordiv",
+    halves=_half_floor_quotient,
+)
+remainder = _division(
+    "remainder",
+    "remainder",
+    lambda a, b: np.remainder(a, _nonzero(b)),
+    "RemainderBackward",
+    {"input": 1, "other": lambda input, other: -div_floor(input, other)},
+    "What is left of dividing; it has the sign of `other`.",
+    operator="mod",
+    tensor_index="1",
+)
+fmod = _division(
+    "fmod",
+    "fmod",
+    lambda a, b: np.fmod(a, _nonzero(b)),
+    "FmodBackward",
+    {"input": 1, "other": lambda input, other: -div_trunc(input, other)},
+    "What is left of dividing; it has the sign of `input`.",
+    tensor_index="1",
+)
+_remainder_of_number = pointwise(
+    "_remainder_of_number(input: Operand, other)",
+    kernel="remainder",
+    portable=lambda a, b: np.remainder(a, _nonzero(b)),
+    portable_for="int",
+    numbers_round=True,
+    partials={"other": _no_derivative_of_other("remainder")},
+    refuses={"bool complex": "remainder_cpu"},
+    node="NotImplemented",
+    method=False,
+    in_place=False,
+    doc="`remainder` of a number.",
+)
+variant(remainder, "input", "scalar", _remainder_of_number)
+_core.set_operator("rfloordiv", lambda self, other: floor_divide(other, self))
+_core.set_operator("rmod", lambda self, other: remainder(other, self))
+
+# ---- fused
+
+_LERP = {"bool int": "lerp_kernel_tensor"}
+
+
+def _lerp(input: Any, end: Any, weight: Any) -> Any:
+    distance = end - input
+    return where(abs(weight) < 0.5, input + weight * distance, end - distance * (1 - weight))
+
+
+def _lerp_portable(a: Any, b: Any, w: Any) -> Any:
+    return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+
+lerp = pointwise(
+    "lerp(input, end: Tensor, weight: Operand)",
+    forward=_lerp,
+    portable=_lerp_portable,
+    partials={
+        "input": lambda weight: 1 - weight,
+        "end": lambda weight: weight,
+        "weight": lambda input, end: end - input,
+    },
+    refuses=_LERP,
+    one_type=True,
+    node="LerpBackward1",
+    out="found",
+    samples=three,
+    doc="input + weight * (end - input).",
+)
+_lerp_number = pointwise(
+    "_lerp_number(input, end: Tensor, weight: Number)",
+    forward=_lerp,
+    portable=_lerp_portable,
+    partials={"input": lambda weight: 1 - weight, "end": lambda weight: weight},
+    refuses={"bool int": "lerp_kernel_scalar"},
+    one_type=True,
+    node="LerpBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), make(3), 0.3)],
+    doc="`lerp` with a number for the weight.",
+)
+variant(lerp, "weight", "scalar", _lerp_number)
+
+_ADDCMUL = {"bool": "addcmul_cpu_out"}
+_ADDCDIV = {
+    "bool int": (
+        RuntimeError,
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
+        "will perform a true division of tensor1 and tensor2. Cast them to a floating type first.",
+    )
+}
+
+addcmul = pointwise(
+    "addcmul(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2: input + tensor1 * tensor2,
+    portable=lambda a, b, c, value: a + b * c,
+    partials={"input": 1, "tensor1": lambda tensor2: tensor2, "tensor2": lambda tensor1: tensor1},
+    refuses=_ADDCMUL,
+    samples=three,
+    doc="input + value * tensor1 * tensor2.",
+)
+_addcmul_scaled = pointwise(
+    "_addcmul_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
+    portable=lambda a, b, c, value: a + a.dtype.type(value) * b * c,
+    partials={
+        "input": 1,
+        "tensor1": lambda tensor2, value: tensor2 * value,
+        "tensor2": lambda tensor1, value: tensor1 * value,
+    },
+    refuses=_ADDCMUL,
+    node="AddcmulBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(*args, {"value": 0.5}) for args in three(make)],
+    doc="`addcmul` with a value.",
+)
+variant(addcmul, "value", "given", _addcmul_scaled)
+addcdiv = pointwise(
+    "addcdiv(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2: input + tensor1 / tensor2,
+    portable=lambda a, b, c, value: a + b / c,
+    partials={
+        "input": 1,
+        "tensor1": lambda tensor2: 1 / tensor2,
+        "tensor2": lambda tensor1, tensor2: -tensor1 / (tensor2 * tensor2),
+    },
+    refuses=_ADDCDIV,
+    domain=(0.5, 2.0),
+    samples=three,
+    doc="input + value * tensor1 / tensor2.",
+)
+_addcdiv_scaled = pointwise(
+    "_addcdiv_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    forward=lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
+    portable=lambda a, b, c, value: a + value * b / c,
+    partials={
+        "input": 1,
+        "tensor1": lambda tensor2, value: value / tensor2,
+        "tensor2": lambda tensor1, tensor2, value: -value * tensor1 / (tensor2 * tensor2),
+    },
+    refuses=_ADDCDIV,
+    node="AddcdivBackward0",
+    method=False,
+    in_place=False,
+    domain=(0.5, 2.0),
+    samples=lambda make: [(*args, {"value": 0.5}) for args in three(make)],
+    doc="`addcdiv` with a value.",
+)
+variant(addcdiv, "value", "given", _addcdiv_scaled)
+
+# ---- whole numbers
+
+for _name in ("gcd", "lcm"):
+    pointwise(
+        f"{_name}(input, other: Tensor)",
+        portable=getattr(np, _name),
+        refuses={"bool float complex": f"{_name}_cpu"},
+        samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],
+        doc=f"The {'greatest common divisor' if _name == 'gcd' else 'least common multiple'}.",
+    )
+
+
+alias("multiply", mul)
+alias("subtract", sub)
+alias("divide", div)
+alias("true_divide", div)
+alias("negative", neg)

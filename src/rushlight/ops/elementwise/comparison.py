@@ -1,0 +1,324 @@
+"""Comparisons, predicates, logic and bits: what gives bools or works on integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ..._dtypes import bool as _bool
+from ..table.arrays import elements
+from ..table.kinds import composite, constant, pointwise, variant
+from ..table.reference import alias, is_float
+from ..table.samples import one, pair, scalars_too
+
+# ---- comparisons
+
+
+def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str) -> Any:
+    more: dict[str, Any] = {
+        "dtype": "bool",
+        "portable": portable,
+        "refuses": {"complex": f"{name}_cpu"} if ordered else {},
+        "numbers_round": True,
+        "doc": doc,
+    }
+    # The derivatives are those of the in-place form: what was there before is gone.
+    op = pointwise(
+        f"{name}(input, other)",
+        operator=operator,
+        partials={"input": 0, "other": 0},
+        node=f"{name.capitalize()}Backward1",
+        samples=scalars_too,
+        **more,
+    )
+    number = pointwise(
+        f"_{name}_number(input, other)",
+        kernel=name if _core.kernel_arity(name) >= 0 else None,
+        partials={"input": 0},
+        node=f"{name.capitalize()}Backward0",
+        method=False,
+        in_place=False,
+        samples=lambda make: [(make(2, 3), 0.5)],
+        **more,
+    )
+    variant(op, "other", "scalar", number)
+    return op
+
+
+eq = _comparison("eq", "eq", np.equal, False, "Whether equal, element by element.")
+ne = _comparison("ne", "ne", np.not_equal, False, "Whether different, element by element.")
+lt = _comparison("lt", "lt", np.less, True, "input < other.")
+le = _comparison("le", "le", np.less_equal, True, "input <= other.")
+gt = _comparison("gt", "gt", np.greater, True, "input > other.")
+ge = _comparison("ge", "ge", np.greater_equal, True, "input >= other.")
+
+alias("not_equal", ne)
+alias("less", lt)
+alias("less_equal", le)
+alias("greater", gt)
+alias("greater_equal", ge)
+
+# ---- predicates
+
+
+def _none(a: Any) -> Any:
+    return np.zeros(a.shape, np.bool_)
+
+
+isnan = pointwise(
+    "isnan(input)",
+    dtype="bool",
+    portable=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
+    in_place=False,
+    samples=one,
+    doc="Whether not a number.",
+)
+isinf = pointwise(
+    "isinf(input)",
+    dtype="bool",
+    portable=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
+    in_place=False,
+    samples=one,
+    doc="Whether infinite.",
+)
+isfinite = pointwise(
+    "isfinite(input)",
+    dtype="bool",
+    portable=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
+    in_place=False,
+    samples=one,
+    doc="Whether neither infinite nor NaN.",
+)
+isposinf = pointwise(
+    "isposinf(input)",
+    dtype="bool",
+    forward=lambda input: input == float("inf"),
+    portable=lambda a: a == np.inf,
+    refuses={"complex": (RuntimeError, "isposinf does not support complex inputs.")},
+    portable_for="bool int",
+    in_place=False,
+    out="{name} does not support non-boolean outputs.",
+    samples=one,
+    doc="Whether +inf.",
+)
+isneginf = pointwise(
+    "isneginf(input)",
+    dtype="bool",
+    forward=lambda input: input == -float("inf"),
+    portable=lambda a: a == -np.inf,
+    refuses={"complex": (RuntimeError, "isneginf does not support complex inputs.")},
+    portable_for="bool int",
+    in_place=False,
+    out="{name} does not support non-boolean outputs.",
+    samples=one,
+    doc="Whether -inf.",
+)
+isreal = pointwise(
+    "isreal(input)",
+    dtype="bool",
+    portable=np.isreal,
+    in_place=False,
+    samples=one,
+    doc="Whether the imaginary part is 0.",
+)
+signbit = pointwise(
+    "signbit(input)",
+    dtype="bool",
+    portable=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
+    refuses={"complex": "signbit is not implemented for complex tensors."},
+    in_place=False,
+    out="{name} does not support non-boolean outputs.",
+    samples=one,
+    doc="Whether the sign is minus, of -0.0 too.",
+)
+
+# ---- logic
+
+logical_not = pointwise(
+    "logical_not(input)",
+    dtype="bool",
+    portable=np.logical_not,
+    samples=one,
+    doc="Whether zero.",
+)
+logical_and = pointwise(
+    "logical_and(input, other)",
+    dtype="bool",
+    portable=np.logical_and,
+    samples=pair,
+    doc="Whether both are nonzero.",
+)
+logical_or = pointwise(
+    "logical_or(input, other)",
+    dtype="bool",
+    portable=np.logical_or,
+    samples=pair,
+    doc="Whether one is nonzero.",
+)
+logical_xor = pointwise(
+    "logical_xor(input, other)",
+    dtype="bool",
+    portable=np.logical_xor,
+    samples=pair,
+    doc="Whether exactly one is nonzero.",
+)
+
+# ---- bits
+
+
+_invert = pointwise(
+    "_invert(input)",
+    kernel="bitwise_not",
+    portable=np.bitwise_not,
+    portable_for="bool",
+    refuses={
+        "float complex": (
+            TypeError,
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+        )
+    },
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3, kind="int"),)],
+    doc="What `~input` calls: `bitwise_not`.",
+)
+_core.set_operator(
+    "invert", lambda self: logical_not(self) if self.dtype is _bool else _invert(self)
+)
+bitwise_not = pointwise(
+    "bitwise_not(input)",
+    portable=np.bitwise_not,
+    portable_for="bool",
+    refuses={"float complex": "bitwise_not_cpu"},
+    out="found",
+    samples=lambda make: [(make(2, 3, kind="int"),)],
+    doc="Every bit turned over; of bools, not.",
+)
+
+
+def _bitwise(operator: str, portable: Any, doc: str) -> Any:
+    return pointwise(
+        f"bitwise_{operator}(input: Operand, other)",
+        operator=operator,
+        reflected=f"r{operator}",
+        portable=portable,
+        refuses={"float complex": f"bitwise_{operator}_cpu"},
+        samples=lambda make: [
+            (make(2, 3, kind="int"), make(2, 3, kind="int")),
+            (make(3, kind="int"), 2),
+        ],
+        doc=doc,
+    )
+
+
+bitwise_and = _bitwise("and", np.bitwise_and, "The bits set in both.")
+bitwise_or = _bitwise("or", np.bitwise_or, "The bits set in either.")
+bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
+
+
+def _shift(kernel: str, operator: str, portable: Any, doc: str) -> Any:
+    op = pointwise(
+        f"bitwise_{kernel}(input: Operand, other)",
+        operator=operator,
+        kernel=kernel,
+        portable=portable,
+        refuses={"bool float complex": f"{operator}_cpu"},
+        samples=lambda make: [(make(2, 3, kind="int"), 2)],
+        doc=doc,
+    )
+    _core.set_operator(f"r{operator}", lambda self, other: op(other, self))
+    return op
+
+
+bitwise_left_shift = _shift(
+    "left_shift", "lshift", np.left_shift, "input * 2**other; by more than the width, 0."
+)
+bitwise_right_shift = _shift(
+    "right_shift", "rshift", np.right_shift, "input divided by 2**other, rounded down."
+)
+
+
+# ---- whole tensors
+
+
+@composite
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Whether |input - other| <= atol + rtol * |other|, element by element."""
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
+    if rtol < 0:
+        raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
+    if atol < 0:
+        raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
+    return _isclose(input, other, rtol, atol, equal_nan)
+
+
+def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if is_float(a) and a.dtype.itemsize == 2:
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    with np.errstate(all="ignore"):
+        close = np.equal(a, b)
+        if equal_nan and a.dtype.kind in "fc":
+            close = close | (np.isnan(a) & np.isnan(b))
+        if rtol == 0 and atol == 0:
+            return np.asarray(close)
+        if a.dtype.kind in "bui":
+            a, b = a.astype(np.float64), b.astype(np.float64)
+        allowed = atol + np.abs(rtol * b)
+        difference = np.abs(a - b)
+        return np.asarray(close | (np.isfinite(difference) & (difference <= allowed)))
+
+
+_isclose: Any = constant(
+    "_isclose(input, other: Tensor, rtol: plain, atol: plain, equal_nan: plain)",
+    _close,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3), make(3), 0.5, 0.5, False)],
+    doc="`isclose` of arguments that were looked at.",
+)
+
+
+@composite
+def allclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, see `isclose`."""
+    return bool(elements(isclose(input, other, rtol, atol, equal_nan)).all())
+
+
+@composite
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    for at, value in (("input", input), ("other", other)):
+        if not isinstance(value, _core.Tensor):
+            place = 1 if at == "input" else 2
+            raise TypeError(
+                f"equal(): argument '{at}' (position {place}) must be Tensor, "
+                f"not {type(value).__name__}"
+            )
+    for value in (input, other):
+        of(value).check_values("equal")
+    if input.shape != other.shape:
+        return False
+    return bool(eq(input, other)._array.all())
+
+
+@composite
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element is not zero."""
+    if input.numel() != 1:
+        what = "with no values" if input.numel() == 0 else "with more than one value"
+        raise RuntimeError(f"Boolean value of Tensor {what} is ambiguous")
+    return bool(elements(input).reshape(()))
+
+
+@composite(method=False)
+def is_inference(input: Any) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return bool(input.is_inference())

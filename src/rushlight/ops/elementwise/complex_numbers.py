@@ -1,0 +1,267 @@
+"""Complex numbers: parts, conjugates, and the views between complex and pairs of real numbers."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..making.copies import clone
+from ..table.arrays import scalar_name
+from ..table.kinds import composite, general, linear, pointwise
+from ..table.reference import add_method
+from ..table.statement import LAZY, OPS, namespace
+from .elementary import abs, sgn
+from .selection import where
+
+_PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
+
+
+def _as_pairs(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return a[..., None].view(a.real.dtype)
+
+
+def _from_pairs(a: Any) -> Any:
+    if a.dtype not in _PAIRS:
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {scalar_name(a)}"
+        )
+    if a.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if a.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if a.strides[-1] != a.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if _core.kernels.storage_offset(a) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return a.view(_PAIRS[a.dtype])[..., 0]
+
+
+def _pairs(g: Any) -> Any:
+    return view_as_real(resolve_conj(g))
+
+
+def _joined(g: Any) -> Any:
+    return complex(g.select(-1, 0), g.select(-1, 1))
+
+
+def _complex_one(make: Any) -> Any:
+    return [(make(2, 3, kind="complex"),)]
+
+
+def _refuse_conjugate(input: Any) -> None:
+    if input.is_conj():
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+            "the resulting tensor will NOT alias the original."
+        )
+
+
+view_as_real = linear(
+    "view_as_real(input)",
+    _as_pairs,
+    transpose={"input": lambda g: _joined(g)},
+    view=True,
+    put_off=_refuse_conjugate,
+    method=False,
+    samples=_complex_one,
+    doc="A complex tensor as a real one with a last dimension of size 2: real and imaginary parts.",
+)
+view_as_complex = linear(
+    "view_as_complex(input)",
+    _from_pairs,
+    transpose={"input": lambda g: _pairs(g)},
+    view=True,
+    method=False,
+    samples=lambda make: [(make(3, 2),)],
+    doc="A real tensor whose last dimension has size 2 as a complex one.",
+)
+
+
+@composite(method=False, samples=_complex_one)
+def real(input: Any) -> Any:
+    """The real part, as a view; a real tensor itself."""
+    if not input.dtype.is_complex:
+        return input
+    return view_as_real(_conj(input) if input.is_conj() else input).select(-1, 0)
+
+
+@composite(method=False, samples=_complex_one)
+def imag(input: Any) -> Any:
+    """The imaginary part, as a view."""
+    if not input.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if input.is_conj():
+        return _neg_view(view_as_real(_conj(input))).select(-1, 1)
+    return view_as_real(input).select(-1, 1)
+
+
+def _set_part(part: Any) -> Any:
+    def put(self: Any, value: Any) -> None:
+        if isinstance(value, _core.Tensor):
+            part(self).copy_(value)
+        elif isinstance(value, numbers.Number):
+            part(self).fill_(value)
+        else:
+            raise TypeError(f"can't assign a {type(value).__name__} to a {part(self).type()}")
+
+    return put
+
+
+add_method("real", property(real, _set_part(real), doc="The real part."))
+add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
+
+
+@composite(samples=_complex_one)
+def conj(input: Any) -> Any:
+    """The complex conjugate, as a view; a real tensor itself."""
+    return _conj(input) if input.dtype.is_complex else input
+
+
+# Both change a bit of the view and nothing else (native/core/lazy.h).
+_conj: Any = linear(
+    "_conj(input)",
+    lambda a: a,
+    transpose={"input": lambda g: conj(g)},
+    view=True,
+    toggles="conj",
+    node="ConjBackward0",
+    out=False,
+    samples=_complex_one,
+    doc="`conj` of complex numbers.",
+)
+_neg_view: Any = linear(
+    "_neg_view(input)",
+    lambda a: a,
+    transpose={"input": lambda g: -g},
+    view=True,
+    toggles="neg",
+    out=False,
+    samples=lambda make: [(make(2, 3),), *_complex_one(make)],
+    doc="-input, as a view.",
+)
+namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
+conj_physical: Any = pointwise(
+    "conj_physical(input)",
+    portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
+    partials={"input": lambda g: conj(g)},
+    portable_for="bool int float complex",
+    in_place_node="ConjPhysicalBackward1",
+    out="found",
+    samples=_complex_one,
+    doc="The complex conjugate.",
+)
+
+
+@composite(samples=_complex_one)
+def resolve_conj(input: Any) -> Any:
+    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
+    return clone(input) if input.is_conj() else input
+
+
+@composite(samples=_complex_one)
+def resolve_neg(input: Any) -> Any:
+    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
+    return clone(input) if input.is_neg() else input
+
+
+@composite
+def is_conj(input: Any) -> bool:
+    """Whether the tensor shows the conjugate of what its memory holds."""
+    return bool(input._flags() & LAZY["conj"])
+
+
+@composite
+def is_neg(input: Any) -> bool:
+    """Whether the tensor shows the negative of what its memory holds."""
+    return bool(input._flags() & LAZY["neg"])
+
+
+def _angle(a: Any) -> Any:
+    if a.dtype.kind == "c":
+        return np.angle(a)
+    return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(np.pi), a.dtype.type(0)))
+
+
+def _angle_rule(g: Any, input: Any) -> Any:
+    if not input.dtype.is_complex:
+        return OPS["zeros_like"].function(g)
+    size = abs(input)
+    return where(input == 0, 0, g * input / (size * size) * 1j)
+
+
+angle = pointwise(
+    "angle(input)",
+    dtype="float",
+    portable=_angle,
+    partials={"input": _angle_rule},
+    portable_for="complex",
+    in_place=False,
+    samples=lambda make: [(make(2, 3),), (make(2, 3, kind="complex"),)],
+    doc="The angle in the complex plane; of negative numbers pi.",
+)
+
+
+def _both_real(a: Any, b: Any, names: tuple[str, str]) -> None:
+    if a.dtype not in _PAIRS or b.dtype not in _PAIRS:
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{scalar_name(a)} and {scalar_name(b)}"
+        )
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {scalar_name(a)} but got scalar type {scalar_name(b)} "
+            "for second argument"
+        )
+
+
+_COMPLEX_OUT = (
+    "Expected object of scalar type {want.scalar_name} but got scalar type {got.scalar_name} for "
+    "argument 'out'"
+)
+
+
+def _complex(a: Any, b: Any) -> Any:
+    _both_real(a, b, ("real", "imag"))
+    out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
+    out.real, out.imag = a, b
+    return out
+
+
+complex = general(
+    "complex(real, imag: Tensor)",
+    _complex,
+    vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
+    method=False,
+    out=_COMPLEX_OUT,
+    samples=lambda make: [(make(2, 3), make(2, 3))],
+    keeps="strides: real imag",
+    doc="real + i * imag.",
+)
+
+
+def _polar(a: Any, b: Any) -> Any:
+    _both_real(a, b, ("abs", "angle"))
+    return _complex(a * np.cos(b), a * np.sin(b))
+
+
+polar = general(
+    "polar(abs, angle: Tensor)",
+    _polar,
+    vjp={
+        "abs": lambda g, out: real(g * conj(sgn(out))),
+        "angle": lambda g, out: real(g * conj(out * 1j)),
+    },
+    method=False,
+    out=_COMPLEX_OUT,
+    samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
+    doc="The complex number of that absolute value and angle.",
+)

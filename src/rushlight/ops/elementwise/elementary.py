@@ -1,0 +1,545 @@
+"""Elementary functions: exponentials, logarithms, trigonometry, rounding, the error function."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ...return_types import named
+from ..table.arrays import rounded, widened
+from ..table.formulas import Symbol
+from ..table.kinds import composite, general, pointwise, variant
+from ..table.reference import add_method, alias
+from ..table.samples import one, pair
+from ..table.statement import OPS
+from .arithmetic import _conj, _no_derivative, reciprocal
+from .comparison import isfinite, isnan
+from .powers import rsqrt
+from .selection import where
+
+_LN2, _LN10 = math.log(2.0), math.log(10.0)
+_TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def _unary(
+    name: str,
+    portable: Any,
+    partial: Any,
+    doc: str,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    **more: Any,
+) -> Any:
+    """A function of one argument that makes floats of integers."""
+    return pointwise(
+        f"{name}(input)",
+        dtype="float",
+        portable=portable,
+        partials={"input": partial},
+        domain=domain,
+        samples=one,
+        doc=doc,
+        **more,
+    )
+
+
+_POSITIVE = (0.2, 3.0)
+_INSIDE = (-0.9, 0.9)
+
+# ---- exponentials and logarithms
+
+exp = _unary("exp", np.exp, lambda out: out, "e ** input.")
+exp2 = _unary(
+    "exp2",
+    lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
+    lambda out: out * _LN2,
+    "2 ** input.",
+)
+expm1 = _unary("expm1", np.expm1, lambda out: out + 1, "e ** input - 1, exact near 0.")
+log = _unary("log", np.log, lambda g, input: g / _conj(input), "The natural logarithm.", _POSITIVE)
+log2 = _unary(
+    "log2",
+    np.log2,
+    lambda g, input: g / (_conj(input) * _LN2),
+    "The logarithm to base 2.",
+    _POSITIVE,
+)
+log10 = _unary(
+    "log10",
+    np.log10,
+    lambda g, input: g / (_conj(input) * _LN10),
+    "The logarithm to base 10.",
+    _POSITIVE,
+)
+
+
+def _log1p(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.log1p(a)
+    x, y = a.real, a.imag
+    # Near 0 by the square of |1 + a| less 1; where that is too small for a number, a itself.
+    small = np.abs(a) < 0.5
+    excess = np.where(small, x * (2 + x) + y * y, 0)
+    real = np.where(excess == 0, x, np.log1p(excess) / 2)
+    found = np.empty_like(a)
+    found.real = np.where(small, real, np.log(np.hypot(x + 1, y)))
+    found.imag = np.arctan2(y, x + 1)
+    return found
+
+
+log1p = _unary(
+    "log1p",
+    _log1p,
+    lambda g, input: g / _conj(input + 1),
+    "log(1 + input), exact near 0.",
+    (-0.5, 3.0),
+    node="Log1PBackward0",
+)
+
+
+def _logaddexp_share(input: Any, other: Any) -> Any:
+    return 1 / (1 + exp(other - input))
+
+
+def _log_add_exp(a: Any, b: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    below = a.real < b.real
+    low, high = np.where(below, a, b), np.where(below, b, a)
+    apart = _log1p(np.exp(low - high)) + high
+    # Two infinities: of minus infinity the angle is of no account.
+    even = np.where(high.real < 0, low, np.log(np.exp(low) + np.exp(high)))
+    found = np.where(np.isinf(high.real) & (low.real == high.real), even, apart)
+    return np.where(np.isnan(low) | np.isnan(high), complex(np.nan, np.nan), found)
+
+
+logaddexp = pointwise(
+    "logaddexp(input, other: Tensor)",
+    portable=_log_add_exp,
+    partials={
+        "input": _logaddexp_share,
+        "other": lambda input, other: _logaddexp_share(other, input),
+    },
+    refuses={"bool int": "logaddexp_cpu"},
+    in_place=False,
+    samples=pair,
+    doc="log(e ** input + e ** other) without overflow.",
+)
+logaddexp2 = pointwise(
+    "logaddexp2(input, other: Tensor)",
+    portable=np.logaddexp2,
+    partials={
+        "input": lambda input, other: 1 / (1 + exp2(other - input)),
+        "other": lambda input, other: 1 / (1 + exp2(input - other)),
+    },
+    refuses={"bool int complex": "logaddexp2_cpu"},
+    in_place=False,
+    samples=pair,
+    doc="log2(2 ** input + 2 ** other) without overflow.",
+)
+
+# ---- trigonometric and hyperbolic functions
+
+sin: Any = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
+cos: Any = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
+tan = _unary("tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0))
+asin = _unary(
+    "asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE
+)
+acos = _unary(
+    "acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE
+)
+atan = _unary(
+    "atan", np.arctan, lambda g, input: g / (_conj(input * input) + 1), "The angle of that tangent."
+)
+sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
+cosh: Any = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
+tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
+asinh = _unary("asinh", np.arcsinh, lambda input: rsqrt(input * input + 1), "The inverse of sinh.")
+acosh = _unary(
+    "acosh",
+    np.arccosh,
+    lambda input: rsqrt(input - 1) * rsqrt(input + 1),
+    "The inverse of cosh.",
+    (1.2, 3.0),
+)
+atanh = _unary(
+    "atanh",
+    np.arctanh,
+    lambda g, input: g / (1 - _conj(input * input)),
+    "The inverse of tanh.",
+    _INSIDE,
+)
+
+
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    alias(f"arc{_name}", OPS[f"a{_name}"].function)
+
+atan2 = pointwise(
+    "atan2(input, other: Tensor)",
+    dtype="float",
+    portable=np.arctan2,
+    partials={
+        "input": lambda input, other: _over_square(other, input, other),
+        "other": lambda input, other: _over_square(-input, input, other),
+    },
+    refuses={"complex": "atan2_cpu"},
+    samples=lambda make: [(make(2, 3, low=0.2), make(2, 3)), (make(2, 3, low=0.2), make(3))],
+    doc="The angle of the point (other, input).",
+)
+alias("arctan2", atan2)
+
+
+def _over_square(value: Any, y: Any, x: Any) -> Any:
+    square = y * y + x * x
+    return where(square == 0, 0, value * reciprocal(square))
+
+
+hypot = pointwise(
+    "hypot(input, other: Tensor)",
+    portable=np.hypot,
+    partials={"input": lambda input, out: input / out, "other": lambda other, out: other / out},
+    refuses={"bool int complex": "hypot_cpu"},
+    samples=pair,
+    doc="sqrt(input ** 2 + other ** 2) without overflow.",
+)
+
+_DEGREES = math.pi / 180.0
+deg2rad = pointwise(
+    "deg2rad(input)",
+    dtype="float",
+    forward=lambda input: input * _DEGREES,
+    portable=lambda a: a * a.dtype.type(_DEGREES),
+    partials={"input": _DEGREES},
+    refuses={"complex": (RuntimeError, "deg2rad is not supported for complex tensors.")},
+    node="Deg2RadBackward0",
+    samples=one,
+    doc="Degrees as radians.",
+)
+rad2deg = pointwise(
+    "rad2deg(input)",
+    dtype="float",
+    forward=lambda input: input * (1 / _DEGREES),
+    portable=lambda a: a * a.dtype.type(1 / _DEGREES),
+    partials={"input": 1 / _DEGREES},
+    refuses={"complex": (RuntimeError, "rad2deg is not supported for complex tensors.")},
+    node="Rad2DegBackward0",
+    samples=one,
+    doc="Radians as degrees.",
+)
+
+# ---- sign and magnitude
+
+
+def _magnitude_rule(g: Any, input: Any) -> Any:
+    return g * sgn(input)
+
+
+abs = pointwise(
+    "abs(input)",
+    operator="abs",
+    portable=np.absolute,
+    partials={"input": _magnitude_rule},
+    refuses={"bool": "abs_cpu"},
+    portable_for="complex",
+    out="found",
+    samples=one,
+    doc="The absolute value.",
+)
+_abs_in_place = _core.Tensor.abs_
+
+
+def abs_(self: Any) -> Any:
+    """In-place version of `abs`."""
+    if isinstance(self, _core.Tensor) and self.dtype.is_complex:
+        _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return _abs_in_place(self)
+
+
+add_method("abs_", abs_)
+alias("absolute", abs)
+sign = pointwise(
+    "sign(input)",
+    portable=np.sign,
+    partials={"input": 0},
+    refuses={
+        "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. "
+        "Please use torch.sgn instead."
+    },
+    out="found",
+    samples=one,
+    doc="-1, 0 or 1.",
+)
+
+
+def _sgn(a: Any) -> Any:
+    if a.dtype.kind != "c":
+        return np.sign(a) if a.dtype.kind != "b" else a.copy()
+    size = np.abs(a)
+    return np.where(size == 0, 0, a / np.where(size == 0, 1, size)).astype(a.dtype)
+
+
+def _sgn_rule(g: Any, input: Any) -> Any:
+    if isinstance(input, Symbol) or not input.dtype.is_complex:
+        return 0 * g if isinstance(g, Symbol) else OPS["zeros_like"].function(g)
+    size = abs(input)
+    direction = sgn(input)
+    across = g - OPS["real"].function(g * direction.conj()) * direction
+    return where(size == 0, 0, across / size)
+
+
+sgn = pointwise(
+    "sgn(input)",
+    kernel="sign",
+    portable=_sgn,
+    partials={"input": _sgn_rule},
+    out="found",
+    samples=one,
+    doc="The sign; of a complex number z / |z|.",
+)
+
+
+def _copysign_partial(input: Any, out: Any) -> Any:
+    return where(input == 0, 0, out / input)
+
+
+copysign = pointwise(
+    "copysign(input, other)",
+    dtype="float",
+    portable=np.copysign,
+    partials={"input": _copysign_partial, "other": 0},
+    refuses={"complex": "copysign_cpu"},
+    samples=pair,
+    doc="|input| with the sign of other.",
+)
+_copysign_number = pointwise(
+    "_copysign_number(input, other)",
+    dtype="float",
+    kernel="copysign",
+    portable=np.copysign,
+    partials={"input": _copysign_partial},
+    refuses={"complex": "copysign_cpu"},
+    node="CopysignBackward1",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), -1.0)],
+    doc="`copysign` with a number.",
+)
+variant(copysign, "other", "scalar", _copysign_number)
+nextafter = pointwise(
+    "nextafter(input, other: Tensor)",
+    portable=np.nextafter,
+    halves=np.nextafter,
+    partials={"input": lambda input, other: input != other, "other": 0},
+    refuses={"bool int complex": "nextafter_cpu"},
+    samples=pair,
+    doc="The next number after input towards other.",
+)
+_HEAVISIDE = "heaviside is not yet implemented for tensors with different dtypes."
+heaviside = pointwise(
+    "heaviside(input, values: Tensor)",
+    portable=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
+    portable_for="bool int",
+    partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
+    refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
+    one_type=_HEAVISIDE,
+    node="NotImplemented",
+    out=_HEAVISIDE,
+    samples=pair,
+    doc="0 below zero, 1 above, `values` at zero.",
+)
+
+# ---- rounding
+
+
+def _rounding(name: str, portable: Any, doc: str) -> Any:
+    text = f"{name} is not supported for complex inputs"
+    return pointwise(
+        f"{name}(input)",
+        portable=lambda a: portable(a) if a.dtype.kind == "f" else a.copy(),
+        partials={"input": 0},
+        refuses={"bool": f"{name}_vml_cpu", "complex": text},
+        out="found",
+        samples=one,
+        doc=doc,
+    )
+
+
+floor = _rounding("floor", np.floor, "The largest whole number not above.")
+ceil = _rounding("ceil", np.ceil, "The smallest whole number not below.")
+trunc = _rounding("trunc", np.trunc, "Rounded towards zero.")
+alias("fix", trunc)
+
+
+def _round_decimals(a: Any, decimals: int) -> Any:
+    ten = np.float64(10) ** builtins.abs(decimals)
+    ten = a.dtype.type(ten)
+    return np.rint(a * ten) / ten if decimals >= 0 else np.rint(a / ten) * ten
+
+
+round = pointwise(
+    "round(input, *, decimals: int = 0)",
+    portable=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
+    partials={"input": 0},
+    refuses={"bool complex": "round_vml_cpu"},
+    out="found",
+    samples=one,
+    doc="To the nearest whole number, halves to the even one; or to `decimals` places.",
+)
+_round_decimals_op = pointwise(
+    "_round_decimals(input, *, decimals: int = 0)",
+    portable=_round_decimals,
+    partials={"input": 0},
+    refuses={"bool int complex": "round_cpu"},
+    node="RoundBackward1",
+    method=False,
+    in_place=False,
+    out="found",
+    samples=lambda make: [(make(2, 3), {"decimals": 1})],
+    doc="`round` to decimal places.",
+)
+variant(round, "decimals", "given", _round_decimals_op)
+add_method("__round__", lambda self, ndigits=None: round(self, decimals=ndigits or 0))
+add_method("__floor__", lambda self: floor(self))
+add_method("__ceil__", lambda self: ceil(self))
+add_method("__trunc__", lambda self: trunc(self))
+frac = pointwise(
+    "frac(input)",
+    portable=lambda a: a - np.trunc(a),
+    partials={"input": 1},
+    refuses={"bool int complex": "frac_cpu"},
+    out="found",
+    samples=one,
+    doc="What is behind the point.",
+)
+
+
+_finite_only = pointwise(
+    "_nan_to_num(input, nan: Number, posinf: Number, neginf: Number)",
+    forward=lambda input, nan, posinf, neginf: where(
+        isnan(input),
+        nan,
+        where(input == math.inf, posinf, where(input == -math.inf, neginf, input)),
+    ),
+    portable=lambda a, nan, posinf, neginf: (
+        np.nan_to_num(a, nan=nan, posinf=posinf, neginf=neginf)
+        if a.dtype.kind in "fc"
+        else a.copy()
+    ),
+    partials={"input": lambda input: isfinite(input)},
+    portable_for="bool int",
+    node="NanToNumBackward0",
+    method=False,
+    in_place=False,
+    out="nan_to_num: dtype of out: {got.scalar_name} should be same as input: {want.scalar_name}",
+    samples=lambda make: [(make(2, 3), 0.0, 1.0, -1.0)],
+    keeps="strides: input",
+    doc="`nan_to_num` with all replacements given.",
+)
+_finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
+_finite_only_in_place.entry = _finite_only.entry
+
+
+def _replacements(input: Any, nan: Any, posinf: Any, neginf: Any) -> tuple[Any, Any, Any]:
+    dtype = input.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return 0.0, 0.0, 0.0
+    largest = _LARGEST.get(dtype.name, 1.7976931348623157e308)
+    return (
+        0.0 if nan is None else nan,
+        largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )
+
+
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromkeys(
+    ("float32", "complex64"), 3.4028234663852886e38
+)
+
+
+@composite(samples=one)
+def nan_to_num(
+    input: Any,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Any = None,
+) -> Any:
+    """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
+    more = {} if out is None else {"out": out}
+    return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
+
+
+def nan_to_num_(
+    self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """In-place version of `nan_to_num`."""
+    return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
+
+
+add_method("nan_to_num_", nan_to_num_)
+
+
+# ---- sigmoid and the error function
+
+sigmoid = _unary(
+    "sigmoid",
+    lambda a: 1 / (1 + np.exp(-a)),
+    lambda out: (1 - out) * out,
+    "1 / (1 + exp(-input)).",
+)
+alias("expit", sigmoid, method=False, where="special")
+
+
+def _from_libm(name: str) -> Any:
+    f = np.vectorize(getattr(math, name), otypes=[np.float64])
+    return lambda a: f(a).astype(a.dtype)
+
+
+erf = _unary(
+    "erf",
+    _from_libm("erf"),
+    lambda input: _TWO_OVER_SQRT_PI * exp(-(input * input)),
+    "The error function.",
+    refuses={"complex": "erf_vml_cpu"},
+)
+erfc = _unary(
+    "erfc",
+    _from_libm("erfc"),
+    lambda input: -_TWO_OVER_SQRT_PI * exp(-(input * input)),
+    "1 - erf(input), exact for large input.",
+    refuses={"complex": "erfc_vml_cpu"},
+)
+erfinv = _unary(
+    "erfinv",
+    None,
+    lambda out: 0.5 * math.sqrt(math.pi) * exp(out * out),
+    "The inverse of erf.",
+    _INSIDE,
+    refuses={"complex": "erfinv_vml_cpu"},
+)
+
+
+def _frexp(a: Any) -> Any:
+    wide = widened(a)
+    if wide.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = np.frexp(wide)
+    return rounded(mantissa, a), exponent
+
+
+frexp: Any = general(
+    "frexp(input)",
+    _frexp,
+    vjp={"input": lambda g, out1: g * exp2(-out1)},
+    outputs=named("frexp", "mantissa", "exponent"),
+    first_only=True,
+    samples=one,
+    keeps="strides: input",
+    doc="Mantissa and exponent: input = mantissa * 2 ** exponent.",
+)

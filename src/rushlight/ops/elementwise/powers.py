@@ -1,0 +1,217 @@
+"""Powers and roots. An everyday exponent given as a number has an overload of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.formulas import Symbol
+from ..table.kinds import composite, pointwise, variant
+from ..table.samples import one, pair
+from ..table.statement import OPS
+from .arithmetic import _conj
+from .selection import where
+
+_Tensor = _core.Tensor
+
+
+def _power(a: Any, b: Any) -> Any:
+    if a.dtype.kind in "iub" and np.asarray(b).dtype.kind in "iu" and np.any(b < 0):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return np.power(a, b)
+
+
+def _of_base(input: Any, exponent: Any) -> Any:
+    return where(exponent == 0, 0, exponent * pow(input, exponent - 1))
+
+
+def _of_exponent(input: Any, exponent: Any, out: Any) -> Any:
+    if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
+        input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
+    return where((input == 0) & _not_negative(exponent), 0, out * _log(input))
+
+
+def _not_negative(exponent: Any) -> Any:
+    if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
+        return (exponent.imag == 0) & (exponent.real >= 0)
+    return exponent >= 0
+
+
+def _log(value: Any) -> Any:
+    """The logarithm, of numbers too."""
+    if isinstance(value, (_Tensor, Symbol)):
+        return OPS["log"].function(value)
+    if isinstance(value, complex):
+        import cmath
+
+        return cmath.log(value) if value else complex(-math.inf)
+    return math.log(value) if value > 0 else -math.inf if value == 0 else math.nan
+
+
+_POW = {"bool": "pow"}
+
+pow = pointwise(
+    "pow(input: Operand, exponent)",
+    operator="pow",
+    numbers_round=True,
+    portable=_power,
+    partials={"input": _of_base, "exponent": _of_exponent},
+    refuses=_POW,
+    node="PowBackward1",
+    domain=(0.5, 2.0),
+    samples=pair,
+    doc="input ** exponent.",
+)
+
+
+def _pow_number_partial(input: Any, exponent: Any) -> Any:
+    if isinstance(exponent, Symbol):
+        return _of_base(input, exponent)
+    return 0 if exponent == 0 else exponent * pow(input, exponent - 1)
+
+
+def _pow_of_number(signature: str, **more: Any) -> Any:
+    options: dict[str, Any] = {
+        "partials": {"input": _pow_number_partial},
+        "node": "PowBackward0",
+        "method": False,
+        "in_place": False,
+        "domain": (0.5, 2.0),
+        "doc": "`pow` with a number for the exponent.",
+    } | more
+    return pointwise(signature, **options)
+
+
+_pow_number = _pow_of_number(
+    "_pow_number(input, exponent)",
+    kernel="pow",
+    portable=_power,
+    portable_for="int",
+    refuses=_POW,
+    integer_power=True,
+    numbers_round=True,
+    samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
+)
+_pow_two = _pow_of_number(
+    "_pow_two(input, exponent: two)",
+    kernel="square",
+    portable=lambda a, exponent: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
+    portable_for="bool",
+    partials={"input": lambda input, exponent: exponent * input},
+    samples=lambda make: [(make(2, 3), 2)],
+)
+_pow_three = _pow_of_number(
+    "_pow_three(input, exponent)",
+    forward=lambda input, exponent: input * input * input,
+    portable=lambda a, exponent: a * a * a,
+    samples=lambda make: [(make(2, 3), 3)],
+)
+_pow_half = _pow_of_number(
+    "_pow_half(input, exponent)",
+    forward=lambda input, exponent: input.sqrt(),
+    portable=lambda a, exponent: np.sqrt(a),
+    partials={"input": lambda input, exponent: exponent * rsqrt(input)},
+    samples=lambda make: [(make(2, 3), 0.5)],
+)
+_pow_minus_half = _pow_of_number(
+    "_pow_minus_half(input, exponent)",
+    forward=lambda input, exponent: input.rsqrt(),
+    portable=lambda a, exponent: 1 / np.sqrt(a),
+    samples=lambda make: [(make(2, 3), -0.5)],
+)
+_pow_minus_one = _pow_of_number(
+    "_pow_minus_one(input, exponent)",
+    forward=lambda input, exponent: 1 / input,
+    portable=lambda a, exponent: np.reciprocal(a) if a.dtype.kind in "fc" else _power(a, -1),
+    portable_for="bool int",
+    samples=lambda make: [(make(2, 3), -1)],
+)
+_pow_base = pointwise(
+    "_pow_base(input: Operand, exponent: Tensor)",
+    kernel="pow",
+    numbers_round=True,
+    portable=_power,
+    partials={"exponent": _of_exponent},
+    refuses=_POW,
+    node="PowBackward2",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(1.5, make(2, 3))],
+    doc="`pow` of a number.",
+)
+variant(pow, "input", "scalar", _pow_base)
+variant(pow, "exponent", "scalar", _pow_number)
+for _value, _special in (
+    (2, _pow_two),
+    (3, _pow_three),
+    (0.5, _pow_half),
+    (-0.5, _pow_minus_half),
+    (-1, _pow_minus_one),
+    (-1.0, _pow_minus_one),
+):
+    variant(_pow_number, "exponent", "equals", _special, _value)
+_core.set_operator("rpow", lambda self, other: _pow_base(other, self))
+
+square = pointwise(
+    "square(input)",
+    portable=lambda a: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
+    portable_for="bool",
+    partials={"input": lambda input: 2 * input},
+    node="PowBackward0",
+    samples=one,
+    doc="input ** 2.",
+)
+sqrt = pointwise(
+    "sqrt(input)",
+    dtype="float",
+    portable=np.sqrt,
+    partials={"input": lambda g, out: g / (2 * _conj(out))},
+    domain=(0.2, 3.0),
+    samples=one,
+    doc="The square root.",
+)
+rsqrt: Any = pointwise(
+    "rsqrt(input)",
+    dtype="float",
+    portable=lambda a: 1 / np.sqrt(a),
+    partials={"input": lambda out: -0.5 * (out * out * out)},
+    domain=(0.2, 3.0),
+    samples=one,
+    doc="1 / sqrt(input).",
+)
+
+
+@composite(samples=lambda make: [(make(2, 3, low=0.5), 2.5)])
+def float_power(input: Any, exponent: Any) -> Any:
+    """input ** exponent in double precision."""
+    wide = OPS["to"].function
+
+    def widen(value: Any) -> Any:
+        if not isinstance(value, _Tensor):
+            return value
+        name = "complex128" if value.dtype.is_complex or isinstance(input, complex) else "float64"
+        return wide(value, _double(name))
+
+    if not isinstance(exponent, _Tensor) and not isinstance(exponent, complex):
+        exponent = float(exponent)
+    return pow(widen(input), widen(exponent))
+
+
+def _double(name: str) -> Any:
+    from ... import _dtypes as dtypes
+
+    return getattr(dtypes, name)
+
+
+ldexp = pointwise(
+    "ldexp(input, other: Tensor)",
+    dtype="float",
+    forward=lambda input, other: input * 2.0**other,
+    portable=lambda a, b: a * 2**b,
+    partials={"input": lambda other: 2.0**other, "other": lambda out: out * math.log(2.0)},
+    samples=lambda make: [*pair(make), (make(2, 3), make(2, 3, kind="int"))],
+    doc="input * 2 ** other.",
+)

@@ -1,0 +1,454 @@
+"""Choosing and overwriting elements: where, clamp, maximum, masked_fill, fill_, zero_, copy_."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices.meta import like_first
+from ..table.arrays import cell
+from ..table.kinds import composite, general, pointwise, variant
+from ..table.reference import add_method, alias
+from ..table.samples import one, pair
+from ..table.statement import OPS, namespace
+
+# ---- where
+
+
+def _masked(make: Any) -> Any:
+    return [
+        (make(2, 3, kind="bool"), make(2, 3), make(2, 3)),
+        (make(2, 3, kind="bool"), make(3), make(2, 1)),
+        (make(2, 1, kind="bool"), make(2, 3), 1.5),
+    ]
+
+
+_NOT_BOOL = (
+    RuntimeError,
+    "where expected condition to be a boolean tensor, but got a tensor with dtype {}",
+)
+
+where = pointwise(
+    "where(condition: Tensor, input: Operand, other: Operand)",
+    portable=lambda c, a, b: np.where(c != 0, a, b),
+    partials={"input": lambda condition: condition != 0, "other": lambda condition: condition == 0},
+    refuses={"condition: int float complex": _NOT_BOOL},
+    numbers_fit=True,
+    halves_round=True,
+    method=False,
+    in_place=False,
+    out="Expected out type to be {want.scalar_name} but got {got.scalar_name}",
+    samples=_masked,
+    doc="input where the condition holds, else other; without them, the indices where it holds.",
+)
+
+
+def _where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """input where the condition holds, else other; without them, the indices where it holds."""
+    if input is None or other is None:
+        if input is None and other is None:
+            return condition.nonzero(as_tuple=True)
+        raise TypeError(
+            "where() received an invalid combination of arguments - got "
+            f"({', '.join(type(a).__name__ for a in (condition, input, other) if a is not None)})"
+        )
+    return (
+        where(condition, input, other) if out is None else where(condition, input, other, out=out)
+    )
+
+
+_where.__name__ = _where.__qualname__ = "where"
+namespace("torch")["where"] = _core.make_public(_where, False)
+add_method(
+    "where",
+    lambda self, condition, other: where(condition, self, other),
+    "The tensor where the condition holds, else other.",
+)
+
+# ---- clamp
+
+
+def _clamp_both(a: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(a, low), high)
+
+
+_NO_COMPLEX = {"complex": "clamp is not supported for complex types"}
+
+_clamp = pointwise(
+    "_clamp(input, min, max)",
+    kernel="clamp",
+    portable=_clamp_both,
+    partials={
+        "input": lambda input, min, max: (input >= min) & (input <= max),
+        "min": lambda input, min, max: (min < max) & (input < min),
+        "max": lambda input, min, max: (input > max) | (max < min),
+    },
+    refuses={**_NO_COMPLEX, "bool": "clamp_cpu"},
+    node="ClampBackward0",
+    method=False,
+    in_place=False,
+    out="found",
+    samples=lambda make: [(make(2, 3), make(2, 3, high=0), make(2, 3, low=0))],
+    doc="`clamp` between two bounds.",
+)
+_clamp_numbers = pointwise(
+    "_clamp_numbers(input, min, max)",
+    kernel="clamp",
+    portable=_clamp_both,
+    partials={"input": lambda input, min, max: (input >= min) & (input <= max)},
+    refuses={**_NO_COMPLEX, "bool": "clamp_scalar_cpu"},
+    numbers_fit=True,
+    node="ClampBackward1",
+    method=False,
+    in_place=False,
+    out="found",
+    samples=lambda make: [(make(2, 3), -0.5, 0.5)],
+    doc="`clamp` between two numbers.",
+)
+variant(_clamp, "min", "scalar", _clamp_numbers)
+_at_least = {"input": lambda input, min: input >= min}
+_at_most = {"input": lambda input, max: input <= max}
+
+
+def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc: str) -> Any:
+    """A clamp with one bound, and its overload for a number."""
+    lower = bound == "min"
+    hidden = name.startswith("_")
+    more: dict[str, Any] = {"kernel": kernel, "portable": np.maximum if lower else np.minimum}
+    more["out"] = "found" if hidden else "cast"
+    inside: dict[str, Any] = dict(_at_least if lower else _at_most)
+    own = (lambda input, min: input < min) if lower else (lambda input, max: input > max)
+    op = pointwise(
+        f"{name}(input, {bound})",
+        partials={**inside, bound: own},
+        refuses=_NO_COMPLEX if hidden else {"complex": f"{kernel}_cpu"},
+        node=node,
+        method=not hidden,
+        in_place=not hidden,
+        samples=pair,
+        doc=doc,
+        **more,
+    )
+    number = pointwise(
+        f"_{name.lstrip('_')}_number(input, {bound})",
+        partials=inside,
+        refuses={**_NO_COMPLEX, "bool": f"clamp_{bound}_scalar_cpu"},
+        numbers_fit=True,
+        node=scalar_node,
+        method=False,
+        in_place=False,
+        samples=lambda make: [(make(2, 3), 0.5)],
+        doc=doc,
+        **more,
+    )
+    variant(op, bound, "scalar", number)
+    return op
+
+
+_clamp_low = _bound(
+    "_clamp_low", "maximum", "min", "ClampBackward0", "ClampBackward1", "`clamp` from below."
+)
+_clamp_high = _bound(
+    "_clamp_high", "minimum", "max", "ClampBackward0", "ClampBackward1", "`clamp` from above."
+)
+clamp_min = _bound(
+    "clamp_min",
+    "maximum",
+    "min",
+    "ClampMinBackward1",
+    "ClampMinBackward0",
+    "The larger of input and min.",
+)
+clamp_max = _bound(
+    "clamp_max",
+    "minimum",
+    "max",
+    "ClampMaxBackward1",
+    "ClampMaxBackward0",
+    "The smaller of input and max.",
+)
+
+
+def _clamp_samples(make: Any) -> Any:
+    return [
+        (make(2, 3), -0.5, 0.5),
+        (make(2, 3), 0),
+        (make(4), None, 0.5),
+        (make(2, 3), make(2, 3, high=0), make(3, low=0)),
+    ]
+
+
+def _no_bound() -> RuntimeError:
+    return RuntimeError(
+        "torch.clamp: At least one of 'min' or 'max' must not be None. "
+        "Give clamp a lower bound, an upper bound, or both."
+    )
+
+
+@composite(samples=_clamp_samples)
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """input, but at least min and at most max (numbers or tensors); where they cross, max."""
+    more = {} if out is None else {"out": out}
+    if max is None:
+        if min is None:
+            raise _no_bound()
+        return _clamp_low(input, min, **more)
+    return _clamp_high(input, max, **more) if min is None else _clamp(input, min, max, **more)
+
+
+def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
+    """In-place version of `clamp`."""
+    if not self.dtype.is_differentiable:
+        bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
+        found = _core.result_type([self, *bounds])
+        if not _core.can_cast(found.code, self.dtype.code):
+            raise RuntimeError(
+                f"result type {found.scalar_name} can't be cast to the desired output type "
+                f"{self.dtype.c_name}"
+            )
+    if max is None:
+        if min is None:
+            _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
+            raise _no_bound()
+        return _clamp_low_in_place(self, min)
+    return _clamp_high_in_place(self, max) if min is None else _clamp_in_place(self, min, max)
+
+
+_clamp_in_place = _core.make_in_place(_clamp, "clamp_")
+_clamp_low_in_place = _core.make_in_place(_clamp_low, "clamp_")
+_clamp_high_in_place = _core.make_in_place(_clamp_high, "clamp_")
+add_method("clamp_", clamp_)
+alias("clip", clamp)
+add_method("clip_", clamp_)
+
+# ---- the larger and the smaller
+
+
+def _half_at_ties(input: Any, other: Any, larger: Any) -> Any:
+    return where(input == other, 0.5, where(larger, 1, 0))
+
+
+def _extremum(name: str, portable: Any, input: Any, other: Any, doc: str) -> Any:
+    return pointwise(
+        f"{name}(input, other: Tensor)",
+        portable=portable,
+        partials={"input": input, "other": other},
+        refuses={"complex": (RuntimeError, f"{name} not implemented for complex tensors.")},
+        in_place=False,
+        samples=pair,
+        doc=doc,
+    )
+
+
+maximum = _extremum(
+    "maximum",
+    np.maximum,
+    lambda input, other: _half_at_ties(input, other, ~(input < other)),
+    lambda input, other: _half_at_ties(input, other, ~(input > other)),
+    "The larger of two; NaN if one is NaN. Equal elements share the gradient.",
+)
+minimum = _extremum(
+    "minimum",
+    np.minimum,
+    lambda input, other: _half_at_ties(input, other, ~(input > other)),
+    lambda input, other: _half_at_ties(input, other, ~(input < other)),
+    "The smaller of two; NaN if one is NaN. Equal elements share the gradient.",
+)
+fmax = _extremum(
+    "fmax",
+    np.fmax,
+    lambda input, other: (input >= other) | isnan(other),
+    lambda input, other: ~((input >= other) | isnan(other)),
+    "The larger of two; of a number and NaN the number.",
+)
+fmin = _extremum(
+    "fmin",
+    np.fmin,
+    lambda input, other: (input <= other) | isnan(other),
+    lambda input, other: ~((input <= other) | isnan(other)),
+    "The smaller of two; of a number and NaN the number.",
+)
+
+
+def isnan(value: Any) -> Any:
+    return OPS["isnan"].function(value)
+
+
+# ---- overwriting
+
+_MASK = {
+    "mask: int float complex": (
+        RuntimeError,
+        "masked_fill_ only supports boolean masks, but got mask with dtype {c}",
+    )
+}
+
+masked_fill = pointwise(
+    "masked_fill(input, mask: Tensor, value: Operand)",
+    forward=lambda input, mask, value: where(mask, value, input),
+    portable=lambda a, mask, value: np.where(mask != 0, value, a),
+    partials={"input": lambda mask: mask == 0, "value": lambda mask: mask != 0},
+    refuses=_MASK,
+    numbers_fit=True,
+    own_type=True,
+    zero_dim=(
+        "value",
+        "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
+        "with %d dimension(s).",
+    ),
+    overlap="self arguments",
+    node="MaskedFillBackward1",
+    samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
+    keeps="rows",
+    doc="input with `value` where the mask holds.",
+)
+_masked_fill_number = pointwise(
+    "_masked_fill_number(input, mask: Tensor, value: Number)",
+    forward=lambda input, mask, value: where(mask, value, input),
+    portable=lambda a, mask, value: np.where(mask != 0, cell(value, a.dtype), a),
+    partials={"input": lambda mask: mask == 0},
+    refuses=_MASK,
+    numbers_fit=True,
+    own_type=True,
+    overlap="self",
+    node="MaskedFillBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), 1.5)],
+    keeps="rows",
+    doc="`masked_fill` with a number.",
+)
+variant(masked_fill, "value", "scalar", _masked_fill_number)
+
+
+def _cell(value: Any, dtype: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        with np.errstate(all="ignore"):
+            return (value.real if dtype.kind not in "cb" else value).astype(dtype)
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}")
+    return cell(value, dtype)
+
+
+def _spread(element: Any, like: Any) -> Any:
+    """One element seen as a whole array of like's shape: stride 0 throughout."""
+    return np.ndarray(like.shape, like.dtype, element, 0, (0,) * like.ndim)
+
+
+def _filled(input: Any, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
+    return _spread(_cell(value, input.dtype), input)
+
+
+def _write_number(a: Any, value: Any) -> Any:
+    # The everyday case; what may not fit the type is looked at by `_filled`.
+    wide = a.dtype.kind == "f" and a.dtype.itemsize > 2
+    if wide and type(value) in (float, int) and -1e38 < value < 1e38 and not _seen_often(a):
+        a.fill(value)
+        return None
+    return NotImplemented
+
+
+def _seen_often(a: Any) -> bool:
+    """Whether a large array shows the same elements again and again, so that they are written once
+    for all."""
+    return a.size > 1 << 20 and 0 in a.strides
+
+
+def _fill_op(name: str, node: str, *, number: bool) -> Any:
+    vjp: dict[str, Any] = {"input": lambda g: OPS["zeros_like"].function(g)}
+    if not number:
+        vjp["value"] = lambda g: g.sum()
+    return general(
+        f"{name}(input, value: {'number' if number else 'Tensor'})",
+        _filled,
+        vjp=vjp,
+        write=_write_number if number else None,
+        overlap="self" if number else "arguments",
+        node=node,
+        method=False,
+        samples=lambda make: [(make(2, 3), 1.5 if number else make())],
+        doc="A tensor like input, every element `value`.",
+    )
+
+
+fill = _fill_op("fill", "FillBackward1", number=False)
+variant(fill, "value", "scalar", _fill_op("_fill_number", "FillBackward0", number=True))
+_overwrite = _fill_op("_overwrite", "FillBackward3", number=False)
+variant(_overwrite, "value", "scalar", _fill_op("_overwrite_number", "FillBackward2", number=True))
+_zeroed = general(
+    "_zeroed(input)",
+    lambda a: _spread(bytes(16), a),
+    vjp={"input": lambda g: OPS["zeros_like"].function(g)},
+    write=lambda a: NotImplemented if a.dtype.kind == "V" or _seen_often(a) else a.fill(0),
+    overlap="self",
+    node="ZeroBackward0",
+    method=False,
+    samples=one,
+    doc="Zeros in the place of input.",
+)
+
+
+def _fitted(a: Any, src: Any, non_blocking: Any) -> Any:
+    """src in a's shape and type, without a copy where it has them."""
+    if not isinstance(src, np.ndarray):
+        return _spread(_cell(src, a.dtype), a)
+    if src.dtype != a.dtype:
+        with np.errstate(all="ignore"):
+            src = (src.real if src.dtype.kind == "c" and a.dtype.kind not in "cb" else src).astype(
+                a.dtype
+            )
+    if src.shape == a.shape:
+        return src
+    try:
+        shape = np.broadcast_shapes(a.shape, src.shape)
+    except ValueError:
+        raise _core_size_error(a.shape, src.shape) from None
+    if shape != a.shape:
+        raise RuntimeError(
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    return np.broadcast_to(src, a.shape)
+
+
+def _core_size_error(a: Any, b: Any) -> RuntimeError:
+    ndim = max(len(a), len(b))
+    left, right = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
+    at = max(d for d in range(ndim) if left[d] != right[d] and 1 not in (left[d], right[d]))
+    return RuntimeError(
+        f"The size of tensor a ({left[at]}) must match the size of tensor b ({right[at]}) "
+        f"at non-singleton dimension {at}"
+    )
+
+
+_copied = general(
+    "_copied(input, src: Operand, non_blocking=False)",
+    _fitted,
+    vjp={"input": lambda g: OPS["zeros_like"].function(g), "src": lambda g: g},
+    overlap="same",
+    node="CopyBackwards",
+    method=False,
+    samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3)), (make(2, 2), make())],
+    doc="src in the place of input.",
+)
+like_first.add("_copied")
+
+
+def _in_place(op: Any, name: str) -> Any:
+    form = _core.make_in_place(op, name)
+    form.entry = op.entry
+    form.__doc__ = f"In place: {op.entry.doc}"
+    setattr(_core.Tensor, name, form)
+    return form
+
+
+fill_ = _in_place(_overwrite, "fill_")
+zero_ = _in_place(_zeroed, "zero_")
+copy_ = _in_place(_copied, "copy_")
+namespace("torch")["fill_"], namespace("torch")["zero_"] = fill_, zero_

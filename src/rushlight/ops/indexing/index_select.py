@@ -1,0 +1,378 @@
+"""index_select, index_add, index_copy, index_fill, index_reduce: whole slices of a dimension.
+
+A vector names the slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..elementwise.selection import masked_fill
+from ..layout.shape import expand
+from ..table.arrays import cell, dim_in, distinct, scalar_name
+from ..table.kinds import composite, general, linear
+from .scatter import (
+    _flat,
+    _is_int,
+    _permuted,
+    _reduce_gradients,
+    _reduce_into,
+    _refuse_reduction,
+    _zeros,
+)
+from .subscript import _index, _index_backward, _index_zero
+
+__all__: list[str] = []
+
+_kernels = _core.kernels
+_Tensor: Any = _core.Tensor
+
+# ---- index_*: whole slices of a dimension
+
+
+def _in_range(index: Any, size: int, complain: Callable[[Any], Exception]) -> None:
+    index = distinct(index)
+    if index.size and (index.min() < 0 or index.max() >= size):
+        raise complain(index[(index < 0) | (index >= size)].flat[0])
+
+
+def _select(x: Any, dim: int, index: Any) -> Any:
+    dim = dim_in(dim, x.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if not _is_int(index):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if x.ndim == 0:
+        if index.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+            )
+        _in_range(index, 1, lambda _: IndexError("index out of range in self"))
+        return x.copy()
+    if index.size and x.shape[dim] == 0:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+
+    def complain(bad: Any) -> Exception:
+        if dim == 0 or x.ndim == 1:
+            return IndexError("index out of range in self")
+        return RuntimeError(
+            f"INDICES element is out of DATA bounds, id={bad} axis_dim={x.shape[dim]}"
+        )
+
+    _in_range(index, x.shape[dim], complain)
+    return _kernels.index_get(x, _flat(index), (dim,), dim)
+
+
+def _select_rule(g: Any, dim: int, index: Any, input_shape: Any) -> Any:
+    if not input_shape:
+        return g
+    dim = dim_in(dim, len(input_shape))
+    return _index_backward(g, _vector(index), (dim,), dim, input_shape)
+
+
+def _vector(index: Any) -> Any:
+    return index.reshape(1) if index.ndim == 0 else index
+
+
+def _rows_of(make: Any, below: int) -> Any:
+    return make(2, low=0, high=below, kind="int")
+
+
+index_select: Any = linear(
+    "index_select(input, dim: int, index: Tensor)",
+    _select,
+    native=_kernels.index_select,
+    transpose={
+        "input": lambda g, dim, index, input_shape: _select_rule(g, dim, index, input_shape)
+    },
+    overlap="never late",
+    out="same",
+    samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
+    keeps="rows",
+    doc="The slices of a dimension that an index names.",
+)
+
+
+def _check_source(op: str, x: Any, dim: int, index: Any, source: Any) -> int:
+    dim = dim_in(dim, x.ndim)
+    if index.ndim > 1:
+        raise IndexError(
+            f"{op}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{scalar_name(index)} and size: {list(index.shape)}"
+        )
+    if not _is_int(index):
+        raise RuntimeError(
+            f"{op}(): Expected dtype int32/int64 for index but got: {scalar_name(index)}"
+        )
+    if x.dtype != source.dtype:
+        raise RuntimeError(
+            f"{op}(): self ({scalar_name(x)}) and source ({scalar_name(source)}) must have the "
+            "same scalar type"
+        )
+    if source.ndim == 0 and index.size != 1 and index.ndim:
+        raise IndexError(
+            f"Dimension specified as {dim} but tensor has no dimensions. The source of {op} is one "
+            f"number, the index has {index.size}"
+        )
+    n = source.shape[dim] if source.ndim > dim else 1
+    if index.size != n:
+        raise RuntimeError(
+            f"{op}(): Number of indices ({index.size}) should be equal to source.size(dim): ({n}), "
+            f"for dim: {dim}"
+        )
+    if x.ndim != source.ndim or any(
+        d != dim and a != b for d, (a, b) in enumerate(zip(x.shape, source.shape, strict=True))
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(x.shape)} source.shape = {list(source.shape)}"
+        )
+    return dim
+
+
+def _out_of_bounds(dim: int, size: int, kind: type = RuntimeError) -> Callable[[Any], Exception]:
+    return lambda bad: kind(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def _write_slices(x: Any, dim: int, index: Any, source: Any, accumulate: bool) -> None:
+    _kernels.index_put(_flat(x), _flat(index).astype(np.int64), (dim,), dim, source, accumulate)
+
+
+def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> None:
+    dim = _check_source("index_add_", x, dim, index, source)
+    size = x.shape[dim] if x.ndim else 1
+    _in_range(index, size, _out_of_bounds(0, size))
+    if alpha != 1:
+        source = np.asarray(source * cell(alpha, source.dtype)).astype(source.dtype)
+    _write_slices(x, dim, index, source, True)
+
+
+def _write_index_copy(x: Any, dim: int, index: Any, source: Any) -> None:
+    dim = dim_in(dim, x.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if source.ndim == 0 and index.size != 1:
+        raise IndexError(
+            "index_copy_(): When source is scalar, index should have one element "
+            f"(got {index.size})"
+        )
+    if source.ndim and x.ndim and source.ndim != x.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({source.ndim}), destination dimensionality ({x.ndim})"
+        )
+    if index.dtype != np.int64:
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index)}"
+        )
+    if x.dtype != source.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{scalar_name(x)} and (source) {scalar_name(source)}"
+        )
+    want = [n for d, n in enumerate(x.shape) if d != dim]
+    have = [n for d, n in enumerate(source.shape) if d != dim]
+    if source.ndim and want != have:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+            f"slice shape: {' '.join(map(str, want))} at dimension {dim} and source slice shape: "
+            f"{' '.join(map(str, have))} at dimension 0."
+        )
+    if source.ndim and index.size != source.shape[dim]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
+            f"({source.shape[dim]})"
+        )
+    size = x.shape[dim] if x.ndim else 1
+    _in_range(
+        index,
+        size,
+        lambda bad: IndexError(
+            f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {size}"
+        ),
+    )
+    _write_slices(x, dim, index, source if x.ndim else source.reshape(1), False)
+
+
+def _write_index_fill(x: Any, dim: int, index: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        if value.ndim:
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."
+            )
+        value = value.item() if value.dtype.kind != "V" else float(value)
+    if index.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    dim = dim_in(dim, x.ndim)
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if isinstance(value, complex) and x.dtype.kind != "c":
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        )
+    element = cell(value, x.dtype)
+    size = x.shape[dim] if x.ndim else 1
+    low = index + size
+    _in_range(np.where(index < 0, low, index), size, _out_of_bounds(dim, size, IndexError))
+    _write_slices(x, dim, index, element, False)
+
+
+def _without(g: Any, dim: int, index: Any) -> Any:
+    """g with zeros at the slices that were overwritten."""
+    if g.ndim == 0:
+        return g * 0
+    dim = dim_in(dim, g.ndim)
+    return _index_zero(g, _vector(index), (dim,), dim)
+
+
+def _slices(g: Any, dim: int, index: Any, source_shape: Any) -> Any:
+    if g.ndim == 0:
+        return g.reshape(source_shape)
+    dim = dim_in(dim, g.ndim)
+    return _index(g, _vector(index), (dim,), dim).reshape(source_shape)
+
+
+def _source_samples(make: Any) -> Any:
+    return [
+        (make(3, 4), 0, _permuted(make, 1, 3).reshape(3)[:2], make(2, 4)),
+        (make(3, 4), 1, _permuted(make, 1, 4).reshape(4), make(3, 4)),
+    ]
+
+
+index_add: Any = linear(
+    "index_add(input, dim: int, index: Tensor, source: Tensor, *, alpha=1)",
+    write=_write_index_add,
+    native=_kernels.index_add,
+    overlap="never late",
+    transpose={
+        "input": lambda g: g,
+        "source": lambda g, dim, index, source_shape, alpha: (
+            _slices(g, dim, index, source_shape)
+            if alpha == 1
+            else _slices(g, dim, index, source_shape) * alpha
+        ),
+    },
+    in_place=True,
+    samples=lambda make: [
+        *_source_samples(make),
+        (make(3, 4), 0, make(5, low=0, high=3, kind="int"), make(5, 4)),
+    ],
+    doc="The input with alpha * source added to the slices that an index names.",
+)
+index_copy: Any = linear(
+    "index_copy(input, dim: int, index: Tensor, source: Tensor)",
+    write=_write_index_copy,
+    overlap="never",
+    transpose={
+        "input": lambda g, dim, index: _without(g, dim, index),
+        "source": lambda g, dim, index, source_shape: _slices(g, dim, index, source_shape),
+    },
+    in_place=True,
+    samples=_source_samples,
+    doc="The input with source written to the slices that an index names.",
+)
+_fill_number: Any = general(
+    "_fill_number(input, dim: int, index: Tensor, value: number)",
+    write=_write_index_fill,
+    overlap="self never",
+    vjp={"input": lambda g, dim, index: _without(g, dim, index)},
+    in_place=True,
+    method=False,
+    node="IndexFillBackward0",
+    samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)],
+    keeps="strides: input",
+    doc="`index_fill` with a number.",
+)
+_fill_tensor: Any = linear(
+    "_fill_tensor(input, dim: int, index: Tensor, value: Tensor)",
+    write=_write_index_fill,
+    overlap="self never",
+    transpose={
+        "input": lambda g, dim, index: _without(g, dim, index),
+        "value": lambda g, dim, index: masked_fill(
+            g, _fill_number(_zeros(g), dim, index, 1) == 0, 0
+        ).sum(),
+    },
+    in_place=True,
+    method=False,
+    node="IndexFillBackward1",
+    samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), make())],
+    keeps="strides: input",
+    doc="`index_fill` with a tensor.",
+)
+
+
+@composite(samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)])
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """The input with a number in the slices that an index names."""
+    fill = _fill_tensor if isinstance(value, _Tensor) else _fill_number
+    return fill(input, dim, index, value)
+
+
+def index_fill_(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """In-place version of `index_fill`."""
+    fill = _Tensor._fill_tensor_ if isinstance(value, _Tensor) else _Tensor._fill_number_
+    return fill(input, dim, index, value)
+
+
+_Tensor.index_fill_ = index_fill_
+
+
+def _write_index_reduce(
+    x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: Any
+) -> None:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
+        )
+    dim = _check_source("index_reduce_", x, dim, index, source)
+    size = x.shape[dim] if x.ndim else 1
+    _in_range(index, size, lambda _: IndexError("index out of range in self"))
+    if not include_self and (x.dtype == np.bool_ or (x.dtype.kind == "c" and reduce[0] == "a")):
+        raise NotImplementedError(
+            f"\"index_reduce_func_exclude_input_init\" not implemented for '{scalar_name(x)}'"
+        )
+    _refuse_reduction(x, reduce)
+    full = np.broadcast_to(
+        _flat(index).reshape([-1 if d == dim else 1 for d in range(max(x.ndim, 1))]),
+        _flat(source).shape,
+    )
+    _reduce_into(x, dim, full, source, reduce, bool(include_self))
+
+
+def _index_reduce_rule(
+    g: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: Any, out: Any
+) -> tuple[Any, Any]:
+    if source.ndim:
+        dim = dim_in(dim, source.ndim)
+        index = _vector(index).reshape([-1 if d == dim else 1 for d in range(source.ndim)])
+        index = expand(index, source.shape)
+    else:
+        index = index.reshape(())
+    called = ("index_reduce", "source")
+    return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
+
+
+index_reduce: Any = general(
+    "index_reduce(input, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
+    "include_self=True)",
+    write=_write_index_reduce,
+    overlap="never late",
+    vjp={
+        "input, source": lambda g, input, dim, index, source, reduce, include_self, out: (
+            _index_reduce_rule(g, input, dim, index, source, reduce, include_self, out)
+        )
+    },
+    in_place=True,
+    samples=lambda make: [
+        (*args, how) for args in _source_samples(make) for how in ("prod", "mean", "amax", "amin")
+    ],
+    doc="The input reduced with source in the slices that an index names; reduce is 'prod', "
+    "'mean', 'amax' or 'amin'.",
+)

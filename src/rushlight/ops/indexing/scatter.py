@@ -1,0 +1,520 @@
+"""gather, scatter, scatter_add, scatter_reduce: along one dimension, by an index of all of them.
+
+An op that writes names its writer (`write=`): the plain form is a copy that the writer has written,
+the in-place form runs the writer on the tensor itself. A kernel has one answer to arguments that
+are not in order, NotImplemented; the definition in Python then finds out what to say.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..elementwise.selection import masked_fill, where
+from ..layout.slices import _slice, _slice_backward
+from ..table.arrays import anywhere, cell, dim_in, scalar_name, unshared
+from ..table.kinds import composite, general, linear
+from ..table.statement import namespace
+
+__all__: list[str] = []
+
+_kernels = _core.kernels
+_Tensor: Any = _core.Tensor
+_SET, _ADD, _MUL, _MAX, _MIN = range(5)
+
+
+def _is_int(array: Any) -> bool:
+    return bool(array.dtype == np.int64 or array.dtype == np.int32)
+
+
+def _flat(index: Any) -> Any:
+    """An index of one dimension."""
+    return index.reshape(1) if index.ndim == 0 else index
+
+
+# ---- gather and scatter
+
+
+def _check_picks(op: str, x: Any, dim: int, index: Any, src: Any = None) -> int:
+    """The dimension made non-negative, once everything that torch refuses is refused."""
+    if not isinstance(dim, int):
+        raise TypeError(
+            f"{op}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
+        )
+    dim = dim_in(dim, x.ndim)
+    if index.size and not _is_int(index):
+        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index")
+    if src is not None and src.dtype != x.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if index.size == 0:
+        return dim
+    name = "input" if op == "gather" else "self"
+    if max(index.ndim, 1) != max(x.ndim, 1):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+    if src is not None:
+        if src.ndim:
+            dim_in(dim, src.ndim)
+        if max(index.ndim, 1) != max(src.ndim, 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    fits = all(d == dim or n <= x.shape[d] for d, n in enumerate(index.shape) if d < x.ndim)
+    if op == "gather":
+        if not fits:
+            at = next(d for d, n in enumerate(index.shape) if d != dim and n > x.shape[d])
+            raise RuntimeError(
+                f"Size does not match at dimension {at} expected index {list(index.shape)} to be "
+                f"no larger than self {list(x.shape)} apart from dimension {dim}"
+            )
+    elif src is not None and src.ndim:
+        if not fits or any(n > m for n, m in zip(_flat(index).shape, src.shape, strict=True)):
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "
+                f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}"
+            )
+    elif not fits:
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart "
+            f"from dimension {dim}"
+        )
+    return dim
+
+
+def _picks(index: Any, dim: int) -> tuple[Any, ...]:
+    """The index as NumPy's, for x[...]."""
+    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid[dim] = unshared(index)
+    return tuple(grid)
+
+
+def _gather(x: Any, dim: int, index: Any, sparse_grad: Any = False) -> Any:
+    dim = _check_picks("gather", x, dim, index)
+    if index.size == 0:
+        return np.empty(index.shape, x.dtype)
+    _check_range(x, dim, index)
+    return _flat(x)[_picks(_flat(index), dim)].reshape(index.shape)
+
+
+def _land(x: Any, dim: int, index: Any, src: Any, how: int) -> None:
+    """Scatter into x, once everything but the range of the index has been checked."""
+    if index.size == 0:
+        return
+    _check_range(x, dim, index)
+    rows, picks = _flat(x), _flat(index)
+    if _kernels.scatter(rows, dim, picks, src, how) is not NotImplemented:
+        return
+    values = src[tuple(slice(n) for n in picks.shape)].copy() if src.ndim else src.copy()
+    picks = _picks(picks, dim)
+    if how == _SET:
+        rows[picks] = values
+    else:
+        _AT[how](rows, picks, values)
+
+
+_AT = {_ADD: np.add.at, _MUL: np.multiply.at, _MAX: np.maximum.at, _MIN: np.minimum.at}
+
+
+def _gather_back(g: Any, dim: int, index: Any, shape: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    _land(out, dim_in(dim, out.ndim), index, g, _ADD)
+    return out
+
+
+def _gather_samples(make: Any) -> Any:
+    return [
+        (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int")),
+        (make(3, 4), 0, make(2, 4, low=0, high=3, kind="int")),
+        (make(5), -1, make(7, low=0, high=5, kind="int")),
+    ]
+
+
+gather: Any = linear(
+    "gather(input, dim: int, index: Tensor, *, sparse_grad=False)",
+    _gather,
+    native=_kernels.gather,
+    transpose={
+        "input": lambda g, dim, index, input_shape: _gather_backward(g, dim, index, input_shape)
+    },
+    backward=(_gather_back, "g dim index input_shape"),
+    overlap="never late",
+    samples=_gather_samples,
+    doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
+)
+_gather_backward: Any = linear(
+    "_gather_backward(input, dim: int, index: Tensor, shape: shape)",
+    _gather_back,
+    transpose={"input": lambda g, dim, index: gather(g, dim, index)},
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(3, 2), 1, make(3, 2, low=0, high=4, kind="int"), (3, 4)),
+    ],
+    doc="Zeros of a shape with the input added where `gather` reads.",
+)
+
+
+def _from_picks(g: Any, dim: int, index: Any, src_shape: Any) -> Any:
+    """The gradient of src: what landed, and zeros for what lies outside the index's sizes."""
+    found = gather(g, dim, index)
+    for d, n in enumerate(src_shape):
+        if found.shape[d] != n:
+            shape = (*found.shape[:d], n, *found.shape[d + 1 :])
+            found = _slice_backward(found, shape, d, 0, found.shape[d], 1)
+    return found.reshape(src_shape)
+
+
+def _write_scatter(x: Any, dim: int, index: Any, src: Any) -> None:
+    _land(x, _check_picks("scatter", x, dim, index, src), index, src, _SET)
+
+
+def _write_value(x: Any, dim: int, index: Any, value: Any) -> None:
+    element = cell(value, x.dtype)
+    if _kernels.scatter_set(x, dim, index, element) is NotImplemented:
+        _land(x, _check_picks("scatter", x, dim, index), index, element, _SET)
+
+
+def _write_nothing(x: Any, dim: int, index: Any) -> None:
+    _write_value(x, dim, index, 0)
+
+
+def _write_add(x: Any, dim: int, index: Any, src: Any) -> None:
+    _land(x, _check_picks("scatter_add", x, dim, index, src), index, src, _ADD)
+
+
+def _scatter_samples(make: Any) -> Any:
+    return [
+        (make(3, 4), 1, _permuted(make, 3, 4), make(3, 4)),
+        (make(5), 0, _permuted(make, 1, 5).reshape(5), make(5)),
+    ]
+
+
+def _permuted(make: Any, rows: int, n: int) -> Any:
+    """An index without repetitions, for ops that overwrite."""
+    return make(rows, n, kind="float64").argsort(1)
+
+
+def _add_samples(make: Any) -> Any:
+    return [
+        (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), make(3, 2)),
+        (make(5), 0, make(7, low=0, high=5, kind="int"), make(7)),
+    ]
+
+
+_scatter: Any = linear(
+    "_scatter(input, dim: int, index: Tensor, src: Tensor)",
+    write=_write_scatter,
+    native=_kernels.scatter_set,
+    overlap="never late",
+    transpose={
+        "input": lambda g, dim, index: _scatter_zero(g, dim, index),
+        "src": lambda g, dim, index, src_shape: _from_picks(g, dim, index, src_shape),
+    },
+    in_place=True,
+    method=False,
+    node="ScatterBackward0",
+    samples=_scatter_samples,
+    doc="`scatter` of a tensor.",
+)
+_scatter_value: Any = general(
+    "_scatter_value(input, dim: int, index: Tensor, value: number)",
+    write=_write_value,
+    overlap="never late",
+    vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
+    in_place=True,
+    method=False,
+    node="ScatterBackward1",
+    samples=lambda make: [(make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5)],
+    doc="`scatter` of a number.",
+)
+_scatter_zero: Any = linear(
+    "_scatter_zero(input, dim: int, index: Tensor)",
+    write=_write_nothing,
+    transpose={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
+    method=False,
+    out=False,
+    samples=_gather_samples,
+    doc="The input with zeros where `gather` reads.",
+)
+scatter_add: Any = linear(
+    "scatter_add(input, dim: int, index: Tensor, src: Tensor)",
+    write=_write_add,
+    native=_kernels.scatter_add,
+    overlap="never late",
+    transpose={
+        "input": lambda g: g,
+        "src": lambda g, dim, index, src_shape: _from_picks(g, dim, index, src_shape),
+    },
+    in_place=True,
+    samples=_add_samples,
+    doc="The input with src added at the places of an index: "
+    "input[index[i][j]][j] += src[i][j] for dim 0.",
+)
+
+# ---- scatter with a reduction
+
+_REDUCTIONS = {"sum": _ADD, "prod": _MUL, "mean": _ADD, "amax": _MAX, "amin": _MIN}
+
+
+def _start(reduce: str, dtype: Any) -> Any:
+    """What a place begins with when its own value does not count."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    low = reduce == "amax"
+    if dtype == np.bool_:
+        return not low
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min if low else limits.max
+    return -math.inf if low else math.inf
+
+
+def _reduce_into(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> None:
+    if index.size == 0:
+        return
+    if not include_self:
+        _land(x, dim, index, np.array(_start(reduce, x.dtype)).astype(x.dtype), _SET)
+    _land(x, dim, index, src, _REDUCTIONS[reduce])
+    if reduce != "mean":
+        return
+    counts = np.full(x.shape, 1 if include_self else 0, np.int64)
+    _land(counts, dim, index, np.ones((), np.int64), _ADD)
+    counts[counts == 0] = 1
+    if x.dtype.kind in "iu":
+        np.floor_divide(x, counts.astype(x.dtype), out=x)
+    elif x.dtype.itemsize == 2:
+        x[...] = (x.astype(np.float32) / counts).astype(x.dtype)
+    else:
+        np.divide(x, counts.astype(x.dtype), out=x)
+
+
+def _refuse_reduction(x: Any, reduce: str) -> None:
+    if (x.dtype.kind == "c" and reduce in ("amax", "amin")) or (
+        x.dtype == np.bool_ and reduce == "mean"
+    ):
+        raise NotImplementedError(
+            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{scalar_name(x)}'"
+        )
+
+
+def _write_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: Any) -> None:
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
+    dim = _check_picks("scatter", x, dim, index, src)
+    _refuse_reduction(x, reduce)
+    _reduce_into(x, dim, index, src, reduce, bool(include_self))
+
+
+def _check_range(x: Any, dim: int, index: Any) -> None:
+    """For reductions that write in several passes: the whole index first."""
+    if index.size:
+        size = x.shape[dim] if x.ndim else 1
+        wrong = index[(index < 0) | (index >= size)]
+        if wrong.size:
+            raise RuntimeError(
+                f"index {wrong[0]} is out of bounds for dimension {dim} with size {size}"
+            )
+
+
+def _reduce_gradients(
+    g: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    reduce: str,
+    include_self: bool,
+    out: Any,
+    called: tuple[str, str] = ("scatter_reduce", "src"),
+) -> tuple[Any, Any]:
+    """The gradients of input and src of `scatter_reduce`, src being of the index's sizes."""
+    if reduce == "sum":
+        to_input, to_src = g, gather(g, dim, index)
+    elif reduce == "mean":
+        counts = (_ones(input) if include_self else _zeros(input)).detach()
+        counts = scatter_add(counts, dim, index, _ones(src).detach())
+        share = g / masked_fill(counts, counts == 0, 1)
+        to_input, to_src = share, gather(share, dim, index)
+    elif reduce == "prod":
+        to_input, to_src = _prod_gradients(g, input, dim, index, src, include_self, out, called)
+    else:
+        chosen = src == gather(out, dim, index)
+        own = input == out
+        if not include_self:
+            own = own & (_scatter_value(_ones(input), dim, index, 0) != 0)
+        hits = scatter_add(own.to(g.dtype), dim, index, chosen.to(g.dtype))
+        share = g / masked_fill(hits, hits == 0, 1)
+        to_input = masked_fill(share, ~own, 0)
+        to_src = masked_fill(gather(share, dim, index), ~chosen, 0)
+        return to_input, to_src
+    if not include_self:
+        to_input = _scatter_zero(to_input, dim, index)
+    return to_input, to_src
+
+
+def _prod_gradients(
+    g: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    include_self: bool,
+    out: Any,
+    called: tuple[str, str],
+) -> tuple[Any, Any]:
+    # With a zero in a product, dividing it out is no way to the product of the others: a place with
+    # one zero is computed again without it, one with more has the gradient 0.
+    filled = masked_fill(input, input == 0, 1)
+    without_own = scatter_reduce(filled, dim, index, src, "prod", include_self=include_self)
+    to_input = g * _conjugate(without_own / filled)
+    zero = src == 0
+    zeros = gather(scatter_add(_zeros(input), dim, index, zero.to(g.dtype)), dim, index)
+    alone = zero & (zeros == 1)
+    other = scatter_reduce(
+        input, dim, index, masked_fill(src, alone, 1), "prod", include_self=include_self
+    )
+    to_src = where(
+        alone,
+        gather(g * _conjugate(other), dim, index),
+        gather(g * _conjugate(out), dim, index) / _conjugate(masked_fill(src, zero, 1)),
+    )
+    if to_src.requires_grad and anywhere(zeros > 1):
+        to_src.register_hook(functools.partial(_not_again, *called))
+    return to_input, to_src
+
+
+def _not_again(function: str, name: str, g: Any) -> None:
+    raise RuntimeError(
+        f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are "
+        "scattered to the same position in self"
+    )
+
+
+def _conjugate(x: Any) -> Any:
+    return x.conj() if x.dtype.is_complex else x
+
+
+def _ones(like: Any) -> Any:
+    return _filled(like, 1)
+
+
+def _zeros(like: Any) -> Any:
+    return _filled(like, 0)
+
+
+def _filled(like: Any, value: int) -> Any:
+    return namespace("torch")["full_like"](like, value)
+
+
+def _reduce_rule(
+    g: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: Any, out: Any
+) -> tuple[Any, Any]:
+    inner = src
+    for d, n in enumerate(index.shape):
+        if d < src.ndim and src.shape[d] != n:
+            inner = _slice(inner, d, 0, n, 1)
+    if inner.shape != index.shape:
+        inner = inner.reshape(index.shape)
+    to_input, to_src = _reduce_gradients(
+        g, input, dim, index, inner, reduce, bool(include_self), out
+    )
+    for d, n in enumerate(src.shape):
+        if to_src.ndim == src.ndim and to_src.shape[d] != n:
+            shape = (*to_src.shape[:d], n, *to_src.shape[d + 1 :])
+            to_src = _slice_backward(to_src, shape, d, 0, to_src.shape[d], 1)
+    return to_input, to_src.reshape(src.shape)
+
+
+scatter_reduce: Any = general(
+    "scatter_reduce(input, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
+    "include_self=True)",
+    write=_write_reduce,
+    overlap="never late",
+    vjp={
+        "input, src": lambda g, input, dim, index, src, reduce, include_self, out: _reduce_rule(
+            g, input, dim, index, src, reduce, include_self, out
+        )
+    },
+    in_place=True,
+    samples=lambda make: [
+        (*args, how)
+        for args in _add_samples(make)
+        for how in ("sum", "prod", "mean", "amax", "amin")
+    ],
+    doc="The input reduced with src at the places of an index; reduce is 'sum', 'prod', 'mean', "
+    "'amax' or 'amin'.",
+)
+
+_WITH_SRC = (
+    "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a "
+    "future PyTorch release. Use torch.scatter_reduce instead for more reduction options."
+)
+
+
+def _scatter_form(in_place: bool) -> Any:
+    name = "scatter_" if in_place else "scatter"
+    set_src = _Tensor._scatter_ if in_place else _scatter
+    set_value = _Tensor._scatter_value_ if in_place else _scatter_value
+    add = _Tensor.scatter_add_ if in_place else scatter_add
+    combine = _Tensor.scatter_reduce_ if in_place else scatter_reduce
+
+    def function(
+        input: Any,
+        dim: int,
+        index: Any,
+        src: Any = None,
+        *,
+        value: Any = None,
+        reduce: Any = None,
+        **out: Any,
+    ) -> Any:
+        if src is None and value is None:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "src"')
+        if src is None:
+            src = value.item() if isinstance(value, _Tensor) else value
+        is_tensor = isinstance(src, _Tensor)
+        if not is_tensor and not isinstance(src, (bool, int, float, complex, np.number)):
+            raise TypeError(
+                f"{name}(): argument 'src' (position 3) must be Tensor or a number, not "
+                f"{type(src).__name__}"
+            )
+        if reduce is None:
+            if is_tensor:
+                return set_src(input, dim, index, src, **out)
+            return set_value(input, dim, index, src, **out)
+        if not isinstance(reduce, str):
+            raise TypeError(f"{name}(): argument 'reduce' must be str, not {type(reduce).__name__}")
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        if is_tensor:
+            warnings.warn(_WITH_SRC, stacklevel=2)
+        else:
+            src = namespace("torch")["full"](index.shape, src, dtype=input.dtype)
+        if reduce == "add":
+            return add(input, dim, index, src, **out)
+        return combine(input, dim, index, src, "prod", **out)
+
+    function.__name__ = name
+    return function
+
+
+scatter, scatter_ = _scatter_form(False), _scatter_form(True)
+scatter.__doc__ = (
+    "The input with src (a tensor or a number) written at the places of an index: "
+    "input[index[i][j]][j] = src[i][j] for dim 0."
+)
+scatter = composite(
+    name="scatter",
+    samples=lambda make: [
+        *_scatter_samples(make),
+        (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5),
+    ],
+)(scatter)
+scatter_.__doc__ = "In-place version of `scatter`."
+_Tensor.scatter_ = _core.make_public(scatter_, True)

@@ -1,0 +1,626 @@
+"""Activation functions (torch.nn.functional): each one pass forwards and one backwards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..elementwise.arithmetic import mul
+from ..elementwise.elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
+from ..elementwise.selection import where
+from ..table.arrays import scalar_name
+from ..table.formulas import Symbol, Untraceable
+from ..table.kinds import Flag, Number, composite, general, pointwise, variant
+from ..table.reference import alias
+from ..table.samples import one
+from ..table.statement import OPS, namespace
+
+_NOT_FLOAT = "bool int complex"
+_CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
+
+
+# torch differentiates these by the result where they write in place.
+_IN_PLACE_NODES = {
+    "threshold": "ThresholdBackward1",
+    "leaky_relu": "LeakyReluBackward1",
+    "elu": "EluBackward1",
+    "selu": "EluBackward1",
+    "celu": "CeluBackward1",
+    "_rrelu_middle": "RreluWithNoiseBackward1",
+}
+# What must not be negative there, and torch's name of what refuses.
+_BELOW_ZERO = {
+    "leaky_relu": ("negative_slope", "leakyReLu"),
+    "elu": ("alpha", "elu"),
+    "celu": ("alpha", "elu"),
+}
+
+
+def _activation(signature: str, *, torch: bool = False, method: bool = False, **more: Any) -> Any:
+    """An activation in nn.functional, with its in-place form; `torch`: in torch.* too."""
+    more.setdefault("samples", one)
+    op = pointwise(signature, where="nn", method=method, in_place=False, **more)
+    name = op.__name__
+    if torch:
+        namespace("torch")[name] = op
+    if "inplace" in op.params:
+        node = _IN_PLACE_NODES.get(name)
+        form = _core.make_in_place(op, f"{name}_", *([node] if node else []))
+        form.entry = op.entry
+        form.__doc__ = f"In-place version of `{name}`."
+        variant(op, "inplace", "equals", form, True)
+        if name in _BELOW_ZERO:
+            _refuse_below_zero(form, *_BELOW_ZERO[name])
+        namespace("nn")[f"{name}_"] = form
+        if torch:
+            namespace("torch")[f"{name}_"] = form
+        if method:
+            setattr(_core.Tensor, f"{name}_", form)
+    return op
+
+
+def _refuse_below_zero(form: Any, param: str, said: str) -> None:
+    """Written in place with a negative slope, the result no longer tells where input was negative:
+    as in torch, there is no gradient."""
+    op = form.entry.function
+    text = (
+        f"In-place {said} backward calculation is triggered with a negative slope which is not "
+        "supported. This is caused by calling in-place forward function with a negative slope, "
+        "please call out-of-place version instead."
+    )
+
+    def no_gradient(g: Any) -> Any:
+        if isinstance(g, Symbol):
+            raise Untraceable("there is no gradient")
+        raise RuntimeError(text)
+
+    other = pointwise(
+        "_" + op.entry.signature.replace("(", "_below_zero(", 1),
+        forward=op.entry.traced_forward,
+        portable=op.entry.portable,
+        partials={"input": no_gradient},
+        node=_IN_PLACE_NODES.get(op.__name__),
+        method=False,
+        in_place=False,
+        out=False,
+        doc=f"`{form.__name__}` without a gradient.",
+    )
+    variant(form, param, "below", other, 0)
+
+
+def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
+    """The gradient of a function made of straight pieces, itself an op: linear in g, flat in input.
+
+    Written as a mask, the gradient of the gradient would not depend on input at all; torch's does,
+    and is zero.
+    """
+    name = signature.partition("(")[0]
+    node = "".join(word.capitalize() for word in name.strip("_").split("_")) + "Backward0"
+    names = [
+        p.partition(":")[0].strip() for p in signature.partition("(")[2].rstrip(")").split(",")
+    ]
+    return pointwise(
+        signature,
+        forward=forward,
+        numbers_round=name == "_shrink_backward",
+        partials={"grad": slope, names[1]: 0},
+        node=node,
+        method=False,
+        in_place=False,
+        samples=lambda make: [(make(2, 3), make(2, 3), *([0.25, 0.75][: len(names) - 2]))],
+        doc=f"The gradient of `{name.strip('_').removesuffix('_backward')}`.",
+    )
+
+
+# ---- cut at a point
+
+_threshold_backward = _backward_op(
+    "_threshold_backward(grad, input: Tensor, threshold: Number)",
+    lambda grad, input, threshold: where(input <= threshold, 0, grad),
+    lambda input, threshold: ~(input <= threshold),
+)
+_hardtanh_backward = _backward_op(
+    "_hardtanh_backward(grad, input: Tensor, low: Number, high: Number)",
+    lambda grad, input, low, high: where((input <= low) | (input >= high), 0, grad),
+    lambda input, low, high: ~((input <= low) | (input >= high)),
+)
+_shrink_backward = _backward_op(
+    "_shrink_backward(grad, input: Tensor, lambd: Number)",
+    lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
+    lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
+)
+
+
+def _shrunk(g: Any, input: Any, lambd: Any) -> Any:
+    if isinstance(g, Symbol):
+        raise Untraceable("lambd is rounded with halves")
+    return _shrink_backward(g, input, lambd)
+
+
+_leaky_relu_backward: Any = _backward_op(
+    "_leaky_relu_backward(grad, input: Tensor, slope: Number)",
+    lambda grad, input, slope: where(input > 0, grad, grad * slope),
+    lambda g, input, slope: _leaky_relu_backward(g, input, slope),
+)
+
+relu = _activation(
+    "relu(input, inplace: flag = False)",
+    torch=True,
+    method=True,
+    portable=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
+    partials={"input": lambda g, out: _threshold_backward(g, out, 0)},
+    refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
+    doc="max(input, 0).",
+)
+
+
+def _hardtanh_portable(a: Any, low: Any, high: Any, inplace: Any) -> Any:
+    if a.dtype.kind == "u" and low < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return np.minimum(np.maximum(a, low), high).astype(a.dtype, copy=False)
+
+
+hardtanh = _activation(
+    "hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0, inplace: flag = False)",
+    kernel="clamp",
+    portable=_hardtanh_portable,
+    portable_for="int",
+    partials={
+        "input": lambda g, input, min_val, max_val: _hardtanh_backward(g, input, min_val, max_val)
+    },
+    refuses={"bool": (RuntimeError, "Bool inputs not supported for hardtanh")} | _CLAMP_COMPLEX,
+    keeps="strides: input",
+    doc="input cut off below min_val and above max_val.",
+)
+
+
+@composite(where="nn", samples=one)
+def relu6(input: Any, inplace: Flag = False) -> Any:
+    """min(max(input, 0), 6)."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def _threshold(a: Any, threshold: Any, value: Any, inplace: bool) -> Any:
+    return np.where(a <= threshold, value, a).astype(a.dtype)
+
+
+threshold: Any = _activation(
+    "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
+    torch=True,
+    forward=lambda input, threshold, value: where(input <= threshold, value, input),
+    overlap="self",
+    portable=_threshold,
+    partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
+    refuses={"bool complex": "threshold_cpu"},
+    numbers_fit=True,
+    samples=lambda make: [(make(2, 3), 0.3, -1.5), (make(), 0.0, 2.0)],
+    doc="input where it is above the threshold, else `value`.",
+)
+leaky_relu = _activation(
+    "leaky_relu(input, negative_slope: Number = 0.01, inplace: flag = False)",
+    forward=lambda input, negative_slope: where(input > 0, input, input * negative_slope),
+    portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
+    partials={
+        "input": lambda g, input, negative_slope: _leaky_relu_backward(g, input, negative_slope)
+    },
+    refuses={_NOT_FLOAT: "leaky_relu_cpu"},
+    doc="input above 0, negative_slope * input below.",
+)
+_prelu_kernel = pointwise(
+    "_prelu_kernel(input, weight: Tensor)",
+    forward=lambda input, weight: where(input > 0, input, weight * input),
+    portable=lambda a, weight: np.where(a > 0, a, weight * a),
+    partials={
+        "input": lambda input, weight: where(input > 0, 1, weight),
+        "weight": lambda input: where(input > 0, 0, input),
+    },
+    refuses={_NOT_FLOAT: "prelu_cpu"},
+    method=False,
+    in_place=False,
+    node="PreluKernelBackward0",
+    samples=lambda make: [(make(2, 3), make(1, 3))],
+    doc="`prelu` with a weight that broadcasts.",
+)
+
+
+@composite(
+    samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())]
+)
+def prelu(input: Any, weight: Any) -> Any:
+    """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.dim()}. Flatten it first."
+        )
+    if weight.dim() == 0 or (weight.numel() == 1 and input.dim() <= 1):
+        return _prelu_kernel(
+            input, weight.reshape(()) if weight.dim() and not input.dim() else weight
+        )
+    count = weight.numel()
+    if count != 1:
+        if input.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.dim() > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
+    shape = [1] * input.dim()
+    shape[1 if input.dim() > 1 else 0] = count
+    return _prelu_kernel(input, weight.view(shape))
+
+
+namespace("nn")["prelu"] = prelu
+
+# ---- exponential below 0
+
+
+def _elu(x: Any, alpha: Any, scale: Any) -> Any:
+    return where(x > 0, x * scale, expm1(x) * (alpha * scale))
+
+
+def _elu_slope(x: Any, alpha: Any, scale: Any) -> Any:
+    return where(x > 0, scale, exp(x) * (alpha * scale))
+
+
+def _elu_portable(a: Any, alpha: float, scale: float) -> Any:
+    return np.where(a > 0, a * scale, np.expm1(a) * (alpha * scale)).astype(a.dtype)
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+elu = _activation(
+    "elu(input, alpha: Number = 1.0, inplace: flag = False)",
+    forward=lambda input, alpha: where(input > 0, input, expm1(input) * alpha),
+    portable=lambda a, alpha, inplace: _elu_portable(a, alpha, 1.0),
+    partials={"input": lambda input, alpha: where(input > 0, 1, exp(input) * alpha)},
+    refuses={_NOT_FLOAT: "elu_cpu"},
+    doc="input above 0, alpha * (e ** input - 1) below.",
+)
+selu = _activation(
+    "selu(input, inplace: flag = False)",
+    torch=True,
+    forward=lambda input: _elu(input, _SELU_ALPHA, _SELU_SCALE),
+    portable=lambda a, inplace: _elu_portable(a, _SELU_ALPHA, _SELU_SCALE),
+    partials={"input": lambda input: _elu_slope(input, _SELU_ALPHA, _SELU_SCALE)},
+    refuses={_NOT_FLOAT: "elu_cpu"},
+    node="EluBackward0",
+    doc="`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer.",
+)
+celu = _activation(
+    "celu(input, alpha: Number = 1.0, inplace: flag = False)",
+    torch=True,
+    forward=lambda input, alpha: where(input > 0, input, expm1(input / alpha) * alpha),
+    portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
+        a.dtype
+    ),
+    partials={"input": lambda input, alpha: where(input > 0, 1, exp(input / alpha))},
+    refuses={_NOT_FLOAT: "elu_cpu"},
+    doc="input above 0, alpha * (e ** (input / alpha) - 1) below.",
+)
+
+
+def _no_alpha(a: Any, alpha: Any, inplace: Any) -> Any:
+    raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+_celu_of_zero = pointwise(
+    "_celu_of_zero(input, alpha: Number, inplace: flag = False)",
+    portable=_no_alpha,
+    method=False,
+    in_place=False,
+    out=False,
+    doc="`celu` with alpha 0, which has no value.",
+)
+for _zero in (0, 0.0):
+    variant(celu, "alpha", "equals", _celu_of_zero, _zero)
+
+# ---- smooth gates
+
+_INV_SQRT2, _INV_SQRT_2PI = 1 / math.sqrt(2.0), 1 / math.sqrt(2.0 * math.pi)
+_GELU_BETA, _GELU_KAPPA = math.sqrt(2.0 / math.pi), 0.044715
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return tanh(_GELU_BETA * (x + _GELU_KAPPA * (x * x * x)))
+
+
+def _gelu_tanh_slope(x: Any) -> Any:
+    t = _gelu_tanh(x)
+    inner = _GELU_BETA * (1 + (3 * _GELU_KAPPA) * (x * x))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
+
+
+def _gelu_portable(a: Any, approximate: Any) -> Any:
+    if approximate == "tanh":
+        return (
+            0.5
+            * a
+            * (1 + np.tanh(a.dtype.type(_GELU_BETA) * (a + a.dtype.type(_GELU_KAPPA) * a**3)))
+        )
+    return 0.5 * a * (1 + erf(_core.wrap(np.asarray(a * a.dtype.type(_INV_SQRT2))))._array)
+
+
+_GELU = {_NOT_FLOAT: "GeluKernelImpl"}
+
+gelu = _activation(
+    "gelu(input, *, approximate: str = 'none')",
+    forward=lambda input: input * 0.5 * (1 + erf(input * _INV_SQRT2)),
+    portable=_gelu_portable,
+    partials={
+        "input": lambda input: (
+            0.5 * (1 + erf(input * _INV_SQRT2))
+            + input * (_INV_SQRT_2PI * exp(-0.5 * (input * input)))
+        )
+    },
+    refuses=_GELU,
+    out="found",
+    doc="input times the normal distribution function of input; approximate 'tanh' is faster.",
+)
+_gelu_by_tanh = pointwise(
+    "_gelu_by_tanh(input, *, approximate: str = 'none')",
+    forward=lambda input: 0.5 * input * (1 + _gelu_tanh(input)),
+    portable=lambda a, approximate: _gelu_portable(a, "tanh"),
+    partials={"input": lambda input: _gelu_tanh_slope(input)},
+    refuses=_GELU,
+    node="GeluBackward0",
+    method=False,
+    in_place=False,
+    out="found",
+    samples=one,
+    doc="`gelu` by its tanh approximation.",
+)
+
+
+def _gelu_checked(a: Any, approximate: Any) -> Any:
+    if approximate != "none":
+        raise RuntimeError(
+            f"approximate argument must be either none or tanh. Got '{approximate}'; "
+            "write approximate='tanh' for the fast form."
+        )
+    return _gelu_portable(a, approximate)
+
+
+_gelu_given = pointwise(
+    "_gelu_given(input, *, approximate: str = 'none')",
+    portable=_gelu_checked,
+    partials=gelu.entry.partials,
+    refuses=_GELU,
+    node="GeluBackward0",
+    method=False,
+    in_place=False,
+    out="found",
+    samples=one,
+    doc="`gelu` with an `approximate` that is looked at.",
+)
+variant(gelu, "approximate", "equals", _gelu_by_tanh, "tanh")
+variant(gelu, "approximate", "given", _gelu_given)
+
+
+def _silu_slope(x: Any) -> Any:
+    s = sigmoid(x)
+    return s * (1 + x * (1 - s))
+
+
+silu = _activation(
+    "silu(input, inplace: flag = False)",
+    forward=lambda input: input * sigmoid(input),
+    portable=lambda a, inplace: a / (1 + np.exp(-a)),
+    partials={"input": lambda input: _silu_slope(input)},
+    refuses={"bool int": "silu_cpu"},
+    doc="input * sigmoid(input), also called swish.",
+)
+
+
+def _softplus(x: Any) -> Any:
+    return where(x > 20, x, log1p(exp(x)))
+
+
+def _mish_slope(x: Any) -> Any:
+    t = tanh(_softplus(x))
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+mish = _activation(
+    "mish(input, inplace: flag = False)",
+    forward=lambda input: input * tanh(_softplus(input)),
+    portable=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
+    partials={"input": lambda input: _mish_slope(input)},
+    refuses={_NOT_FLOAT: "mish_cpu"},
+    doc="input * tanh(softplus(input)).",
+)
+softplus = _activation(
+    "softplus(input, beta: Number = 1.0, threshold: Number = 20.0)",
+    forward=lambda input, beta, threshold: where(
+        input * beta > threshold, input, log1p(exp(input * beta)) / beta
+    ),
+    portable=lambda a, beta, threshold: np.where(
+        a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta
+    ).astype(a.dtype),
+    partials={
+        "input": lambda input, beta, threshold: where(
+            input * beta > threshold, 1, sigmoid(input * beta)
+        )
+    },
+    refuses={_NOT_FLOAT: "softplus_cpu"},
+    out="found",
+    doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",
+)
+logsigmoid = _activation(
+    "logsigmoid(input)",
+    forward=lambda input: -(relu(-input) + log1p(exp(-abs(input)))),
+    portable=lambda a: np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a))),
+    partials={"input": lambda input: sigmoid(-input)},
+    refuses={_NOT_FLOAT: "log_sigmoid_cpu"},
+    node="LogSigmoidBackward0",
+    out="expected scalar type {want.scalar_name} but found {got.scalar_name}",
+    keeps="rows",
+    doc="log(sigmoid(input)) without overflow.",
+)
+
+
+@composite(where="nn", samples=one)
+def softsign(input: Any) -> Any:
+    """input / (1 + |input|)."""
+    return input / (abs(input) + 1)
+
+
+@composite(where="nn", samples=one)
+def tanhshrink(input: Any) -> Any:
+    """input - tanh(input)."""
+    return input - tanh(input)
+
+
+# ---- straight pieces
+
+_softshrink = pointwise(
+    "_softshrink(input, lambd: Number = 0.5)",
+    forward=lambda input, lambd: where(
+        input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)
+    ),
+    portable=lambda a, lambd: np.where(
+        a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)
+    ).astype(a.dtype),
+    partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
+    refuses={_NOT_FLOAT: "softshrink_check"},
+    node="SoftshrinkBackward0",
+    method=False,
+    in_place=False,
+    out="found",
+    samples=one,
+    doc="`softshrink` of a lambd that was looked at.",
+)
+
+
+@composite(where="nn", samples=one)
+def softshrink(input: Any, lambd: Any = 0.5) -> Any:
+    """input pulled towards 0 by lambd, and 0 within."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return _softshrink(input, lambd)
+
+
+hardshrink = _activation(
+    "hardshrink(input, lambd: Number = 0.5)",
+    torch=True,
+    method=True,
+    forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
+    portable=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
+    numbers_round=True,
+    partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
+    refuses={_NOT_FLOAT: "hardshrink_cpu"},
+    out="found",
+    doc="input outside of [-lambd, lambd], 0 inside.",
+)
+_SIXTH = 0.1666666716337204  # in single precision whatever the type, as torch has it
+hardsigmoid = _activation(
+    "hardsigmoid(input, inplace: flag = False)",
+    forward=lambda input: hardtanh(input + 3, 0, 6) / 6,
+    portable=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
+    partials={"input": lambda g, input: _hardtanh_backward(g * _SIXTH, input, -3, 3)},
+    refuses={_NOT_FLOAT: "hardsigmoid_cpu"},
+    doc="A sigmoid of three straight pieces.",
+)
+hardswish = _activation(
+    "hardswish(input, inplace: flag = False)",
+    forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
+    portable=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
+    partials={"input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))},
+    refuses={_NOT_FLOAT: "hardswish_cpu"},
+    doc="input * hardsigmoid(input).",
+)
+
+# ---- randomised, gated
+
+
+@composite(where="nn", samples=one)
+def rrelu(
+    input: Any,
+    lower: Number = 1.0 / 8,
+    upper: Number = 1.0 / 3,
+    training: bool = False,
+    inplace: Flag = False,
+) -> Any:
+    """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
+    if training:
+        noise = OPS["rand_like"].function(input.detach()) * (upper - lower) + lower
+        slope = where(input.detach() > 0, 1, noise)
+        return input.mul_(slope) if inplace else mul(input, slope)
+    return _rrelu_middle(input, (lower + upper) / 2, inplace)
+
+
+namespace("torch")["rrelu"] = rrelu
+_rrelu_middle = pointwise(
+    "_rrelu_middle(input, slope: Number, inplace: flag = False)",
+    forward=leaky_relu.entry.traced_forward,
+    portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
+    partials={"input": lambda g, input, slope: _leaky_relu_backward(g, input, slope)},
+    refuses={_NOT_FLOAT: "leaky_relu_cpu"},
+    node="RreluWithNoiseBackward0",
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), 0.2)],
+    keeps="rows",
+    doc="`rrelu` with the middle slope.",
+)
+_rrelu_middle_in_place = _core.make_in_place(_rrelu_middle, "rrelu_", "RreluWithNoiseBackward1")
+_rrelu_middle_in_place.entry = _rrelu_middle.entry
+variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
+_refuse_below_zero(_rrelu_middle_in_place, "slope", "leakyReLu")
+
+
+def rrelu_(
+    input: Any, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
+) -> Any:
+    """In-place version of `rrelu`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+namespace("nn")["rrelu_"] = namespace("torch")["rrelu_"] = rrelu_
+
+
+def _halves(array: Any, dim: int) -> tuple[Any, Any]:
+    if array.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if not -array.ndim <= dim < array.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}]"
+            f", but got {dim})"
+        )
+    size = array.shape[dim]
+    if size % 2:
+        at = dim % array.ndim
+        raise RuntimeError(f"Halving dimension must be even, but dimension {at} is size {size}")
+    left, right = np.split(array, 2, dim)
+    return left, right
+
+
+def _glu(array: Any, dim: int) -> Any:
+    left, right = _halves(array, dim)
+    if array.dtype.kind in "biuc":
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{scalar_name(array)}'")
+    return mul(_core.wrap(left), sigmoid(_core.wrap(right)))._array
+
+
+def _glu_vjp(g: Any, input: Any, dim: int) -> Any:
+    left, right = input.chunk(2, dim)
+    gate = sigmoid(right)
+    return OPS["cat"].function([g * gate, g * left * gate * (1 - gate)], dim)
+
+
+glu = general(
+    "glu(input, dim=-1)",
+    _glu,
+    vjp={"input": _glu_vjp},
+    where="nn",
+    samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],
+    doc="The first half times the sigmoid of the second, along dim.",
+)
+
+alias("sigmoid", sigmoid, method=False, where="nn")
+alias("tanh", tanh, method=False, where="nn")

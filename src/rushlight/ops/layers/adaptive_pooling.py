@@ -1,0 +1,236 @@
+"""Adaptive pooling: windows that cut the input into as many parts as asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, listed, refuse, rounded, widened
+from ..table.kinds import Flag, composite, general, linear
+from ..table.statement import namespace
+from .pooling import _pool_scatter
+
+_Ints = tuple[int, ...]
+
+
+def _cuts(n: int, out: int) -> tuple[Array, Array]:
+    """Where the windows along a dimension start and end."""
+    i = np.arange(out)
+    return i * n // max(out, 1), -(-((i + 1) * n) // max(out, 1))
+
+
+def _sums(x: Array, axis: int, start: Array, end: Array) -> Array:
+    """The sums of windows along an axis, none of them empty."""
+    if not start.size or not x.shape[axis]:
+        shape = (*x.shape[:axis], start.size, *x.shape[axis + 1 :])
+        return np.zeros(shape, x.dtype)
+    # `reduceat` wants every end to be a place: those of the whole are left to it.
+    cuts = np.stack((start, end), 1).reshape(2 * start.size)
+    inside = cuts < x.shape[axis]
+    last = int(inside.argmin()) if not inside.all() else cuts.size
+    if inside[last:].any():  # several windows end with the input
+        border = np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
+        x, last = np.concatenate((x, border), axis), cuts.size
+    return np.add.reduceat(x, cuts[:last], axis)[(slice(None),) * axis + (slice(None, None, 2),)]
+
+
+def _counts(x: Array, axis: int, counts: Array) -> Array:
+    return counts.astype(x.dtype).reshape(counts.size, *(1,) * (x.ndim - 1 - axis))
+
+
+def _adaptive_avg(x: Array, out: _Ints) -> Array:
+    n = len(out)
+    wide = widened(x)
+    for axis, m in zip(range(x.ndim - n, x.ndim), out, strict=True):
+        start, end = _cuts(x.shape[axis], m)
+        wide = _sums(wide, axis, start, end) / _counts(wide, axis, end - start)
+    return rounded(np.ascontiguousarray(wide), x)
+
+
+def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
+    n = len(size)
+    wide = widened(g)
+    for axis, m in zip(range(g.ndim - n, g.ndim), size, strict=True):
+        start, end = _cuts(m, g.shape[axis])
+        places = np.arange(m)  # those of the input, each in a run of windows
+        first, last = np.searchsorted(end, places, "right"), np.searchsorted(start, places, "right")
+        wide = _sums(wide / _counts(wide, axis, end - start), axis, first, last)
+    return rounded(wide, g)
+
+
+def _adaptive_avg_op(n: int) -> Any:
+    forward = linear(
+        f"_adaptive_avg_pool{n}d(input, output_size: plain)",
+        _adaptive_avg,
+        transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
+        node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
+        method=False,
+        samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
+        keeps="format and back: input" if n == 2 else "",
+        doc="The means of as many windows as asked for.",
+    )
+    back: Any = linear(
+        f"_adaptive_avg_pool{n}d_transpose(input, output_size: plain)",
+        _adaptive_avg_back,
+        transpose={"input": lambda g, input_shape: forward(g, tuple(input_shape[-n:]))},
+        node=f"AdaptiveAvgPool{max(n, 2)}DBackwardBackward0",
+        method=False,
+        doc="The transpose of adaptive average pooling.",
+    )
+    return forward
+
+
+def _last_nan_or_largest(x: Array, axis: int) -> Array:
+    """Where the first of the largest elements is along the last axis; of NaN it is the last."""
+    best = x.argmax(axis)
+    unordered = x != x
+    if unordered.any():
+        last = x.shape[axis] - 1 - np.flip(unordered, axis).argmax(axis)
+        best = np.where(unordered.any(axis), last, best)
+    return np.expand_dims(best, axis)
+
+
+def _largest(x: Array, places: Array, axis: int, m: int) -> tuple[Array, Array]:
+    """The largest elements of m windows along an axis, and their places."""
+    start, end = _cuts(x.shape[axis], m)
+    longest = int((end - start).max(initial=0))
+    if longest > m:  # few long windows: one after the other
+        found = []
+        for a, b in zip(start, end, strict=True):
+            at: Any = (slice(None),) * axis + (slice(a, b),)
+            best = _last_nan_or_largest(x[at], axis)
+            found.append([np.take_along_axis(part[at], best, axis) for part in (x, places)])
+        values, best = (np.concatenate(parts, axis) for parts in zip(*found, strict=True))
+        return values, best
+    values, best = x.take(start, axis), places.take(start, axis)
+    for k in range(1, longest):  # many short ones: element by element
+        at = np.minimum(start + k, end - 1)
+        other = x.take(at, axis)
+        better = (other > values) | (other != other)
+        values, best = (
+            np.where(better, other, values),
+            np.where(better, places.take(at, axis), best),
+        )
+    return values, best
+
+
+def _adaptive_max(x: Array, out: _Ints) -> Any:
+    n = len(out)
+    size = x.shape[-n:]
+    wide = widened(x)
+    places = np.broadcast_to(np.arange(math.prod(size)).reshape(size), x.shape)
+    for axis in reversed(range(x.ndim - n, x.ndim)):
+        if x.shape[axis] or not out[axis - x.ndim]:
+            wide, places = _largest(wide, places, axis, out[axis - x.ndim])
+    return rounded(np.ascontiguousarray(wide), x), np.ascontiguousarray(places)
+
+
+def _adaptive_max_op(n: int) -> Any:
+    return general(
+        f"_adaptive_max_pool{n}d(input, output_size: plain)",
+        _adaptive_max,
+        vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
+        node=f"AdaptiveMaxPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
+        method=False,
+        first_only=True,
+        samples=lambda make: [(make(2, *(5, 4, 3)[:n]), (3, 2, 2)[:n])],
+        keeps="format and back: input" if n == 2 else "",
+        doc="The largest elements of as many windows as asked for, and their places.",
+    )
+
+
+def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) -> _Ints:
+    if n > 1 and isinstance(output_size, (tuple, list)) and input.ndim <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    if input.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 "
+            f"'self' (while checking arguments for {name})"
+            if n == 1
+            else f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} "
+            f"{listed(input.shape)}"
+        )
+    shape, said = list(input.shape), name
+    if name == "adaptive_avg_pool1d":  # which torch computes so
+        shape.insert(-1, 1)
+        said = "adaptive_avg_pool2d"
+    for dim, size in enumerate(shape):
+        if not size and (dim or input.ndim == n + 1):
+            raise RuntimeError(
+                f"{said}(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {listed(shape)} with dimension {dim} being empty"
+            )
+    if isinstance(output_size, int):
+        wanted = (output_size,) * n
+    else:
+        wanted = tuple(output_size)
+        if len(wanted) != n:
+            raise RuntimeError(f"{name}: output_size must be {n}")
+        wanted = tuple(
+            size if v is None else as_int(v)
+            for v, size in zip(wanted, input.shape[-n:], strict=True)
+        )
+    if min(wanted) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 "
+            f"but received {{{', '.join(map(str, wanted))}}}"
+        )
+    return wanted
+
+
+def _adaptive_of(n: int) -> None:
+    average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
+    avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
+
+    @composite(
+        where="nn",
+        name=avg_name,
+        doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
+    )
+    def avg(input: Any, output_size: int | Sequence[int | None]) -> Any:
+        ones = output_size in (1, (1,) * n, [1] * n)
+        if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
+            mean = input.mean(tuple(range(-n, 0)), keepdim=True)
+            if _core.suggests_channels_last(input):
+                c = mean.shape[-n - 1]
+                lead = (c,) * (input.ndim - n - 1)
+                return mean.as_strided_(mean.shape, (*lead, 1, *(c,) * n))
+            return mean
+        wanted = _target_size(avg_name, input, output_size, n, "")
+        refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
+        return average(input, wanted)
+
+    @composite(
+        where="nn",
+        name=max_name,
+        doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
+    )
+    def maximum(
+        input: Any, output_size: int | Sequence[int | None], return_indices: Flag = False
+    ) -> Any:
+        wanted = _target_size(max_name, input, output_size, n, ":")
+        refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
+        pair = largest(input, wanted)
+        return pair if return_indices else pair[0]
+
+    @composite(
+        where="nn",
+        name=f"{max_name}_with_indices",
+        doc="Largest elements and their places.",
+    )
+    def with_indices(
+        input: Any, output_size: int | Sequence[int | None], return_indices: Flag = True
+    ) -> Any:
+        return maximum(input, output_size, True)
+
+    if n == 1:
+        namespace("torch").update({avg_name: avg, max_name: with_indices})
+
+
+for _n in (1, 2, 3):
+    _adaptive_of(_n)

@@ -1,0 +1,73 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ..matrix.products import matmul
+from ..table.kinds import composite
+from .dropout import dropout
+from .softmax import softmax
+
+Tensor = _core.Tensor
+
+
+def _masked(scores: Any, allowed: Any) -> Any:
+    return scores.masked_fill(~allowed, float("-inf"))
+
+
+@composite(where="nn")
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(query @ key.mT * scale + attn_mask) @ value; a boolean mask says what may be
+    attended to."""
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True"
+        )
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and value.dtype: "
+            f"{value.dtype.c_name} instead."
+        )
+    if enable_gqa:
+        n = query.shape[-3]
+        key = key.repeat_interleave(n // key.shape[-3], -3)
+        value = value.repeat_interleave(n // value.shape[-3], -3)
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    scores = matmul(query * scale, key.mT)
+    if is_causal:
+        rows, columns = scores.shape[-2:]
+        scores = _masked(scores, of(scores).tensor(np.tri(rows, columns, dtype=bool)))
+    if attn_mask is not None:
+        if attn_mask.dtype.name == "bool":
+            scores = _masked(scores, attn_mask)
+        else:
+            scores = scores + attn_mask
+    weights = softmax(scores, -1)
+    if attn_mask is not None and attn_mask.dtype.name == "bool":
+        # A row that may attend to nothing gives zeros, as torch's does.
+        nothing = ~attn_mask.any(-1, keepdim=True)
+        weights = weights.masked_fill(nothing, 0.0)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    return matmul(weights, value)
+
+
+__all__ = ["scaled_dot_product_attention"]

@@ -1,0 +1,269 @@
+"""Means and p-norms of windows of one to three dimensions.
+
+Average pooling is linear. Two dimensions of float32 and float64 run on native kernels; one
+dimension is run as two; the rest is defined on NumPy through the windows of `pooling.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
+from ..table.kinds import composite, linear
+from ..table.statement import namespace
+from .pooling import _bordered, _each, _frozen, _outputs, _pooled, _reached, _slices, _window
+
+_kernels = _core.kernels
+_Ints = tuple[int, ...]
+
+
+def _counts(
+    size: Sequence[int], k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool
+) -> Array:
+    """How many elements each window counts."""
+    one = (1,) * len(k)
+    total: Any = 1
+    for i, (n, e, t, b) in enumerate(zip(size, k, s, p, strict=True)):
+        out = _pooled(n, e, t, b, 1, ceil_mode)
+        start = np.arange(out) * t - b
+        end = np.minimum(start + e, n + b)
+        count = end - start if include else np.minimum(end, n) - np.maximum(start, 0)
+        shape = list(one)
+        shape[i] = out
+        total = total * count.reshape(shape)
+    return np.asarray(total)
+
+
+def _avg_pool(
+    x: Array, k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool, divisor: int | None
+) -> Any:
+    n = len(k)
+    result = NotImplemented
+    if n == 2:
+        result = _kernels.avg_pool2d(x, k, s, p, ceil_mode, include, divisor)
+    elif n == 1:
+        result = _kernels.avg_pool2d(
+            x[..., None, :], (1, *k), (1, *s), (0, *p), ceil_mode, include, divisor
+        )
+        if result is not NotImplemented:
+            result = result.squeeze(-2).copy()
+    if result is not NotImplemented:
+        return result
+    out = _outputs(x.shape, k, s, p, (1,) * n, ceil_mode)
+    counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
+    wide = widened(x)
+    one = (1,) * n
+    k, p = _reached(x.shape[-n:], out, k, s, p, one)
+    values = _bordered(wide, out, k, s, p, one, 0)
+    total = np.zeros((*x.shape[:-n], *out), wide.dtype)
+    for at in itertools.product(*(range(m) for m in k)):
+        total += values[_slices(at, out, s, one)]
+    if x.dtype.kind in "iu":
+        # Integers are divided as C does: toward zero.
+        quotient = np.abs(total) // np.abs(counts)
+        return (np.sign(total) * np.sign(counts) * quotient).astype(x.dtype)
+    return rounded(total / np.asarray(counts).astype(wide.dtype), x)
+
+
+def _avg_pool_back(
+    g: Array,
+    shape: Any,
+    k: _Ints,
+    s: _Ints,
+    p: _Ints,
+    ceil_mode: bool,
+    include: bool,
+    divisor: int | None,
+) -> Any:
+    n = len(k)
+    if n == 2:
+        result = _kernels.avg_pool2d_backward(g, shape, k, s, p, ceil_mode, include, divisor)
+        if result is not NotImplemented:
+            return result
+    wide = widened(g)
+    size, out, one = shape[-n:], g.shape[-n:], (1,) * n
+    counts = divisor or _counts(size, k, s, p, ceil_mode, include)
+    share = wide / np.asarray(counts).astype(wide.dtype)
+    k, p = _reached(size, out, k, s, p, one)
+    full = _bordered(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
+    for at in itertools.product(*(range(m) for m in k)):
+        full[_slices(at, out, s, one)] += share
+    inner: Any = tuple(slice(b, b + m) for b, m in zip(p, size, strict=True))
+    return rounded(np.ascontiguousarray(full[(..., *inner)]), g)
+
+
+_AVERAGE = (
+    "kernel_size: plain, stride: plain, padding: plain, "
+    "ceil_mode: plain, include: plain, divisor: plain"
+)
+
+
+def _avg_pool_op(n: int) -> tuple[Any, Any]:
+    def down(
+        g: Any,
+        input_shape: Any,
+        kernel_size: _Ints,
+        stride: _Ints,
+        padding: _Ints,
+        ceil_mode: bool,
+        include: bool,
+        divisor: Any,
+    ) -> Any:
+        shape = tuple(input_shape)
+        return back(g, shape, kernel_size, stride, padding, ceil_mode, include, divisor)
+
+    forward = linear(
+        f"_avg_pool{n}d(input, {_AVERAGE})",
+        _avg_pool,
+        transpose={"input": down},
+        node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
+        method=False,
+        samples=lambda make: [
+            (
+                make(2, *(5, 4, 3)[:n]),
+                (2, 2, 2)[:n],
+                (2, 1, 1)[:n],
+                (1, 0, 0)[:n],
+                True,
+                False,
+                None,
+            )
+        ],
+        keeps="format and back: input" if n == 2 else "",
+        doc=f"The means of windows of {n} dimension(s).",
+    )
+    back = linear(
+        f"_avg_pool{n}d_transpose(input, shape: plain, {_AVERAGE})",
+        _avg_pool_back,
+        transpose={
+            "input": lambda g, kernel_size, stride, padding, ceil_mode, include, divisor: forward(
+                g, kernel_size, stride, padding, ceil_mode, include, divisor
+            )
+        },
+        node=f"AvgPool{max(n, 2)}DBackwardBackward0",
+        method=False,
+        doc="The transpose of average pooling.",
+    )
+    return forward, back
+
+
+_avg_pools = {n: _avg_pool_op(n)[0] for n in (1, 2, 3)}
+
+
+def _refuse_types(name: str, a: Array, halves: bool = False) -> None:
+    """Of the integers, int64 only has a mean."""
+    refuse(name, a, "bc" if a.dtype == np.int64 else "biuc", halves)
+
+
+def _avg_pool_of(n: int) -> None:
+    name = f"avg_pool{n}d"
+    op = _avg_pools[n]
+
+    def run(
+        input: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Any:
+        if input.ndim not in (n + 1, n + 2):
+            if n == 1:
+                raise RuntimeError(
+                    f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for "
+                    "argument "
+                    "#1 'self' (while checking arguments for avg_pool1d)"
+                )
+            if input.ndim <= n:
+                dim_in(-n - 1, input.ndim)  # raises: torch asks for the number of channels
+            raise RuntimeError(
+                f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {listed(input.shape)}"
+            )
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        k, s, p, _ = _window(
+            name,
+            n,
+            input.shape,
+            _frozen(kernel_size),
+            _frozen(stride),
+            _frozen(padding),
+            1,
+            ceil_mode,
+        )
+        if n < 3:
+            _refuse_types("avg_pool2d", input._array)
+        else:
+            _refuse_types("avg_pool3d_out_frame", input._array, halves=True)
+        return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
+
+    enter = composite(
+        where="nn",
+        name=name,
+        doc=f"The mean of each window of {n} dimension(s).",
+    )
+    if n == 1:
+
+        @enter
+        def pool(
+            input: Any,
+            kernel_size: Any,
+            stride: Any = None,
+            padding: Any = 0,
+            ceil_mode: bool = False,
+            count_include_pad: bool = True,
+        ) -> Any:
+            return run(input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+    else:
+
+        @enter
+        def pool(
+            input: Any,
+            kernel_size: Any,
+            stride: Any = None,
+            padding: Any = 0,
+            ceil_mode: bool = False,
+            count_include_pad: bool = True,
+            divisor_override: int | None = None,
+        ) -> Any:
+            return run(
+                input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+
+    if n == 1:
+        namespace("torch")[name] = pool
+
+
+for _n in (1, 2, 3):
+    _avg_pool_of(_n)
+
+
+@composite(where="nn")
+def lp_pool1d(
+    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The p-norm of each window."""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@composite(where="nn")
+def lp_pool2d(
+    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The p-norm of each window."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _lp_pool(n: int, input: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+    k = _each(kernel_size, f"lp_pool{n}d", "kernel_size", n)
+    average = namespace("nn")[f"avg_pool{n}d"]
+    mean = average(input.pow(p), k, stride, 0, ceil_mode)
+    return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / p)

@@ -1,0 +1,592 @@
+"""Convolutions of one to three dimensions.
+
+A convolution is linear in its input and in its weight; three ops are closed under differentiation,
+whatever the order:
+
+    _convolution(x, w)          what conv1d, conv2d, conv3d compute
+    _convolution_input(g, w)    its transpose in x: the input's gradient, and conv_transpose*
+    _convolution_weight(g, x)   its transpose in w: the gradient of the weight
+
+Each one's transposes are the other two. float32 and float64 of one and two dimensions run on native
+kernels; `_forward`, `_backward_input` and `_backward_weight` define all of it on NumPy, by patches
+times weights.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..matrix.products import multiply
+from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
+from ..table.kinds import bilinear, composite, general
+from ..table.statement import namespace
+
+_kernels = _core.kernels
+_Ints = tuple[int, ...]
+_Tensor = _core.Tensor
+
+# ---- the definition on NumPy
+
+
+def _sizes(
+    x: Sequence[int], k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints
+) -> _Ints:
+    """The number of places of a kernel of sizes k on an image of sizes x."""
+    return tuple(
+        (n + 2 * p - d * (m - 1) - 1) // s + 1
+        for n, m, s, p, d in zip(x, k, stride, padding, dilation, strict=True)
+    )
+
+
+def _padded(x: Array, padding: _Ints) -> Array:
+    if not any(padding):
+        return x
+    n = x.ndim - len(padding)
+    return np.pad(x, [(0, 0)] * n + [(p, p) for p in padding])
+
+
+def _patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints) -> Array:
+    """A view of x, padded, with dimensions (batch, channels, *places, *k): what the kernel sees at
+    every place."""
+    out = _sizes(x.shape[2:], k, stride, padding, dilation)
+    x = _padded(x, padding)
+    steps = x.strides[2:]
+
+    def strides(sizes: Sequence[int], by: _Ints) -> list[int]:
+        # Where there is one place only, no step is taken, and it may be longer than memory.
+        return [s * t if n > 1 else 0 for n, s, t in zip(sizes, steps, by, strict=True)]
+
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (*x.shape[:2], *out, *k),
+        (*x.strides[:2], *strides(out, stride), *strides(k, dilation)),
+        writeable=False,
+    )
+
+
+def _columns(
+    x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
+) -> Array:
+    """The patches as rows: (groups, batch * places, channels of a group * size of the kernel)."""
+    view = _patches(x, k, stride, padding, dilation)
+    d = len(k)
+    n, c = x.shape[:2]
+    split = view.reshape(n, groups, c // groups, *view.shape[2:])
+    order = (1, 0, *range(3, 3 + d), 2, *range(3 + d, 3 + 2 * d))
+    rows = n * math.prod(view.shape[2 : 2 + d])
+    return split.transpose(order).reshape(groups, rows, (c // groups) * math.prod(k))
+
+
+def _rows(g: Array, groups: int) -> Array:
+    """A result's gradient as (groups, batch * places, channels of a group)."""
+    n, c = g.shape[:2]
+    split = g.reshape(n, groups, c // groups, -1)
+    return split.transpose(1, 0, 3, 2).reshape(groups, -1, c // groups)
+
+
+def _forward(
+    x: Array, w: Array, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
+) -> Array:
+    out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    wide = widened(x)
+    columns = _columns(wide, w.shape[2:], stride, padding, dilation, groups)
+    weights = widened(w).reshape(groups, w.shape[0] // groups, -1)
+    product = multiply(columns, weights.swapaxes(1, 2))
+    product = product.reshape(groups, x.shape[0], -1, w.shape[0] // groups)
+    result = product.transpose(1, 0, 3, 2).reshape(x.shape[0], w.shape[0], *out)
+    return rounded(np.ascontiguousarray(result), x)
+
+
+def _backward_input(
+    g: Array, w: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
+) -> Array:
+    k = w.shape[2:]
+    places = g.shape[2:]
+    wide = widened(g)
+    weights = widened(w).reshape(groups, w.shape[0] // groups, -1)
+    columns = multiply(_rows(wide, groups), weights)
+    columns = columns.reshape(groups, g.shape[0], *places, shape[1] // groups, *k)
+    d = len(k)
+    # (batch, channels, *places, *k)
+    order = (1, 0, 2 + d, *range(2, 2 + d), *range(3 + d, 3 + 2 * d))
+    columns = columns.transpose(order).reshape(g.shape[0], shape[1], *places, *k)
+    image = _scattered(columns, shape, stride, padding, dilation)
+    return rounded(image, g)
+
+
+def _scattered(
+    columns: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints
+) -> Array:
+    """The transpose of `_patches`: every element of a patch is added to where it came from."""
+    d = len(stride)
+    places, k = columns.shape[2 : 2 + d], columns.shape[2 + d :]
+    wide = [n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]
+    image = np.zeros((*shape[:2], *wide), columns.dtype)
+    at: Any
+    for at in itertools.product(*(range(m) for m in k)):
+        target = tuple(
+            slice(i * e, i * e + s * (n - 1) + 1, s)
+            for i, e, s, n in zip(at, dilation, stride, places, strict=True)
+        )
+        if all(places):
+            image[(slice(None), slice(None), *target)] += columns[(..., *at)]
+    inner = tuple(slice(p, p + n) for p, n in zip(padding, shape[2:], strict=True))
+    return np.ascontiguousarray(image[(slice(None), slice(None), *inner)])
+
+
+def _backward_weight(
+    g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
+) -> Array:
+    columns = _columns(widened(x), shape[2:], stride, padding, dilation, groups)
+    product = multiply(_rows(widened(g), groups).swapaxes(1, 2), columns)
+    return rounded(np.ascontiguousarray(product.reshape(shape)), g)
+
+
+# ---- one dimension is two with one of size 1
+
+
+def _native(
+    kernel: Any,
+    a: Array,
+    b: Array,
+    third: Any,
+    stride: _Ints,
+    padding: _Ints,
+    dilation: _Ints,
+    groups: int,
+) -> Any:
+    """Run a kernel of two dimensions on arrays of two or one; NotImplemented for three.
+
+    third: the bias (two dimensions only), or the shape of the result.
+    """
+    if a.ndim == 4:
+        return kernel(a, b, third, stride, padding, dilation, groups)
+    if a.ndim != 3:
+        return NotImplemented
+    stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
+    if third is not None:  # a shape
+        third = (*third[:2], 1, third[2])
+    result = kernel(a[:, :, None], b[:, :, None], third, stride, padding, dilation, groups)
+    return result if result is NotImplemented else result[:, :, 0].copy()
+
+
+def _add_bias(result: Array, bias: Array | None) -> Array:
+    if bias is not None:
+        result += bias.reshape(-1, *(1,) * (result.ndim - 2))
+    return result
+
+
+def _convolve(
+    x: Array,
+    w: Array,
+    bias: Array | None,
+    stride: _Ints,
+    padding: _Ints,
+    dilation: _Ints,
+    groups: int,
+) -> Any:
+    added = bias if x.ndim == 4 else None  # by the kernel itself
+    result = _native(_kernels.conv2d, x, w, added, stride, padding, dilation, groups)
+    if result is NotImplemented:
+        result, added = _forward(x, w, stride, padding, dilation, groups), None
+    return result if added is not None else _add_bias(result, bias)
+
+
+def _grad_input(
+    g: Array,
+    w: Array,
+    bias: Array | None,
+    shape: _Ints,
+    stride: _Ints,
+    padding: _Ints,
+    dilation: _Ints,
+    groups: int,
+) -> Any:
+    kernel = _kernels.conv2d_grad_input
+    result = _native(kernel, g, w, shape, stride, padding, dilation, groups)
+    if result is NotImplemented:
+        result = _backward_input(g, w, shape, stride, padding, dilation, groups)
+    return _add_bias(result, bias)
+
+
+def _grad_weight(
+    g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
+) -> Any:
+    kernel = _kernels.conv2d_grad_weight
+    result = _native(kernel, g, x, shape, stride, padding, dilation, groups)
+    if result is NotImplemented:
+        result = _backward_weight(g, x, shape, stride, padding, dilation, groups)
+    return result
+
+
+# ---- the trio
+
+_GEOMETRY = "stride: plain, padding: plain, dilation: plain, groups: plain"
+
+
+def _bias_grad(g: Any) -> Any:
+    return g.sum((0, *range(2, g.ndim)))
+
+
+def _samples(make: Any) -> Any:
+    one, pair = (1, 1), (2, 1)
+    return [
+        (make(2, 3, 5, 4), make(4, 3, 3, 2), make(4), one, (1, 0), one, 1),
+        (make(1, 4, 6, 6), make(2, 2, 2, 3), None, pair, (0, 1), pair, 2),
+        (make(2, 2, 6), make(3, 2, 3), make(3), (2,), (1,), (1,), 1),
+        (make(1, 2, 3, 4, 3), make(2, 2, 2, 2, 2), None, (1, 2, 1), (0, 1, 0), (1, 1, 1), 1),
+    ]
+
+
+_convolution = general(
+    f"_convolution(input, weight, bias: Tensor = None, {_GEOMETRY})",
+    _convolve,
+    vjp={
+        "input": lambda g, weight, input_shape, stride, padding, dilation, groups: (
+            _convolution_input(
+                g, weight.conj(), None, tuple(input_shape), stride, padding, dilation, groups
+            )
+        ),
+        "weight": lambda g, input, weight_shape, stride, padding, dilation, groups: (
+            _convolution_weight(
+                g, input.conj(), tuple(weight_shape), stride, padding, dilation, groups
+            )
+        ),
+        "bias": _bias_grad,
+    },
+    method=False,
+    samples=_samples,
+    keeps="format and back: input weight",
+    doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
+    "channels / groups, ...).",
+)
+_convolution_input: Any = general(
+    f"_convolution_input(input, weight, bias: Tensor = None, shape: plain, {_GEOMETRY})",
+    _grad_input,
+    vjp={
+        "input": lambda g, weight, stride, padding, dilation, groups: _convolution(
+            g, weight.conj(), None, stride, padding, dilation, groups
+        ),
+        "weight": lambda g, input, weight_shape, stride, padding, dilation, groups: (
+            _convolution_weight(
+                input.conj(), g, tuple(weight_shape), stride, padding, dilation, groups
+            )
+        ),
+        "bias": _bias_grad,
+    },
+    node="ConvolutionBackward0",
+    method=False,
+    keeps="format and back: input weight",
+    doc="The transpose of a convolution in its input, whose shape is given.",
+)
+_convolution_weight: Any = bilinear(
+    f"_convolution_weight(input, other, shape: plain, {_GEOMETRY})",
+    _grad_weight,
+    transpose={
+        "input": lambda g, other, stride, padding, dilation, groups: _convolution(
+            other.conj(), g, None, stride, padding, dilation, groups
+        ),
+        "other": lambda g, input, other_shape, stride, padding, dilation, groups: (
+            _convolution_input(
+                input.conj(), g, None, tuple(other_shape), stride, padding, dilation, groups
+            )
+        ),
+    },
+    node="ConvolutionBackwardBackward0",
+    method=False,
+    doc="The transpose of a convolution in its weight, whose shape is given; input is the "
+    "gradient, other the image.",
+)
+
+# ---- the public functions
+
+
+def _each(value: Any, name: str, n: int) -> _Ints:
+    """A number for every dimension."""
+    if isinstance(value, int):
+        return (value,) * n
+    values = tuple(as_int(v) for v in value)
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {n} values to match the "
+            f"convolution dimensions, but got {name}={listed(values)}"
+        )
+    return values
+
+
+def _refuse_arguments(name: str, *args: Any) -> None:
+    given = ", ".join("Tensor" if isinstance(a, _Tensor) else type(a).__name__ for a in args)
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments - got ({given}), but expected one "
+        "of:\n"
+        " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of "
+        "ints padding = 0, "
+        "tuple of ints dilation = 1, int groups = 1)"
+    )
+
+
+def _batched(name: str, input: Any, n: int) -> bool:
+    if input.ndim == n + 2:
+        return True
+    if input.ndim != n + 1:
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, "
+            f"but got input of size: {listed(input.shape)}"
+        )
+    return False
+
+
+def _check_types(input: Any, weight: Any, bias: Any) -> None:
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(input._array)} but found "
+            f"{scalar_name(weight._array)}"
+        )
+    if bias is not None and bias.dtype is not input.dtype:
+        raise RuntimeError(
+            f"Input type ({c_name(input._array)}) and bias type ({c_name(bias._array)}) should be "
+            "the same"
+        )
+    refuse("slow_conv2d_cpu", input._array, "b")
+
+
+@functools.lru_cache(maxsize=1024)
+def _check_geometry(
+    x: Sequence[int],
+    w: Sequence[int],
+    bias: Sequence[int] | None,
+    stride: _Ints,
+    padding: _Ints,
+    dilation: _Ints,
+    groups: int,
+    transposed: bool,
+) -> None:
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if min(padding) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {listed(dilation)}")
+    if w[0] < groups or w[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size [{listed(w)}] instead"
+        )
+    how = "transposed=1" if transposed else f"groups={groups}"
+    channels = w[0] if transposed else w[1] * groups
+    if x[1] != channels:
+        raise RuntimeError(
+            f"Given {how}, weight of size {listed(w)}, expected input{listed(x)} to have "
+            f"{channels} channels, but got {x[1]} channels instead"
+        )
+    out = w[1] * groups if transposed else w[0]
+    if bias is not None and tuple(bias) != (out,):
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {listed(w)}, expected "
+            "bias to be "
+            f"1-dimensional with {out} elements, but got bias of size {listed(bias)} instead"
+        )
+    if transposed:
+        return
+    padded = [n + 2 * p for n, p in zip(x[2:], padding, strict=True)]
+    kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:], strict=True)]
+    if any(n < k for n, k in zip(padded, kernel, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
+            f"Kernel size: ({' x '.join(map(str, kernel))}). "
+            "Kernel size can't be greater than actual input size"
+        )
+
+
+def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tuple[Any, _Ints]:
+    """The input and the padding for which a result has the input's size."""
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    if any(t % 2 for t in total):
+        # torch pads one more behind.
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a "
+            "zero-padded copy of the input be created",
+            stacklevel=5,
+        )
+        border = [v for t in reversed(total) for v in (0, t % 2)]
+        input = namespace("nn")["pad"](input, border)
+    return input, tuple(t // 2 for t in total)
+
+
+def _run(
+    name: str,
+    n: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    if not (isinstance(input, _Tensor) and isinstance(weight, _Tensor)):
+        _refuse_arguments(name, input, weight)
+    if weight.ndim != n + 2:
+        n_weight = max(weight.ndim - 2, 0)
+        raise RuntimeError(
+            f"expected stride to be a single integer value or a list of {n_weight} values to match "
+            "the "
+            f"convolution dimensions, but got stride={listed(_each(stride, 'stride', n))}\n"
+            f"{name} needs a weight of {n + 2} dimensions, got {listed(weight.shape)}."
+        )
+    batched = _batched(name, input, n)
+    if not batched:
+        input = input.unsqueeze(0)
+    if input.dtype is not weight.dtype or bias is not None or input.dtype.name == "bool":
+        _check_types(input, weight, bias)
+    stride = _each(stride, "stride", n)
+    dilation = _each(dilation, "dilation", n)
+    if isinstance(padding, str):
+        if padding == "same":
+            input, padding = _same_padding(input, weight, stride, dilation)
+        elif padding == "valid":
+            padding = (0,) * n
+        else:
+            raise RuntimeError(
+                f"Invalid padding string: '{padding}'\nUse 'same', 'valid' or numbers."
+            )
+    else:
+        padding = _each(padding, "padding", n)
+    bias_shape = None if bias is None else bias.shape
+    _check_geometry(
+        input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=False
+    )
+    result = _convolution(input, weight, bias, stride, padding, dilation, groups)
+    return result if batched else result.squeeze(0)
+
+
+def _run_transposed(
+    name: str,
+    n: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Any:
+    batched = _batched(name, input, n)
+    if not batched:
+        input = input.unsqueeze(0)
+    refuse(f"slow_conv_transpose{max(n, 2)}d_out_cpu", input._array, "b")
+    _check_types(input, weight, bias)
+    stride, padding, dilation = (
+        _each(v, what, n)
+        for v, what in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
+    )
+    extra = _each(output_padding, "output_padding", n)
+    bias_shape = None if bias is None else bias.shape
+    _check_geometry(
+        input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=True
+    )
+    for e, s, d in zip(extra, stride, dilation, strict=True):
+        if e >= s and e >= d:
+            names = ("depth", "height", "width")[3 - n :]
+            parts = [
+                f"{what}_{axis}: {v}"
+                for what, values in (
+                    ("output_padding", extra),
+                    ("stride", stride),
+                    ("dilation", dilation),
+                )
+                for axis, v in zip(names, values, strict=True)
+            ]
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                + " ".join(parts)
+            )
+    out = [
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, s, p, d, k, e in zip(
+            input.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True
+        )
+    ]
+    if min(out) <= 0:
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). "
+            f"Calculated output size per channel: ({' x '.join(map(str, out))}). Output size is "
+            "too small"
+        )
+    places = _sizes(out, weight.shape[2:], stride, padding, dilation)
+    if places != tuple(input.shape[2:]):
+        # An output padding of a whole step makes room for places that have no input.
+        border = [
+            v
+            for have, want in zip(reversed(input.shape[2:]), reversed(places), strict=True)
+            for v in (0, want - have)
+        ]
+        input = namespace("nn")["pad"](input, border)
+    shape = (input.shape[0], weight.shape[1] * groups, *out)
+    result = _convolution_input(input, weight, bias, shape, stride, padding, dilation, groups)
+    return result if batched else result.squeeze(0)
+
+
+def _public(n: int) -> None:
+    name, transposed_name = f"conv{n}d", f"conv_transpose{n}d"
+
+    @composite(where="nn", name=name, doc=f"A convolution over {n} dimension(s).")
+    def conv(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Any:
+        return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
+
+    @composite(
+        where="nn",
+        name=transposed_name,
+        doc=f"The transpose of a convolution over {n} dimension(s).",
+    )
+    def transposed(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:
+        return _run_transposed(
+            transposed_name,
+            n,
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            dilation,
+        )
+
+    namespace("torch").update({name: conv, transposed_name: transposed})
+
+
+for _n in (1, 2, 3):
+    _public(_n)

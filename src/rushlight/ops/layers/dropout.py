@@ -1,0 +1,211 @@
+"""Dropout: elements or channels set to zero at random while training.
+
+The masks are drawn from the default generator as PyTorch draws them, so a seed gives the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ..._generator import default_generator
+from ..making.creation import empty_like
+from ..table.arrays import refuse
+from ..table.kinds import Flag, composite
+from ..table.statement import draws, namespace
+
+_kernels = _core.kernels
+_wrap = _core.wrap
+_state = default_generator._state
+
+
+def _keep(mask: Any, p: float) -> Any:
+    """Fills an array: 1 with probability 1 - p, else 0."""
+    # Drawn in the order of memory, whatever the strides.
+    flat = mask if mask.flags.c_contiguous else mask.ravel(order="K")
+    if _kernels.bernoulli_(_state, flat, 1.0 - p) is NotImplemented:
+        wide = np.empty(flat.shape, np.float32)
+        _kernels.bernoulli_(_state, wide, 1.0 - p)
+        flat[...] = wide
+    if not mask.flags.c_contiguous and not np.shares_memory(flat, mask):
+        order = sorted(range(mask.ndim), key=lambda d: -abs(mask.strides[d]))
+        mask.transpose(order)[...] = flat.reshape([mask.shape[d] for d in order])
+    return mask
+
+
+def _check(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _check_float(input: Any) -> None:
+    if input.is_complex():
+        refuse("bernoulli_scalar_cpu_", input._array, "c")
+    if not input.is_floating_point():
+        raise RuntimeError(
+            "result type Float can't be cast to the desired output type "
+            f"{input.dtype.scalar_name}\n"
+            "Dropout scales what it keeps: use `input.float()`."
+        )
+
+
+def _apply(input: Any, noise: Any, inplace: bool) -> Any:
+    return input.mul_(noise) if inplace else input * noise
+
+
+@draws
+def _mask(input: Any, shape: Any, p: float) -> Any:
+    """A mask of `shape` (None: that of input, and its layout)."""
+    where = of(input)
+    if not where.has_memory:
+        return where.from_host(input) if shape is None else input.new_empty(shape)
+    a = input._seen
+    if shape is not None or a.flags.c_contiguous:
+        return _wrap(_keep(np.empty(a.shape if shape is None else shape, a.dtype), p))
+    mask = empty_like(input)
+    _keep(mask._array, p)
+    return mask
+
+
+def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
+    """input times a mask of `shape` (None: its own) scaled to keep the mean."""
+    if p == 1.0:
+        return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
+    _check_float(input)
+    mask = _mask(input, shape, p).div_(1.0 - p)
+    return _apply(input, mask, inplace)
+
+
+@composite(where="nn")
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+    """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
+    p)."""
+    if not 0.0 <= p <= 1.0:
+        _check(p)
+    if not training or p == 0.0 or not input.numel():
+        return input
+    return _dropped(input, None, p, inplace)
+
+
+def _channels(input: Any) -> Any:
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return (*input.shape[:2], *(1,) * (input.ndim - 2))
+
+
+def _feature(name: str, n: int) -> None:
+    @composite(
+        where="nn",
+        name=name,
+        doc="Sets each channel to 0 with probability p while training, "
+        "and scales the others by 1 / (1 - p).",
+    )
+    def f(input: Any, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+        _check(p)
+        ndim = input.ndim
+        if n == 1 and ndim not in (2, 3):
+            raise RuntimeError(
+                f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that "
+                "dropout1d exists to "
+                "provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+                "dimension, and an "
+                "optional batch dimension (i.e. 2D or 3D inputs)."
+            )
+        if n > 1 and ndim not in (n + 1, n + 2):
+            warnings.warn(
+                f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result "
+                "in an error in a "
+                "future release. To retain the behavior and silence this warning, please use "
+                "dropout instead. Note "
+                f"that {name} exists to provide channel-wise dropout on inputs with {n} spatial "
+                "dimensions, a channel "
+                f"dimension, and an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs).",
+                stacklevel=2,
+            )
+        if n == 2 and ndim == 3:
+            warnings.warn(
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D "
+                "dropout behavior is "
+                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. "
+                "This behavior will "
+                "change in a future release to interpret the input as one without a batch "
+                "dimension, i.e. shape "
+                "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to "
+                "using dropout1d "
+                "instead.",
+                stacklevel=2,
+            )
+        if not training or p == 0.0 or not input.numel():
+            return input
+        alone = n != 2 and ndim != n + 2
+        x = (input.unsqueeze_(0) if inplace else input.unsqueeze(0)) if alone else input
+        result = _dropped(x, _channels(x), p, inplace)
+        if alone:
+            result = result.squeeze_(0) if inplace else result.squeeze(0)
+        return result
+
+
+for _n in (1, 2, 3):
+    _feature(f"dropout{_n}d", _n)
+
+_ALPHA = 1.7580993408473766  # of SELU: scale * alpha
+
+
+def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, inplace: bool) -> Any:
+    _check(p)
+    if not training or p == 0.0 or not input.numel():
+        return input
+    if p == 1.0:
+        return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
+    _check_float(input)
+    return _alpha_dropped(input, shape(input), p, inplace)
+
+
+def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
+    mask = _mask(input, wanted, p)
+    scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = (mask - 1) * (_ALPHA * scale) + _ALPHA * scale * p
+    result = _apply(input, mask.mul_(scale), inplace)
+    return result.add_(shift) if inplace else result + shift
+
+
+@composite(where="nn")
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: Flag = False) -> Any:
+    """Dropout to SELU's lowest value that keeps mean and variance."""
+    return _alpha(input, lambda t: None, p, training, inplace)
+
+
+@composite(where="nn")
+def feature_alpha_dropout(
+    input: Any, p: float = 0.5, training: bool = False, inplace: Flag = False
+) -> Any:
+    """`alpha_dropout` of whole channels."""
+    return _alpha(input, _channels, p, training, inplace)
+
+
+def _torch_dropout(input: Any, p: float, train: bool) -> Any:
+    """Dropout while `train` is true."""
+    return dropout(input, p, train)
+
+
+def _torch_dropout_(input: Any, p: float, train: bool) -> Any:
+    """Dropout in place while `train` is true."""
+    return dropout(input, p, train, True)
+
+
+def _torch_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+    """alpha_dropout while `train` is true."""
+    return alpha_dropout(input, p, train)
+
+
+namespace("torch").update(
+    dropout=_torch_dropout, dropout_=_torch_dropout_, alpha_dropout=_torch_alpha_dropout
+)
+
+__all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]

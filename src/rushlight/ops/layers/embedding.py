@@ -1,0 +1,346 @@
+"""Rows of a table by number: embedding and its relatives."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ..table.arrays import Array, rounded, scalar_name, unshared, widened
+from ..table.kinds import composite, constant, linear
+from ..table.statement import namespace
+
+_kernels = _core.kernels
+
+
+def _check_indices(indices: Array, name: str) -> None:
+    if indices.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            "Long, Int; "
+            f"but got torch.{scalar_name(indices)}Tensor instead (while checking arguments for "
+            f"{name})"
+        )
+
+
+def _check_range(indices: Array, n: int) -> None:
+    if not indices.size:
+        return
+    low, high = _kernels.amin(indices), _kernels.amax(indices)
+    if low is NotImplemented or high is NotImplemented:
+        low, high = indices.min(), indices.max()
+    if low < 0 or high >= n:
+        wrong = indices[(indices < 0) | (indices >= n)].flat[0]
+        raise IndexError(
+            f"index out of range in self\nIndex {wrong} is not in the table's range of 0 to "
+            f"{n - 1}."
+        )
+
+
+def _embedding(weight: Array, indices: Array, padding_idx: int) -> Array:
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices(indices, "embedding")
+    _check_range(indices, weight.shape[0])
+    rows = _kernels.index_get(weight, indices, (0,), 0)
+    return weight[unshared(indices)] if rows is NotImplemented else rows
+
+
+def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
+    """The sum of the gradients of each row of the table."""
+    if padding_idx < 0:
+        sums = _kernels.index_backward(g, indices, (0,), 0, (n, g.shape[-1]))
+        if sums is not NotImplemented:
+            return sums  # type: ignore[no-any-return]
+    wide = widened(g).reshape(indices.size, g.shape[-1])
+    flat = unshared(indices).reshape(-1)
+    out = np.zeros((n, g.shape[-1]), wide.dtype)
+    if padding_idx >= 0:
+        kept = flat != padding_idx
+        flat, wide = flat[kept], wide[kept]
+    if flat.size:
+        # Rows of equal number stand together, then each run is summed.
+        order = np.argsort(flat, kind="stable")
+        numbers = flat[order]
+        starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+        out[numbers[starts]] = np.add.reduceat(wide[order], starts, axis=0)
+    return rounded(out, g)
+
+
+_embedding_op = linear(
+    "_embedding(weight, indices, padding_idx: plain)",
+    _embedding,
+    transpose={
+        "weight": lambda g, indices, padding_idx, weight_shape: _embedding_transpose(
+            g, indices, padding_idx, weight_shape[0]
+        )
+    },
+    method=False,
+    samples=lambda make: [(make(4, 3), make(2, 2, kind="int", low=0, high=4), -1)],
+    keeps="rows",
+    doc="The rows of weight that indices name.",
+)
+_embedding_transpose: Any = linear(
+    "_embedding_transpose(input, indices, padding_idx: plain, n: plain)",
+    _embedding_grad,
+    transpose={"input": lambda g, indices, padding_idx: _embedding_again(g, indices, padding_idx)},
+    node="EmbeddingDenseBackwardBackward0",
+    method=False,
+    doc="The transpose of picking rows: their sum by number; row padding_idx gets nothing.",
+)
+
+
+def _embedding_again(g: Any, indices: Any, padding_idx: int) -> Any:
+    rows = _embedding_op(g, indices, -1)
+    return (
+        rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
+    )
+
+
+def _renormalize(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Shorten, in place, the rows that are named and longer than max_norm."""
+    _core.check_in_place(weight, False)
+    array = _core.to_write(weight)
+    rows = np.unique(indices._array)
+    _check_range(rows, array.shape[0])
+    sizes = np.linalg.norm(widened(array[rows]), norm_type, axis=1)
+    long = sizes > max_norm
+    factor = max_norm / (sizes[long] + 1e-7)
+    array[rows[long]] = (widened(array[rows[long]]) * factor[:, None]).astype(array.dtype)
+    _core.write_values(weight, array)
+    _core.bump_versions([weight])
+
+
+def _row(padding_idx: int | None, n: int) -> int:
+    if padding_idx is None:
+        return -1
+    if not -n <= padding_idx < n:
+        raise AssertionError(
+            f"Padding_idx must be within num_embeddings\nIt is {padding_idx}, the table has {n} "
+            "rows."
+        )
+    return padding_idx % n
+
+
+_Unchecked = Any  # torch.embedding looks at its type, and has it as its first argument
+
+
+@composite(where="nn")
+def embedding(
+    input: Any,
+    weight: _Unchecked,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of weight that input names; row padding_idx gets no gradient."""
+    if padding_idx is not None:
+        padding_idx = _row(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    if scale_grad_by_freq:
+        return _embedding_scaled(weight, input, -1 if padding_idx is None else padding_idx)
+    return _embedding_op(weight, input, -1 if padding_idx is None else padding_idx)
+
+
+def _embedding_scaled_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
+    counts = np.bincount(indices.reshape(-1), minlength=n)
+    share = widened(g) / counts[indices][..., None].astype(widened(g).dtype)
+    return rounded(_embedding_grad(share, indices, padding_idx, n), g)
+
+
+_embedding_scaled = linear(
+    "_embedding_scaled(weight, indices, padding_idx: plain)",
+    _embedding,
+    transpose={
+        "weight": lambda g, indices, padding_idx, weight_shape: _embedding_scaled_transpose(
+            g, indices, padding_idx, weight_shape[0]
+        )
+    },
+    node="EmbeddingBackward0",
+    method=False,
+    doc="`embedding` whose gradient is the mean, not the sum, over the uses of a row.",
+)
+_embedding_scaled_transpose: Any = constant(
+    "_embedding_scaled_transpose(input, indices, padding_idx: plain, n: plain)",
+    _embedding_scaled_grad,
+    method=False,
+    doc="The means of gradients by row number.",
+)
+
+
+def _torch_embedding(
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of weight that indices name."""
+    op = _embedding_scaled if scale_grad_by_freq else _embedding_op
+    return op(weight, indices, padding_idx)
+
+
+namespace("torch")["embedding"] = _torch_embedding
+
+
+@composite(where="nn")
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """The sum, mean or maximum of the rows in each bag of indices."""
+    if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage "
+            "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+            "`embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        input, weight = weight, input
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            "Half, BFloat16, "
+            f"Float, Double; but got torch.{weight.dtype.scalar_name}Tensor instead (while "
+            "checking arguments for "
+            "embedding_bag)"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            "for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                "of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        n, length = input.shape
+        starts = np.arange(n, dtype=np.int64) * length
+        indices = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.ndim == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.ndim != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts, indices = offsets._array.astype(np.int64), input
+        if include_last_offset:
+            starts = starts[:-1]
+    else:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            "position 0. "
+            f"However, got {starts[0]}"
+        )
+    n = weight.shape[0]
+    if padding_idx is not None and not -n <= padding_idx < n:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got "
+            f"{padding_idx}"
+        )
+    if max_norm is None:
+        _check_bags(indices._array, n, mode == "max" or weight.dtype.name != "float32")
+    rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    total = indices.shape[0]
+    ends = np.append(starts[1:], total)
+    bag = np.repeat(np.arange(starts.size), ends - starts)
+    kept = np.ones(total, bool)
+    if padding_idx is not None:
+        kept = indices._array != _row(padding_idx, weight.shape[0])
+    if mode == "max":
+        return _bag_max(rows, bag, kept, starts.size)
+    if not kept.all():
+        rows = rows.masked_fill(of(rows).tensor(~kept[:, None]), 0.0)
+    sums = _embedding_transpose(rows, of(rows).tensor(bag), -1, starts.size)
+    if mode == "mean":
+        counts = np.maximum(np.bincount(bag[kept], minlength=starts.size), 1)
+        sums = sums / of(sums).tensor(counts.astype(weight.dtype.numpy)[:, None])
+    return sums
+
+
+def _check_bags(indices: Array, n: int, plainly: bool) -> None:
+    wrong = np.flatnonzero((indices < 0) | (indices >= n))
+    if wrong.size and indices.dtype.kind in "iu":
+        i = int(wrong[0])
+        raise RuntimeError(
+            "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+            f"{indices[i]}"
+            if plainly
+            else f"Index {i} of input takes value {indices[i]} which is not in the valid range "
+            f"[0, {n})"
+        )
+
+
+def _bag_max(rows: Any, bag: Any, kept: Any, n: int) -> Any:
+    """The largest element of each column in each bag; an empty bag gives 0."""
+    values = widened(rows._array)
+    best = np.full((n, rows.shape[1]), -1, np.int64)
+    for i in np.flatnonzero(kept):
+        b = best[bag[i]]
+        np.copyto(b, i, where=(b < 0) | (values[i] > values[b, np.arange(b.size)]))
+    empty = best < 0
+    picked = rows.gather(0, of(rows).tensor(np.where(empty, 0, best)))
+    return picked.masked_fill(of(rows).tensor(empty), 0.0)
+
+
+def _one_hot(indices: Array, n: int) -> Array:
+    if indices.dtype != np.int64:
+        raise RuntimeError(
+            "one_hot is only applicable to index tensor of type LongTensor.\n"
+            f"It is of type {scalar_name(indices)}: use `.long()`."
+        )
+    if indices.size == 0:
+        if n <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return np.zeros((*indices.shape, n), np.int64)
+    if indices.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if n == -1:
+        n = int(indices.max()) + 1
+    elif indices.max() >= n:
+        raise RuntimeError(
+            f"Class values must be smaller than num_classes.\nThe largest is {indices.max()}, "
+            f"num_classes is {n}."
+        )
+    out = np.zeros((*indices.shape, n), np.int64)
+    np.put_along_axis(out, indices[..., None], 1, -1)
+    return out
+
+
+one_hot = constant(
+    "one_hot(tensor, num_classes=-1)",
+    _one_hot,
+    where="nn",
+    samples=lambda make: [(make(3, kind="int", low=0, high=4), 5)],
+    doc="1 at the place that each integer names, 0 elsewhere.",
+)
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]

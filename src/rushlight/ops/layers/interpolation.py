@@ -1,0 +1,475 @@
+"""Interpolation of images, and sampling them at given places."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._devices import of
+from ..table.arrays import Array, anywhere, listed, refuse
+from ..table.kinds import Flag, composite, pointwise
+from ..table.statement import namespace
+from .padding import _resampling
+
+_Ints = tuple[int, ...]
+_nn = namespace("nn")
+
+# ---- interpolation
+
+_MODES = ("nearest", "linear", "bilinear", "bicubic", "trilinear", "area", "nearest-exact")
+_NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+
+
+def _ratio(n: int, out: int, scale: float | None) -> float:
+    """How far one output moves on the input."""
+    return 1.0 / scale if scale else n / out
+
+
+@functools.lru_cache(maxsize=256)
+def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> Any:
+    # In float32, as torch computes the places.
+    step = np.float32(_ratio(n, out, scale))
+    i = np.arange(out, dtype=np.float32)
+    places = np.floor((i + np.float32(0.5)) * step if exact else i * step).astype(np.int64)
+    return np.minimum(places, n - 1)[None], None
+
+
+def _centres(n: int, out: int, scale: float | None, corners: bool) -> Array:
+    """Where the outputs lie on the input's axis."""
+    i = np.arange(out, dtype=np.float64)
+    if corners:
+        return i * ((n - 1) / (out - 1) if out > 1 else 0.0)
+    return (i + 0.5) * _ratio(n, out, scale) - 0.5
+
+
+@functools.lru_cache(maxsize=256)
+def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
+    x = np.maximum(_centres(n, out, scale, corners), 0.0)
+    low = np.minimum(x.astype(np.int64), n - 1)
+    high = np.minimum(low + 1, n - 1)
+    part = x - low
+    return np.stack([low, high]), np.stack([1 - part, part])
+
+
+def _cubic(x: Array, a: float) -> Array:
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+@functools.lru_cache(maxsize=256)
+def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
+    x = _centres(n, out, scale, corners)
+    base = np.floor(x).astype(np.int64)
+    part = x - base
+    places = np.stack([np.clip(base + t, 0, n - 1) for t in (-1, 0, 1, 2)])
+    return places, np.stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
+
+
+@functools.lru_cache(maxsize=256)
+def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic: bool) -> Any:
+    """Weights over a support that grows with the reduction in size."""
+    step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
+    stretch = max(step, 1.0)
+    reach = (2.0 if cubic else 1.0) * stretch
+    centre = step * (np.arange(out) + 0.5)
+    first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + reach + 0.5).astype(np.int64), n)
+    count = int((last - first).max())
+    places = first[None] + np.arange(count)[:, None]
+    x = (places - centre[None] + 0.5) / stretch
+    weights = _cubic(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0.0)
+    weights = np.where(places < last[None], weights, 0.0)
+    return np.minimum(places, n - 1), weights / weights.sum(0)
+
+
+_upsamples = {
+    (mode, n): _resampling(f"_upsample_{name.lower()}{n}d", f"Upsample{name}{n}D{aa}Backward0")
+    for mode, name, sizes, aa in (
+        ("nearest", "Nearest", (1, 2, 3), ""),
+        ("nearest-exact", "NearestExact", (1, 2, 3), ""),
+        ("linear", "Linear", (1,), ""),
+        ("bilinear", "Bilinear", (2,), ""),
+        ("trilinear", "Trilinear", (3,), ""),
+        ("bicubic", "Bicubic", (2,), ""),
+    )
+    for n in sizes
+}
+_upsamples["bilinear-aa", 2] = _resampling(
+    "_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0"
+)
+_upsamples["bicubic-aa", 2] = _resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
+
+
+def _target(
+    input: Any, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[list[int], list[float | None]]:
+    """The wanted sizes, and the factors that places are computed with (None: from the sizes)."""
+    n = input.ndim - 2
+    spatial = [int(s) for s in input.shape[2:]]
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if isinstance(size, (tuple, list)):
+            if len(size) != n:
+                raise ValueError(
+                    "Input and output must have the same number of spatial dimensions, but got "
+                    "input with spatial "
+                    f"dimensions of {spatial} and output size of {size}. Please provide input "
+                    "tensor in (N, C, d1, d2, "
+                    "...,dK) format and output size in (o1, o2, ...,oK) format."
+                )
+            return [int(s) for s in size], [None] * n
+        return [int(size)] * n, [None] * n
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if isinstance(scale_factor, (tuple, list)):
+        if len(scale_factor) != n:
+            raise ValueError(
+                "Input and scale_factor must have the same number of spatial dimensions, but got "
+                "input with spatial "
+                f"dimensions of {spatial} and scale_factor of shape {scale_factor}. Please provide "
+                "input tensor in "
+                "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+            )
+        factors = [float(f) for f in scale_factor]
+    else:
+        factors = [float(scale_factor)] * n
+    sizes = [s * f for s, f in zip(spatial, factors, strict=True)]
+    if not all(abs(size) < 2.0**63 for size in sizes):
+        raise RuntimeError(
+            "value cannot be converted to type int64_t without overflow\n"
+            f"scale_factor={scale_factor} of {spatial} gives sizes {sizes}."
+        )
+    wanted = [math.floor(size) for size in sizes]
+    return wanted, [None] * n if recompute else list(factors)
+
+
+def _check_sizes(spatial: Sequence[int], wanted: Sequence[int]) -> None:
+    if min(spatial) > 0 and min(wanted) > 0:
+        return
+    names = {1: ("W",), 2: ("H", "W"), 3: ("D", "H", "W")}[len(wanted)]
+
+    def text(sizes: Sequence[int]) -> str:
+        return ", ".join(f"{name}: {v}" for name, v in zip(names, sizes, strict=True))
+
+    raise RuntimeError(
+        f"Input and output sizes should be greater than 0, but got input ({text(spatial)}) output "
+        f"({text(wanted)})"
+    )
+
+
+@composite(where="nn")
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: Flag | None = None,
+    antialias: bool = False,
+) -> Any:
+    """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: "
+                "linear | bilinear | bicubic | trilinear"
+            )
+    elif align_corners is None:
+        align_corners = False
+    n = input.ndim - 2
+    if n not in (1, 2, 3) or mode not in _MODES:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the "
+            "modes: nearest | "
+            "linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact "
+            f"(got {mode})"
+        )
+    wanted, factors = _target(input, size, scale_factor, recompute_scale_factor)
+    if antialias and not (mode in ("bilinear", "bicubic") and n == 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+            "a 4-D tensor as input"
+        )
+    if mode in _NEEDS and _NEEDS[mode] != input.ndim:
+        raise NotImplementedError(
+            f"Got {input.ndim}D input, but {mode} mode needs {_NEEDS[mode]}D input"
+        )
+    _check_sizes(input.shape[2:], wanted)
+    if mode == "area":
+        return _nn[f"adaptive_avg_pool{n}d"](input, wanted)
+    kind = input._array.dtype.kind
+    if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
+        last = "_channels_last" if n > 1 else ""
+        name = "nearest" if mode.startswith("nearest") else mode
+        refuse(f"upsample_{name}{n}d{last}", input._array, "biuc")
+    taps = []
+    for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
+        have = int(have)
+        if mode in ("nearest", "nearest-exact"):
+            tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
+        elif antialias:
+            refuse("compute_index_ranges_weights", input._array, "", halves=True)
+            tap = _antialias_taps(have, out, factor, bool(align_corners), mode == "bicubic")
+        elif mode == "bicubic":
+            tap = _cubic_taps(have, out, factor, bool(align_corners))
+        else:
+            tap = _linear_taps(have, out, factor, bool(align_corners))
+        taps.append((i + 2, tap))
+    return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
+
+
+@composite(where="nn")
+def upsample(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """`interpolate` under its older name."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+# ---- sampling at given places
+
+
+def _corners(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
+            "1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of "
+            "grid_sample for "
+            "details.",
+            stacklevel=3,
+        )
+        return False
+    return align_corners
+
+
+@composite(where="nn")
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
+    align_corners = _corners(align_corners)
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {size}."
+        )
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (n, n + 1):
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
+            f"{theta.shape}."
+        )
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
+        )
+    elif min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    dtype = theta.dtype.numpy
+
+    def axis(n: int) -> Array:
+        if n <= 1:
+            return np.zeros(n, dtype)
+        line = np.linspace(-1, 1, n, dtype=dtype)
+        return line if align_corners else line * ((n - 1) / n)
+
+    spatial = [int(s) for s in size[2:]]
+    axes = np.meshgrid(*(axis(n) for n in spatial), indexing="ij")
+    base = np.stack([*reversed(axes), np.ones(spatial, dtype)], -1).astype(dtype)
+    flat = of(theta).tensor(base.reshape(1, -1, n + 1)).expand(size[0], -1, -1)
+    return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
+
+
+def _bounded(at: Any, size: int, padding_mode: str, corners: bool) -> Any:
+    """Whole places moved into the image as the padding mode says; 'zeros' leaves them."""
+    if padding_mode == "border":
+        return at.clamp(0, size - 1)
+    if padding_mode == "reflection":
+        low, high = (0, 2 * (size - 1)) if corners else (-1, 2 * size - 1)
+        if high <= low:
+            return at * 0
+        return _mirror(at.double(), size, corners).clamp(0, size - 1).long()
+    return at
+
+
+def _cubic_weights(part: Any) -> list[Any]:
+    """The weights of the places -1, 0, 1, 2 around a fraction, by Keys' kernel with a = -0.75."""
+    a = -0.75
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(part + 1), near(part), near(1 - part), far(2 - part)]
+
+
+_nothing = pointwise(
+    "_nothing(input)",
+    portable=lambda a: np.zeros_like(a),
+    partials={"input": 0},
+    method=False,
+    in_place=False,
+    doc="Zeros.",
+)
+_one = pointwise(
+    "_one(input)",
+    portable=lambda a: np.ones_like(a),
+    partials={"input": lambda g: _nothing(g)},
+    method=False,
+    in_place=False,
+    doc="The weight of what is nearest, whatever its distance: ones, with a gradient of zeros.",
+)
+
+
+def _grid_taps(x: Any, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
+    """(whole places, weights or None) of what is read along one dimension at the real places x."""
+    if mode == "nearest":
+        return [(x.detach().round().long(), _one(x) if x.requires_grad else None)]
+    low = x.detach().floor()
+    part = x - low
+    base = low.long()
+    if mode == "bilinear":
+        return [(base, 1 - part), (base + 1, part)]
+    return [
+        (_bounded(base + t, size, padding_mode, corners), w)
+        for t, w in zip((-1, 0, 1, 2), _cubic_weights(part), strict=True)
+    ]
+
+
+def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
+            "'reflection', "
+            f"but got: '{padding_mode}'"
+        )
+
+
+def _check_grid_sizes(input: Any, grid: Any, mode: str) -> None:
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with "
+            "sizes "
+            f"{listed(input.shape)} and grid with sizes {listed(grid.shape)}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but "
+            "got grid with sizes "
+            f"{listed(grid.shape)}"
+        )
+    for dim, size in enumerate(input.shape[2:], 2):
+        if not size:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                f"has sizes {listed(input.shape)} with dimension {dim} being empty"
+            )
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
+        raise RuntimeError(
+            f"grid_sampler(): expected {5 if input.ndim == 5 else 4}D input and grid with same "
+            f"number of dimensions, but got input with sizes {listed(input.shape)} and grid with "
+            f"sizes {listed(grid.shape)}"
+        )
+    if mode == "bicubic" and input.ndim == 5:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if grid.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
+        )
+
+
+@composite(where="nn")
+def grid_sample(
+    input: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Any:
+    """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1,
+    1]."""
+    _check_grid(input, grid, mode, padding_mode)
+    align_corners = _corners(align_corners)
+    _check_grid_sizes(input, grid, mode)
+    refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._array, "biuc")
+    n, c = input.shape[:2]
+    spatial = [int(s) for s in input.shape[2:]]
+    out_shape = [int(s) for s in grid.shape[1:-1]]
+    every = []
+    for k, size in enumerate(spatial):
+        x = grid.select(-1, len(spatial) - 1 - k)
+        x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) / 2
+        if mode != "bicubic":
+            if padding_mode == "border":
+                x = x.clamp(0, size - 1)
+            elif padding_mode == "reflection":
+                x = _mirror(x, size, align_corners).clamp(0, size - 1)
+        every.append(_grid_taps(x, size, mode, padding_mode, align_corners))
+    flat = input.reshape(n, c, math.prod(spatial))
+    total = None
+    for corner in itertools.product(*every):
+        index: Any = None
+        inside: Any = None
+        weight: Any = None
+        for (at, part), size in zip(corner, spatial, strict=True):
+            there, place = (at >= 0) & (at < size), at.clamp(0, size - 1)
+            inside = there if inside is None else inside & there
+            index = place if index is None else index * size + place
+            if part is not None:
+                weight = part if weight is None else weight * part
+        count = math.prod(out_shape)
+        places = index.reshape(n, 1, count).expand(n, c, count)
+        picked = flat.gather(2, places).reshape(n, c, *out_shape)
+        outside = ~inside
+        if anywhere(outside):
+            picked = picked.masked_fill(outside.unsqueeze(1), 0.0)
+        if weight is not None:
+            picked = picked * weight.unsqueeze(1)
+        total = picked if total is None else total + picked
+    return total
+
+
+def _mirror(x: Any, size: int, corners: bool) -> Any:
+    low, high = (0.0, 2.0 * (size - 1)) if corners else (-1.0, 2.0 * size - 1)
+    if high <= low:
+        return x * 0
+    half, span = low / 2, (high - low) / 2
+    away = (x - half).abs()
+    turns = (away.detach() / span).floor()
+    rest = away - turns * span
+    return _torch_where(turns % 2 == 1, span - rest + half, rest + half)
+
+
+def _torch_where(condition: Any, a: Any, b: Any) -> Any:
+    return namespace("torch")["where"](condition, a, b)
+
+
+__all__ = ["affine_grid", "grid_sample", "interpolate", "upsample"]

@@ -1,0 +1,511 @@
+"""Losses of torch.nn.functional over numbers and vectors; class_loss.py and margin_loss.py have
+those over classes.
+
+A public loss is a small Python function that checks its arguments as torch does and calls an op
+(`_mse_loss`, ...) or writes the loss in terms of other functions.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, anywhere, common_type, listed, scalar_name, widened
+from ..table.kinds import Flag, composite, general
+
+_kernels = _core.kernels
+_REDUCTIONS = ("mean", "sum", "none")
+
+# ---- reductions
+
+
+def _how(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction asked for, checked; the two deprecated arguments mean one too."""
+    if size_average is None and reduce is None:
+        _check_reduction(reduction)
+        return reduction
+    average = True if size_average is None else size_average
+    how = ("mean" if average else "sum") if reduce is None or reduce else "none"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{how}' instead.",
+        stacklevel=3,
+    )
+    return how
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in _REDUCTIONS:
+        raise ValueError(
+            f"{reduction} is not a valid value for reduction\nUse 'mean', 'sum' or 'none'."
+        )
+
+
+def _reduced(loss: Array, reduction: str, dtype: Any) -> Array:
+    """Reduce an array of losses and bring it to an element type."""
+    if reduction == "mean":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            loss = np.divide(loss.sum(), loss.dtype.type(loss.size))
+    elif reduction == "sum":
+        loss = loss.sum()
+    return np.asarray(loss).astype(dtype, copy=False)
+
+
+def _reduce(loss: Any, reduction: str) -> Any:
+    """The same for a tensor."""
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    _check_reduction(reduction)
+    return loss
+
+
+def _share(g: Any, reduction: str, n: int) -> Any:
+    """The gradient that each of n losses gets."""
+    return g * (1.0 / n) if reduction == "mean" and n else g
+
+
+def _warn_of_sizes(input: Any, target: Any) -> None:
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size "
+        f"({input.size()}). "
+        "This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size.",
+        stacklevel=3,
+    )
+
+
+def _check_weight(weight: Any, input: Any) -> None:
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+
+
+def _broadcast(a: Array, b: Array) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        n = max(a.ndim, b.ndim)
+        p = (1,) * (n - a.ndim) + a.shape
+        q = (1,) * (n - b.ndim) + b.shape
+        for i in range(n - 1, -1, -1):
+            if p[i] != q[i] and 1 not in (p[i], q[i]):
+                raise RuntimeError(
+                    f"The size of tensor a ({p[i]}) must match the size of tensor b ({q[i]}) at "
+                    f"non-singleton dimension {i}\nThe shapes are {listed(a.shape)} and "
+                    f"{listed(b.shape)}."
+                ) from None
+        raise
+
+
+def _operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
+    """Two arrays in their common type (widened), and that type; `name` is what torch calls its
+    kernel."""
+    dtype = common_type(a, b)
+    if dtype.kind in "biuc":
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{scalar_name(np.empty(0, dtype))}'"
+        )
+    _broadcast(a, b)
+    return widened(a.astype(dtype, copy=False)), widened(b.astype(dtype, copy=False)), dtype
+
+
+# ---- mean squared error and its relatives
+
+
+def _pair(make: Any) -> Any:
+    return [
+        (make(2, 3), make(2, 3), "mean"),
+        (make(2, 3), make(2, 3), "sum"),
+        (make(2, 3), make(2, 3), "none"),
+    ]
+
+
+def _mse(input: Array, target: Array, reduction: str) -> Any:
+    x, y, dtype = _operands(input, target, "mse_cpu")
+    d = x - y
+    return _reduced(d * d, reduction, dtype)
+
+
+def _mse_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any) -> Any:
+    d = input - target
+    d = d * (g * (2.0 / d.numel() if reduction == "mean" and d.numel() else 2.0))
+    return (d if needs[0] else None), (-d if needs[1] else None)
+
+
+_mse_loss = general(
+    "_mse_loss(input, target, reduction: plain)",
+    _mse,
+    native=_kernels.mse_loss,
+    vjp={"input, target": _mse_vjp},
+    backward=(_kernels.mse_loss_backward, "g input target reduction needs"),
+    method=False,
+    samples=_pair,
+    doc="(input - target) ** 2, reduced.",
+)
+
+
+@composite(where="nn")
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of (input - target) ** 2."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    if reduction != "mean" or reduce is not None or size_average is not None:
+        reduction = _how(size_average, reduce, reduction)
+    if weight is None:
+        return _mse_loss(input, target, reduction)
+    _check_weight(weight, input)
+    squares = (input - target) ** 2 * weight
+    if reduction == "mean":
+        return squares.sum() / weight.sum()
+    return _reduce(squares, reduction)
+
+
+@composite(where="nn")
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of |input - target|."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    reduction = _how(size_average, reduce, reduction)
+    loss = (input - target).abs()
+    if weight is None:
+        return _reduce(loss, reduction)
+    _check_weight(weight, input)
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.sum()
+    return _reduce(loss * weight, reduction)
+
+
+def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Any:
+    x, y, dtype = _operands(input, target, "smooth_l1_cpu")
+    d = np.abs(x - y)
+    half = d.dtype.type(0.5)
+    return _reduced(
+        np.where(d < beta, half * d * d / d.dtype.type(beta), d - half * d.dtype.type(beta)),
+        reduction,
+        dtype,
+    )
+
+
+def _clamped_vjp(
+    g: Any, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float
+) -> Any:
+    d = input - target
+    d = d.clamp(-limit, limit) * _share(g, reduction, d.numel())
+    if scale != 1:
+        d = d * scale
+    return (d if needs[0] else None), (-d if needs[1] else None)
+
+
+_smooth_l1_loss = general(
+    "_smooth_l1_loss(input, target, reduction: plain, beta: plain)",
+    _smooth_l1,
+    vjp={
+        "input, target": lambda g, input, target, reduction, beta, needs: _clamped_vjp(
+            g, input, target, reduction, needs, beta, 1.0 / beta
+        )
+    },
+    node="SmoothL1LossBackward0",
+    method=False,
+    samples=lambda make: [(*a, 0.7) for a in _pair(make)],
+    doc="Squared below beta, absolute above.",
+)
+
+
+@composite(where="nn")
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """Half the square of the difference over beta where it is below beta, else |difference| - beta
+    / 2."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    reduction = _how(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError(
+            f"smooth_l1_loss does not support negative values for beta.\nbeta is {beta}."
+        )
+    if beta == 0:
+        return _reduce((input - target).abs(), reduction)
+    return _smooth_l1_loss(input, target, reduction, float(beta))
+
+
+def _huber(input: Array, target: Array, reduction: str, delta: float) -> Any:
+    x, y, dtype = _operands(input, target, "huber_cpu")
+    d = np.abs(x - y)
+    half, limit = d.dtype.type(0.5), d.dtype.type(delta)
+    return _reduced(
+        np.where(d <= delta, half * d * d, limit * (d - half * limit)), reduction, dtype
+    )
+
+
+_huber_loss = general(
+    "_huber_loss(input, target, reduction: plain, delta: plain)",
+    _huber,
+    vjp={
+        "input, target": lambda g, input, target, reduction, delta, needs: _clamped_vjp(
+            g, input, target, reduction, needs, delta, 1.0
+        )
+    },
+    method=False,
+    samples=lambda make: [(*a, 0.7) for a in _pair(make)],
+    doc="Squared below delta, absolute above.",
+)
+
+
+@composite(where="nn")
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """Half the squared difference where it is at most delta, else delta * (|difference| - delta /
+    2)."""
+    if input.shape != target.shape:
+        _warn_of_sizes(input, target)
+    _check_reduction(reduction)
+    if delta <= 0:
+        raise RuntimeError(
+            f"huber_loss does not support non-positive values for delta.\ndelta is {delta}."
+        )
+    if weight is None:
+        return _huber_loss(input, target, reduction, float(delta))
+    _check_weight(weight, input)
+    return _reduce(_huber_loss(input, target, "none", float(delta)) * weight, reduction)
+
+
+# ---- distances between distributions and between embeddings
+
+
+@composite(where="nn")
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """The Kullback-Leibler divergence target * (log(target) - input); input holds logarithms."""
+    if size_average is not None or reduce is not None:
+        reduction = _how(size_average, reduce, reduction)
+    elif reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    if input.is_complex() or target.is_complex():
+        raise RuntimeError("kl_div: Complex inputs not supported.")
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
+    return _reduce(loss, reduction)
+
+
+@composite(where="nn")
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """input where the target is 1, max(0, margin - input) where it is -1."""
+    reduction = _how(size_average, reduce, reduction)
+    if reduction == "mean" and not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            "complex dtype. "
+            f"Got: {input.dtype.scalar_name}"
+        )
+    far = (margin - input).clamp_min(0).masked_fill(target == 1, 0.0)
+    near = input.masked_fill(target == -1, 0.0)
+    return _reduce(far + near, reduction)
+
+
+@composite(where="nn")
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, -target * (input1 - input2) + margin)."""
+    reduction = _how(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+@composite(where="nn")
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    reduction = _how(size_average, reduce, reduction)
+    if target.ndim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
+    eps = 1e-12
+    product = (input1 * input2).sum(-1)
+    sizes = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
+    cosine = product / sizes.sqrt()
+    near = (1 - cosine).masked_fill(target != 1, 0.0)
+    far = (cosine - margin).clamp_min(0).masked_fill(target != -1, 0.0)
+    return _reduce(near + far, reduction)
+
+
+@composite(where="nn")
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    from ..matrix.norms import pairwise_distance
+
+    reduction = _how(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            "dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D "
+            "inputs"
+        )
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return _reduce((margin + near - far).clamp_min(0), reduction)
+
+
+@composite(where="nn")
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """`triplet_margin_loss` with a distance of the caller's."""
+    from ..matrix.norms import pairwise_distance
+
+    distance = distance_function or pairwise_distance
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return _reduce((margin + near - far).clamp_min(0), reduction)
+
+
+# ---- likelihoods
+
+
+@composite(where="nn")
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
+    reduction = _how(size_average, reduce, reduction)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0.0)
+    return _reduce(loss, reduction)
+
+
+@composite(where="nn")
+def gaussian_nll_loss(
+    input: Any,
+    target: Any,
+    var: Any,
+    full: Flag = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of a normal distribution of mean input and variance var."""
+    if not isinstance(var, _core.Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = input.detach() * 0 + var
+    elif anywhere(var < 0):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
+            raise ValueError("var is of incorrect size")
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype.c_name}"
+        )
+    # The floor under the variance has no gradient of its own.
+    floored = var + (var.detach().clamp_min(eps) - var.detach())
+    loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduce(loss, reduction)

@@ -1,0 +1,206 @@
+"""Losses of torch.nn.functional that want a margin between a sample's classes and the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, listed, refuse, scalar_name
+from ..table.kinds import composite, general
+from .class_loss import _log_sigmoid
+from .loss import _how, _operands, _pair, _reduce, _reduced, _share
+
+
+def _soft_margin(input: Array, target: Array, reduction: str) -> Any:
+    x, y, dtype = _operands(input, target, "soft_margin_loss")
+    z = -y * x
+    return _reduced(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
+
+
+_soft_margin_loss = general(
+    "_soft_margin_loss(input, target, reduction: plain)",
+    _soft_margin,
+    vjp={
+        "input": lambda g, input, target, reduction: (
+            _share(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())
+        ),
+        "target": lambda g, input, target, reduction: (
+            _share(g, reduction, input.numel()) * (-input * (-target * input).sigmoid())
+        ),
+    },
+    method=False,
+    samples=_pair,
+    doc="log(1 + exp(-target * input)).",
+)
+
+
+@composite(where="nn")
+def soft_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """log(1 + exp(-target * input)); targets are 1 and -1."""
+    reduction = _how(size_average, reduce, reduction)
+    return _soft_margin_loss(input, target, reduction)
+
+
+def _check_samples(shape: tuple[int, ...]) -> None:
+    if len(shape) > 2 or 0 in shape[-1:]:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{listed(shape)}"
+        )
+
+
+def _samples(x: Any) -> Any:
+    """One sample or a batch of them as a matrix, a row for each."""
+    return x if x.ndim == 2 else x.reshape(1, x.numel())
+
+
+def _multi_margin(
+    input: Array, target: Array, weight: Any, p: int, margin: float, reduction: str
+) -> Any:
+    refuse("multi_margin_loss_cpu_kernel", input, "biuc", halves=True)
+    _check_samples(input.shape)
+    x, t = np.atleast_2d(input), target.reshape(target.size, 1)
+    if target.ndim > 1 or len(t) != len(x):
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of "
+            f"input samples (batch size). Expected target size [{len(x)}], but got "
+            f"{listed(target.shape)}. Input has shape {listed(input.shape)}."
+        )
+    if target.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {scalar_name(target)}")
+    if weight is not None and weight.dtype != x.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}. The weights "
+            "are numbers of the input's type"
+        )
+    if weight is not None and weight.shape != x.shape[1:]:
+        raise RuntimeError(
+            f"inconsistent weight size, expected {x.shape[1]} but got {listed(weight.shape)}"
+        )
+    if ((t < 0) | (t >= x.shape[1])).any():
+        raise RuntimeError(f"target out of range. The classes are 0 to {x.shape[1] - 1}")
+    excess = np.maximum(margin - np.take_along_axis(x, t, 1) + x, 0) ** p
+    if weight is not None:
+        excess = excess * weight[t]
+    np.put_along_axis(excess, t, 0, 1)
+    loss = excess.sum(1) / x.shape[1]
+    return _reduced(loss if target.ndim else loss[0], reduction, input.dtype)
+
+
+def _multi_margin_rule(
+    g: Any, input: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
+) -> Any:
+    x, t = _samples(input), target.reshape(target.numel(), 1)
+    excess = margin - x.gather(1, t) + x
+    slope = (excess > 0).to(x.dtype) if p == 1 else 2 * excess.relu()
+    if weight is not None:
+        slope = slope * weight[t]
+    slope = slope.scatter(1, t, 0.0)
+    slope = slope.scatter_add(1, t, -slope.sum(1, keepdim=True)) / x.shape[1]
+    share = _share(g, reduction, target.numel())
+    return ((share.unsqueeze(-1) if share.ndim else share) * slope).reshape(input.shape)
+
+
+_multi_margin_loss = general(
+    "_multi_margin_loss(input, target: Tensor, weight: Tensor = None, p: plain, margin: plain, "
+    "reduction: plain)",
+    _multi_margin,
+    vjp={"input": _multi_margin_rule},
+    method=False,
+    samples=lambda make: [
+        (make(3, 4), make(3, kind="int", low=0, high=4), None, 1, 1.0, "mean"),
+        (make(3, 4), make(3, kind="int", low=0, high=4), make(4, kind="fixed"), 2, 0.5, "none"),
+        (make(4), make(kind="int", low=0, high=4), None, 2, 1.0, "sum"),
+    ],
+    doc="By how much other classes come too near to the target's.",
+)
+
+
+@composite(where="nn")
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the
+    number of classes."""
+    reduction = _how(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional: it has {weight.ndim} dimensions")
+    if weight is not None and weight.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(
+            "The function 'multi_margin_loss' is not differentiable with respect to argument "
+            "'weight'. This input cannot have requires_grad True."
+        )
+    return _multi_margin_loss(input, target, weight, p, margin, reduction)
+
+
+@composite(where="nn")
+def multilabel_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
+    over the number of classes."""
+    reduction = _how(size_average, reduce, reduction)
+    refuse("multilabel_margin_loss_forward_out_frame", input._array, "biuc", halves=True)
+    _check_samples(input.shape)
+    if target.numel() != input.numel() or (
+        max(input.ndim, target.ndim) > 1 and (target.shape != input.shape)
+    ):
+        raise RuntimeError(
+            f"inconsistent target size: {listed(target.shape)} for input of size: "
+            f"{listed(input.shape)}"
+        )
+    x, t = _samples(input), _samples(target)
+    if ((t < -1) | (t >= x.shape[1])).any():
+        raise RuntimeError(
+            "argument #2 'target' is out of range. "
+            f"The labels are 0 to {x.shape[1] - 1}, and -1 ends a list of them"
+        )
+    if target._array.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {scalar_name(target._array)}")
+    labels = (t >= 0).cumprod(1).bool()  # those before the first -1
+    safe = t.masked_fill(~labels, 0)
+    is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
+    picked = x.gather(1, safe)
+    excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).relu()
+    kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
+    loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
+    return _reduce(loss.squeeze(0) if target.ndim < 2 else loss, reduction)
+
+
+@composite(where="nn")
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over the classes of the cross-entropy of each, as of a logit."""
+    reduction = _how(size_average, reduce, reduction)
+    refuse("log_sigmoid_cpu", input._array, "biuc")
+    loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduce(loss.sum(-1) / input.size(-1), reduction)

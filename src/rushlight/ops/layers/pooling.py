@@ -1,0 +1,498 @@
+"""Pooling over windows of one to three dimensions: the windows, and maxima.
+
+Maximum pooling picks elements: it gives their flat places in each plane too, and its gradient is a
+scatter to them, whose own transpose is the gather from them. Two dimensions of float32 and float64
+run on native kernels; one dimension is run as two; the rest is defined on NumPy through windows.
+`average_pooling.py` has the means, `adaptive_pooling.py` windows by the wanted size.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
+from ..table.kinds import Flag, composite, general, linear
+from ..table.statement import namespace
+
+_kernels = _core.kernels
+_Ints = tuple[int, ...]
+
+# ---- windows
+
+
+def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
+    """The number of windows along a dimension of size n; the last must start inside it or its left
+    border."""
+    span = n + 2 * p - d * (k - 1) - 1
+    out = -(-span // s) + 1 if ceil_mode else span // s + 1
+    return out - 1 if ceil_mode and (out - 1) * s >= n + p else out
+
+
+def _outputs(
+    x: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
+) -> list[int]:
+    return [_pooled(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)]
+
+
+def _slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...]:
+    """Where element `at` of every window lies in the padded planes."""
+    return (
+        ...,
+        *(
+            slice(i * e, i * e + t * (n - 1) + 1, t)
+            for i, e, t, n in zip(at, d, s, out, strict=True)
+        ),
+    )
+
+
+def _bordered(
+    x: Array, out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, fill: Any
+) -> Array:
+    """The planes with all that any window reaches, `fill` outside."""
+    n = len(k)
+    reach = [
+        max(0, (m - 1) * t + e * (i - 1) + 1 - b - size)
+        for m, t, e, i, b, size in zip(out, s, d, k, p, x.shape[-n:], strict=True)
+    ]
+    pads = [(0, 0)] * (x.ndim - n) + [(b, r) for b, r in zip(p, reach, strict=True)]
+    if not any(b or r for b, r in pads):
+        return x
+    return np.pad(x, pads, constant_values=fill)
+
+
+def _reached(
+    size: Sequence[int], out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints
+) -> tuple[_Ints, _Ints]:
+    """Kernel sizes and paddings of the windows without those borders that lie outside the planes at
+    every place: a window may be far larger than a plane."""
+    kernel, padding = [], []
+    for n, places, m, t, b, e in zip(size, out, k, s, p, d, strict=True):
+        first = max(0, -(-(b - t * (places - 1)) // e))
+        last = min(m - 1, (b + n - 1) // e)
+        kernel.append(last - first + 1)
+        padding.append(b - first * e)
+    return tuple(kernel), tuple(padding)
+
+
+# ---- maximum
+
+
+def _lowest(a: Array) -> Any:
+    return -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
+
+
+def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
+    """The definition: the first largest element of each window (a NaN wins) and its place in the
+    plane."""
+    n = len(k)
+    size = x.shape[-n:]
+    out = _outputs(x.shape, k, s, p, d, ceil_mode)
+    wide = widened(x)
+    places = np.arange(math.prod(size)).reshape(size)
+    k, p = _reached(size, out, k, s, p, d)
+    values = _bordered(wide, out, k, s, p, d, _lowest(wide))
+    places = _bordered(places, out, k, s, p, d, -1)
+    best = np.full((*x.shape[:-n], *out), _lowest(wide), wide.dtype)
+    where = np.full(best.shape, -1, np.int64)
+    for at in itertools.product(*(range(m) for m in k)):
+        here = _slices(at, out, s, d)
+        value, place = values[here], places[here]
+        inside = np.broadcast_to(place >= 0, best.shape)
+        better = inside & ((value > best) | (value != value) | (where < 0))
+        best = np.where(better, value, best)
+        where = np.where(better, place, where)
+    return rounded(best, x), where
+
+
+def _max_pool(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
+    if len(k) == 2:
+        result = _kernels.max_pool2d(x, k, s, p, d, ceil_mode)
+    elif len(k) == 1:
+        result = _kernels.max_pool2d(x[..., None, :], (1, *k), (1, *s), (0, *p), (1, *d), ceil_mode)
+        if result is not NotImplemented:
+            result = (result[0].squeeze(-2).copy(), result[1].squeeze(-2).copy())
+    else:
+        result = NotImplemented
+    return _max_pool_nd(x, k, s, p, d, ceil_mode) if result is NotImplemented else result
+
+
+def _planes(shape: Sequence[int], n: int) -> tuple[int, int]:
+    return math.prod(shape[:-n]), math.prod(shape[-n:])
+
+
+def _scatter(g: Array, indices: Array, shape: Any, n: int) -> Array:
+    """Every element of g added at its place in planes of n dimensions."""
+    if n == 2:
+        result = _kernels.max_pool2d_backward(g, indices, shape)
+        if result is not NotImplemented:
+            return result  # type: ignore[no-any-return]
+    rows, size = _planes(shape, n)
+    wide = widened(g)
+    out = np.zeros((rows, size), wide.dtype)
+    if g.size:
+        places = unshared(indices.reshape(rows, -1))
+        np.add.at(out, (np.arange(rows)[:, None], places), wide.reshape(rows, -1))
+    return rounded(out.reshape(shape), g)
+
+
+def _gather(x: Array, indices: Array, n: int) -> Array:
+    """The elements of planes of n dimensions at the given places."""
+    rows, size = _planes(x.shape, n)
+    flat = np.ascontiguousarray(x).reshape(rows, size)
+    places = unshared(indices.reshape(rows, -1))
+    return np.take_along_axis(flat, places, 1).reshape(indices.shape)
+
+
+_pool_scatter = linear(
+    "_pool_scatter(input, indices, shape: plain, n: plain)",
+    _scatter,
+    transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
+    node="MaxPoolBackwardBackward0",
+    method=False,
+    doc="The transpose of picking elements by their places in a plane.",
+)
+_pool_gather: Any = linear(
+    "_pool_gather(input, indices, n: plain)",
+    _gather,
+    transpose={
+        "input": lambda g, indices, input_shape, n: _pool_scatter(g, indices, tuple(input_shape), n)
+    },
+    node="MaxUnpoolBackward0",
+    method=False,
+    doc="Elements by their places in a plane.",
+)
+
+
+def _max_pool_op(n: int, node: str) -> Any:
+    def fused(g: Array, indices: Array, shape: Any) -> Any:
+        return _scatter(g, indices, tuple(shape), n)
+
+    return general(
+        f"_max_pool{n}d(input, kernel_size: plain, stride: plain, padding: plain, dilation: plain, "
+        "ceil_mode: plain)",
+        _max_pool,
+        vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
+        backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
+        node=node,
+        method=False,
+        first_only=True,
+        samples=lambda make: [
+            (make(2, *(5, 4, 3)[:n]), (2, 2, 2)[:n], (2, 1, 1)[:n], (1, 0, 0)[:n], (1,) * n, False)
+        ],
+        keeps="format and back: input",
+        doc=f"The largest elements of windows of {n} dimensions, and their places in each plane.",
+    )
+
+
+_max_pools = {
+    n: _max_pool_op(n, node)
+    for n, node in (
+        (1, "SqueezeBackward1"),
+        (2, "MaxPool2DWithIndicesBackward0"),
+        (3, "MaxPool3DWithIndicesBackward0"),
+    )
+}
+
+
+def _each(value: Any, name: str, what: str, n: int) -> _Ints:
+    if isinstance(value, int):
+        return (value,) * n
+    values = tuple(as_int(v) for v in value)
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        number = {
+            1: "a single int, or a tuple of one int",
+            2: "a single int, or a tuple of two ints",
+        }
+        raise RuntimeError(
+            f"{name}: {what} must either be "
+            + number.get(n, "a single int, or a tuple of three ints")
+        )
+    return values
+
+
+def _check_input(name: str, shape: Sequence[int], n: int) -> None:
+    if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1 :]:
+        if n == 1:
+            raise RuntimeError(
+                f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
+                "input, "
+                f"but got:{listed(shape)}"
+            )
+        if len(shape) not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input\n"
+                f"{name} got {listed(shape)}."
+            )
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            "input, "
+            f"but got:{listed(shape)}"
+        )
+
+
+def _check_window(
+    shape: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool, name: str
+) -> None:
+    n = len(k)
+    if name == "max_pool1d":
+        _check_line(k[0], s[0], p[0], d[0])
+    elif max(*k, *s, *p, *d) >= 2**31:
+        raise RuntimeError(
+            f"value cannot be converted to type int without overflow\n{name} got kernel_size={k}, "
+            f"stride={s}, padding={p}, dilation={d}."
+        )
+    if 0 in s:
+        raise RuntimeError(f"stride should not be zero\n{name} got stride={s}.")
+    for what, values, letter in (
+        ("kernel size", k, "k"),
+        ("stride", s, "d"),
+        ("dilation", d, "dilation"),
+    ):
+        if min(values) <= 0:
+            shown = (1, *values) if n == 1 else values
+            raise RuntimeError(
+                f"{what} should be greater than zero, but got "
+                + " ".join(
+                    letter + f"{a}: {v}" for a, v in zip("THW"[-len(shown) :], shown, strict=True)
+                )
+            )
+    if name == "avg_pool3d" and any(e > size for e, size in zip(k, shape[-3:], strict=True)):
+        t, h, w = shape[-3:]
+        raise RuntimeError(
+            f"input image (T: {t} H: {h} W: {w}) smaller than kernel size "
+            f"(kT: {k[0]} kH: {k[1]} kW: {k[2]})"
+        )
+    for b, size, e in zip(p, k, d, strict=True):
+        if b < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {b}")
+        if b > ((size - 1) * e + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={b}, kernel_size={size} and dilation={e}"
+            )
+    out = _outputs(shape, k, s, p, d, ceil_mode)
+    if min(out) < 1:
+        if name == "max_pool1d":
+            raise RuntimeError(f"{name}() Invalid computed output size: {out[0]}")
+        channels = (shape[-n - 1], 1) if n == 1 else (shape[-n - 1],)
+        before = "x".join(str(v) for v in (*channels, *shape[-n:]))
+        after = "x".join(str(v) for v in (*channels, *out))
+        raise RuntimeError(
+            f"Given input size: ({before}). Calculated output size: ({after}). Output size is too "
+            "small"
+        )
+
+
+def _check_line(k: int, s: int, p: int, d: int) -> None:
+    """What max_pool1d says where it has no indices to give."""
+    for what, value in (("kernel_size", k), ("stride", s), ("dilation", d)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {value}")
+    if p < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {p}")
+    if p > k // 2:
+        raise RuntimeError(
+            "max_pool1d() padding should be at most half of kernel size, but got "
+            f"padding={p} and kernel_size={k}"
+        )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@functools.lru_cache(maxsize=1024)
+def _window(
+    name: str,
+    n: int,
+    shape: Sequence[int],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> tuple[_Ints, _Ints, _Ints, _Ints]:
+    """The checked numbers of each dimension; a layer asks the same question at every step."""
+    k = _each(kernel_size, name, "kernel_size", n)
+    s = k if stride is None or stride == () else _each(stride, name, "stride", n)
+    p = _each(padding, name, "padding", n)
+    d = _each(dilation, name, "dilation", n)
+    _check_input(name, shape, n)
+    _check_window(shape, k, s, p, d, ceil_mode, name)
+    return k, s, p, d
+
+
+def _max_pool_of(n: int) -> None:
+    name = f"max_pool{n}d"
+    op = _max_pools[n]
+    kernel = name if n > 1 else "max_pool2d"
+
+    @composite(
+        where="nn",
+        name=f"{name}_with_indices",
+        doc="The largest elements of windows and their places.",
+    )
+    def with_indices(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: Flag = True,
+    ) -> Any:
+        return both(
+            f"{name}_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
+        )
+
+    def both(
+        asked: str,
+        input: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+    ) -> Any:
+        window = _window(
+            asked if n == 1 else name,
+            n,
+            input.shape,
+            _frozen(kernel_size),
+            _frozen(stride),
+            _frozen(padding),
+            _frozen(dilation),
+            ceil_mode,
+        )
+        refuse(kernel, input._array, "bc")
+        return op(input, *window, ceil_mode)
+
+    @composite(
+        where="nn",
+        name=name,
+        doc=f"The largest element of each window of {n} dimension(s).",
+    )
+    def pool(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: Flag = False,
+    ) -> Any:
+        if n == 1 and not return_indices:
+            # Where no indices are asked for, torch has a kernel of its own, for fewer types.
+            refuse("max_pool1d_impl", input._array, "biuc")
+        asked = f"{name}_with_indices" if return_indices else name
+        pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return pair if return_indices else pair[0]
+
+    namespace("torch").update({f"{name}_with_indices": with_indices, name: pool})
+
+
+for _n in (1, 2, 3):
+    _max_pool_of(_n)
+
+
+def _unpooled(shape: Sequence[int], k: _Ints, s: _Ints, p: _Ints, wanted: Any) -> list[int]:
+    """The size of the planes that were pooled: the one asked for, or the one that fits."""
+    n = len(k)
+    size = [(m - 1) * t + e - 2 * b for m, t, e, b in zip(shape[-n:], s, k, p, strict=True)]
+    for i, m in enumerate(size):
+        if m < 0:
+            raise ValueError(
+                "max_unpooling: output_size must contain non-negative spatial dimensions, but got "
+                f"output_size[{i}]={m}"
+            )
+    if wanted is None:
+        return size
+    given = wanted if isinstance(wanted, (tuple, list)) else tuple(wanted)
+    if len(given) not in (n, n + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a "
+            f"length of '{len(given)}'"
+        )
+    given = given[-n:]
+    for i, (m, v, t) in enumerate(zip(size, given, s, strict=True)):
+        if not m - t < v < m + t:
+            raise ValueError(
+                f'invalid output_size "{given}" (dim {i} must be between {m - t} and {m + t})'
+            )
+    return list(given)
+
+
+def _unpool(n: int) -> None:
+    name = f"max_unpool{n}d"
+
+    @composite(
+        where="nn",
+        name=name,
+        doc="Elements back at the places that max_pool gave, zeros elsewhere.",
+    )
+    def unpool(
+        input: Any,
+        indices: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Any:
+        k = _each(kernel_size, name, "kernel_size", n)
+        refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
+        s = k if stride is None else _each(stride, name, "stride", n)
+        p = _each(padding, name, "padding", n)
+        if n == 3 and min(s) <= 0:
+            raise RuntimeError(f"strides should be greater than zero, but got stride: {listed(s)}")
+        if n > 1 and input.ndim not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a "
+                f"tensor with {input.ndim} dimensions."
+            )
+        size = _unpooled(input.shape, k, s, p, output_size)
+        shape = (*input.shape[:-n], *size)
+        if indices.shape != input.shape:
+            raise RuntimeError(
+                "Expected shape of indices to be same as that of the input tensor "
+                f"({listed(input.shape)}) "
+                f"but got indices tensor with shape: {listed(indices.shape)}"
+            )
+        return _pool_unpool(input, indices, shape, n)
+
+
+def _place(x: Array, indices: Array, shape: Any, n: int) -> Array:
+    rows, size = _planes(shape, n)
+    out = np.zeros((rows, size), x.dtype)
+    at = indices.reshape(rows, math.prod(indices.shape[-n:]))
+    if at.size and (at.min() < 0 or at.max() >= size):
+        wrong = at[(at < 0) | (at >= size)][0]
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong} (output volumes are of size "
+            + "x".join(map(str, shape[-n:]))
+        )
+    np.put_along_axis(out, at, np.ascontiguousarray(x).reshape(at.shape), 1)
+    return out.reshape(shape)
+
+
+_pool_unpool = linear(
+    "_pool_unpool(input, indices, shape: plain, n: plain)",
+    _place,
+    transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
+    node="MaxUnpool2DBackward0",
+    method=False,
+    keeps="format and back: input",
+    doc="Elements put at their places in planes of zeros.",
+)
+
+for _n in (1, 2, 3):
+    _unpool(_n)

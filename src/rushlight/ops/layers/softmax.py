@@ -1,0 +1,167 @@
+"""softmax and its relatives: exponentials normalised along a dimension."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, dim_in, refuse, rounded, widened
+from ..table.kinds import composite, general, variant
+from ..table.samples import Make, Samples
+from ..table.statement import namespace, node_name
+
+_kernels = _core.kernels
+
+
+def _shifted(a: Array, dim: int) -> Array:
+    """a less its largest element along dim, where that is finite: exponentials then do not
+    overflow."""
+    if a.shape[dim] == 0:
+        return a
+    top = a.max(dim, keepdims=True)
+    return a - np.where(np.isfinite(top), top, 0)
+
+
+def _normalised(name: str, of_one: float, formula: Any) -> Any:
+    """A forward: what `formula` makes of shifted elements along a dimension; `of_one` is its value
+    for an element alone."""
+
+    def forward(a: Array, dim: int, dtype: Any = None) -> Any:
+        refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
+        dim = dim_in(dim, a.ndim)
+        if a.ndim == 0:
+            one, nan = a.dtype.type(of_one), a.dtype.type(np.nan)
+            return rounded(np.where(np.isfinite(a), one, nan), a)
+        with np.errstate(all="ignore"):
+            return rounded(formula(_shifted(widened(a), dim), dim), a)
+
+    return forward
+
+
+def _shares(low: Array, dim: int) -> Any:
+    top = np.exp(low)
+    return top / top.sum(dim, keepdims=True)
+
+
+_softmax = _normalised("softmax", 1, _shares)
+_log_softmax = _normalised(
+    "log_softmax",
+    0,
+    lambda low, dim: low - np.log(np.exp(low).sum(dim, keepdims=True)),
+)
+
+
+def _softmax_rule(g: Any, out: Any, dim: int) -> Any:
+    return out * (g - (g * out).sum(dim, keepdim=True))
+
+
+def _log_softmax_rule(g: Any, out: Any, dim: int) -> Any:
+    return g - out.exp() * g.sum(dim, keepdim=True)
+
+
+def _along(make: Make) -> Samples:
+    return [(make(2, 3), 1), (make(2, 3), 0), (make(2, 3, 2), 1), (make(4), -1), (make(), 0)]
+
+
+softmax = general(
+    "softmax(input, dim: int, dtype=None)",
+    _softmax,
+    vjp={"input": _softmax_rule},
+    native=_kernels.softmax,
+    backward=(_kernels.softmax_backward, "g out dim"),
+    samples=_along,
+    doc="exp(input), divided by its sum along dim.",
+)
+log_softmax = general(
+    "log_softmax(input, dim: int, dtype=None)",
+    _log_softmax,
+    vjp={"input": _log_softmax_rule},
+    native=_kernels.log_softmax,
+    backward=(_kernels.log_softmax_backward, "g out dim"),
+    samples=_along,
+    doc="The logarithm of softmax, exact where softmax is small.",
+)
+
+
+# ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
+
+
+def _with_dtype(op: Any, forward: Any, rule: Any) -> None:
+    name = op.entry.name
+    converting = general(
+        f"_{name}_as(input, dim: plain, dtype=None)",
+        lambda a, dim, dtype: forward(a.astype(dtype.numpy), dim),
+        vjp={"input": rule},
+        node=node_name(name),
+        method=False,
+        doc=f"`{name}` of the tensor converted to a dtype.",
+    )
+    variant(op, "dtype", "given", converting)
+
+
+_with_dtype(softmax, _softmax, _softmax_rule)
+_with_dtype(log_softmax, _log_softmax, _log_softmax_rule)
+
+# ---- torch.nn.functional's forms
+
+_nn = namespace("nn")
+namespace("special").update(softmax=softmax, log_softmax=log_softmax)
+
+
+def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. "
+        "Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def _functional(op: Any, name: str, doc: str) -> None:
+    def function(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        if dim is None:
+            dim = _implicit_dim(name, input.ndim, _stacklevel)
+        return op(input, dim) if dtype is None else op(input, dim, dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    _nn[name] = function
+
+
+_functional(softmax, "softmax", softmax.__doc__)
+_functional(log_softmax, "log_softmax", log_softmax.__doc__)
+
+
+@composite(where="nn")
+def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """softmax of the negative."""
+    if dim is None:
+        dim = _implicit_dim("softmin", input.ndim, _stacklevel)
+    return softmax(-input, dim) if dtype is None else softmax(-input, dim, dtype)
+
+
+@composite(where="nn")
+def gumbel_softmax(
+    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Any:
+    """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's
+    gradient."""
+    if not logits.is_floating_point():
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a "
+            "floating point "
+            f"but you specified {logits.dtype.scalar_name}"
+        )
+    noise = -(logits.detach().clone().exponential_().log())
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.argmax(dim, keepdim=True)
+    one = (soft * 0).detach().scatter(dim, index, 1.0)
+    return one - soft.detach() + soft
+
+
+__all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]

@@ -1,0 +1,277 @@
+"""Joining tensors (cat, stack and their kin), taking them apart (split, chunk, unbind), and grids.
+
+The two halves are each other's rules: the gradient of `cat` is the pieces of a gradient, that of
+`split` the pieces joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..making.factory import room_for
+from ..table.arrays import Array, common_type, dim_in
+from ..table.kinds import composite, linear
+from .slices import _slice
+
+_kernels = _core.kernels
+_wrap = _core.wrap
+Tensor = _core.Tensor
+
+# ---- joining
+
+
+def _promoted(join: Any) -> Any:
+    """What the kernels leave: arrays of several types, joined in their common one."""
+
+    def forward(tensors: list[Array], dim: int) -> Array:
+        dtype = common_type(*tensors)
+        with np.errstate(all="ignore"):
+            joined: Array = join([a.astype(dtype, copy=False) for a in tensors], dim)
+        return joined
+
+    return forward
+
+
+def _some(make: Any) -> list[Any]:
+    return [([make(2, 3), make(1, 3)],), ([make(2, 3), make(2, 1), make(2, 3)], 1), ([make(3)],)]
+
+
+def _alike(make: Any) -> list[Any]:
+    return [([make(2, 3), make(2, 3)],), ([make(2, 3)] * 3, -1), ([make(), make()],)]
+
+
+_CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
+
+cat: Any = linear(
+    "cat(tensors: Tensors, dim=0)",
+    _promoted(_kernels.cat),
+    native=_kernels.cat,
+    transpose={"tensors": lambda g, dim, tensors_shape: _taken_apart(g, dim, tensors_shape)},
+    backward=(_kernels.cat_backward, "g dim tensors_shape"),
+    method=False,
+    overlap="never",
+    out=("cast", TypeError, _CAST),
+    samples=_some,
+    doc="Tensors one after the other along a dimension.",
+)
+
+stack: Any = linear(
+    "stack(tensors: Tensors, dim=0)",
+    _promoted(_kernels.stack),
+    native=_kernels.stack,
+    transpose={"tensors": lambda g, dim: unbind(g, dim)},
+    backward=(_kernels.unbind, "g dim"),
+    method=False,
+    overlap="never",
+    out=("cast", TypeError, _CAST),
+    samples=_alike,
+    doc="Tensors of one shape as the entries of a new dimension.",
+)
+
+
+def _taken_apart(g: Any, dim: int, shapes: Sequence[Sequence[int]]) -> list[Any]:
+    """The piece of g that belongs to each joined tensor; a skipped empty vector has none."""
+    pieces: list[Any] = []
+    if all(tuple(shape) == (0,) for shape in shapes):
+        return [g] * len(shapes)
+    at = 0
+    for shape in shapes:
+        if len(shape) != g.ndim:
+            pieces.append(None)
+            continue
+        pieces.append(_slice(g, dim, at, at + shape[dim], 1))
+        at += shape[dim]
+    return pieces
+
+
+# ---- taking apart
+
+
+def _joined(gs: Sequence[Any], shapes: list[tuple[int, ...]], join: Any, dim: int) -> Any:
+    """The pieces' gradients put together, zeros where there is none."""
+    given = next(g for g in gs if g is not None)
+    zero: dict[tuple[int, ...], Any] = {}
+    pieces = []
+    for g, shape in zip(gs, shapes, strict=True):
+        if g is None:
+            if shape not in zero:
+                zero[shape] = _wrap(np.zeros(shape, given.dtype.numpy))
+            g = zero[shape]
+        pieces.append(g)
+    return join(pieces, dim)
+
+
+def _sized(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    dim = dim % len(shape)
+    return [(*shape[:dim], n, *shape[dim + 1 :]) for n in sizes]
+
+
+def _unsplit(gs: Sequence[Any], shape: Sequence[int], each: int, dim: int) -> Any:
+    total = shape[dim]
+    sizes = [min(each, total - at) for at in range(0, total, each)] if total else [0]
+    return _joined(gs, _sized(shape, dim, sizes), cat, dim)
+
+
+_split: Any = linear(
+    "_split(input, split_size: int, dim=0)",
+    _kernels.split,
+    transpose={
+        "input": lambda gs, input_shape, split_size, dim: _unsplit(gs, input_shape, split_size, dim)
+    },
+    node="SplitBackward0",
+    view=True,
+    multi_view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)],
+    doc="Pieces of one size along a dimension.",
+)
+
+split_with_sizes: Any = linear(
+    "split_with_sizes(input, split_sizes: sizes, dim=0)",
+    _kernels.split,
+    transpose={
+        "input": lambda gs, input_shape, split_sizes, dim: _joined(
+            gs, _sized(input_shape, dim, split_sizes), cat, dim
+        )
+    },
+    view=True,
+    multi_view=True,
+    out=False,
+    samples=lambda make: [(make(5, 3), [1, 4]), (make(5, 3), (1, 0, 2), 1)],
+    doc="Pieces of the given sizes along a dimension.",
+)
+
+
+@composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), [2, 3])])
+def split(
+    tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+) -> Any:
+    """Pieces along a dimension: of one size, or of the sizes given."""
+    size = split_size_or_sections if split_size is None else split_size
+    if size is None:
+        raise TypeError("Tensor.split() missing 1 required positional argument: 'split_size'")
+    if isinstance(size, (tuple, list)):
+        return split_with_sizes(tensor, size, dim)
+    if not hasattr(size, "__index__"):
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+            f"{type(size).__name__}"
+        )
+    return _split(tensor, size, dim)
+
+
+@composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)])
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+    """At most `chunks` pieces of one size along a dimension."""
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    total = shape[dim_in(dim, len(shape))]
+    size = -(-total // chunks)
+    if size == 0:
+        room_for(chunks)
+        return split_with_sizes(input, [0] * chunks, dim)
+    return _split(input, size, dim)
+
+
+def _pieces(input: Any, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
+    return tuple([_slice(input, dim, a, b, 1) for a, b in zip((0, *ends[:-1]), ends, strict=True)])
+
+
+@composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), (1, 3)), (make(5, 3), 4, 1)])
+def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> Any:
+    """Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices."""
+    cuts = named.pop("indices", named.pop("sections", indices_or_sections))
+    if input.ndim == 0:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    dim = dim_in(dim, input.ndim)
+    size = input.shape[dim]
+    if isinstance(cuts, Tensor):
+        if cuts.dtype.name != "int64":
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{cuts.dtype.scalar_name}"
+            )
+        if cuts.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {cuts.ndim} dims"
+            )
+        cuts = cuts.tolist()
+    if isinstance(cuts, int):
+        if cuts <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+        if cuts >= 2**63:
+            raise RuntimeError(f"Overflow when unpacking long long: {cuts} sections")
+        room_for(cuts)
+        small, extra = divmod(size, cuts)
+        ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts)]
+        return _pieces(input, ends, dim)
+    starts = [0, *cuts]
+    return tuple([_slice(input, dim, a, b, 1) for a, b in zip(starts, [*cuts, size], strict=True)])
+
+
+def _even_split(name: str, least: int, choose: Any) -> None:
+    @composite(name=name, doc=f"`tensor_split` as numpy.{name} does it.")
+    def split_function(input: Any, indices_or_sections: Any = None, **named: Any) -> Any:
+        cuts = named.pop("indices", named.pop("sections", indices_or_sections))
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, "
+                f"but got a tensor with {input.ndim} dimensions!"
+            )
+        dim = choose(input.ndim)
+        if isinstance(cuts, int):
+            size = input.shape[dim]
+            if cuts == 0 or size % cuts:
+                raise RuntimeError(
+                    f"torch.{name} attempted to split along dimension {dim}, but the size of the "
+                    f"dimension {size} is not divisible by the split_size {cuts}!"
+                )
+        return tensor_split(input, cuts, dim)
+
+
+_even_split("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
+_even_split("vsplit", 2, lambda ndim: 0)
+_even_split("dsplit", 3, lambda ndim: 2)
+
+
+def _unbound(gs: Sequence[Any], shape: Sequence[int], dim: int) -> Any:
+    dim = dim % len(shape)
+    piece = (*shape[:dim], *shape[dim + 1 :])
+    return _joined(gs, [piece] * len(gs), stack, dim)
+
+
+unbind: Any = linear(
+    "unbind(input, dim=0)",
+    _kernels.unbind,
+    transpose={"input": lambda gs, input_shape, dim: _unbound(gs, input_shape, dim)},
+    view=True,
+    multi_view=True,
+    out=False,
+    samples=lambda make: [(make(2, 3),), (make(2, 3), -1)],
+    doc="The entries of a dimension, as a tuple.",
+)
+
+
+# ---- the same under other names
+
+
+def _cat_again(name: str) -> None:
+    @composite(method=False, name=name, doc="`cat` under another name.")
+    def function(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Any:
+        dim = dim if axis is None else axis
+        return cat(tensors, dim) if out is None else cat(tensors, dim, out=out)
+
+
+_cat_again("concat")
+_cat_again("concatenate")

@@ -1,0 +1,548 @@
+"""Copies that rearrange elements: turned, rolled, repeated, triangles, diagonals; and grids."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ..making.copies import _contiguous_copy
+from ..making.factory import allocate
+from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
+from ..table.kinds import composite, linear
+from ..table.statement import OPS, internal
+from .joining import cat, stack
+from .shape import expand, reshape, unsqueeze, view
+from .slices import _diagonal_backward, diagonal
+
+_wrap = _core.wrap
+Tensor = _core.Tensor
+
+# ---- turned and rolled
+
+
+def _dims(dims: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions made non-negative; an error for one that is named twice."""
+    result: list[int] = []
+    for given in dims if isinstance(dims, (tuple, list)) else (dims,):
+        d = dim_in(given, ndim)
+        if d in result:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        result.append(d)
+    return tuple(result)
+
+
+def _flip(a: Array, dims: Any) -> Array:
+    axes = _dims(dims, a.ndim)
+    if a.ndim == 0:
+        return a.copy()
+    result = np.empty_like(a)
+    result[...] = np.flip(a, axes)
+    return result
+
+
+flip: Any = linear(
+    "flip(input, *dims)",
+    _flip,
+    transpose={"input": lambda g, dims: flip(g, dims)},
+    out=False,
+    samples=lambda make: [(make(2, 3), 0), (make(2, 3), (0, -1)), (make(), ())],
+    keeps="strides: input",
+    doc="The order of entries reversed along dimensions.",
+)
+
+
+@composite(samples=lambda make: [(make(2, 3),)])
+def fliplr(input: Any) -> Any:
+    """Columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+@composite(samples=lambda make: [(make(2, 3),)])
+def flipud(input: Any) -> Any:
+    """Rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+def _as_tuple(value: Any) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _roll(a: Array, shifts: Any, dims: Any) -> Array:
+    by, along = _as_tuple(shifts), _as_tuple(() if dims is None else dims)
+    if not by:
+        raise RuntimeError("`shifts` required")
+    if not along and len(by) == 1:
+        return np.roll(a.ravel(), by[0]).reshape(a.shape)
+    if len(by) != len(along):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
+        )
+    if a.ndim == 0:
+        for d in along:
+            dim_in(d, 0)
+        return a.copy()
+    return np.ascontiguousarray(np.roll(a, by, tuple([dim_in(d, a.ndim) for d in along])))
+
+
+roll: Any = linear(
+    "roll(input, shifts: ints, dims=())",
+    _roll,
+    transpose={
+        "input": lambda g, shifts, dims: roll(g, tuple([-s for s in _as_tuple(shifts)]), dims)
+    },
+    out=False,
+    samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
+    keeps="format: input",
+    doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
+)
+
+
+def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if a.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {a.ndim}")
+    first, second = dim_in(dims[0], a.ndim), dim_in(dims[1], a.ndim)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    turned = np.rot90(a, k, (first, second))
+    if k % 2:
+        # As torch: the memory order of the turned-over copy, seen with the dimensions changed over.
+        return turned.swapaxes(first, second).copy(order="K").swapaxes(first, second)
+    return turned.copy(order="K")
+
+
+rot90: Any = linear(
+    "rot90(input, k=1, dims=(0, 1))",
+    _rot90,
+    transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
+    node="Rot90Backward0",
+    out=False,
+    samples=lambda make: [(make(2, 3),), (make(2, 3), 2), (make(2, 3, 4), 3, (2, 0))],
+    doc="Turned by quarter turns in the plane of two dimensions (the first two).",
+)
+
+# ---- repeated
+
+
+def _repeat(a: Array, repeats: Sequence[int]) -> Array:
+    if len(repeats) < a.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
+    sizes = (*([1] * (len(repeats) - a.ndim)), *a.shape)
+    shape = tuple([n * size for n, size in zip(repeats, sizes, strict=True)])
+    if repeats and min(repeats) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {listed(shape)}"
+        )
+    result: Array = allocate(shape, a.dtype)
+    if not result.size:
+        return result
+    # A dimension that is repeated is seen as two, its copies and what is copied.
+    copies: list[int] = []
+    once: list[int] = []
+    for n, size in zip(repeats, sizes, strict=True):
+        copies += (n, size) if n != 1 else (size,)
+        once += (1, size) if n != 1 else (size,)
+    result.reshape(copies)[...] = a.reshape(once)
+    return result
+
+
+def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
+    """Each element's gradient is the sum over its copies."""
+    lead = len(repeats) - len(shape)
+    if 0 in repeats:
+        return OPS["zeros"].function(tuple(shape), dtype=g.dtype)
+    sizes: list[int] = list(repeats[:lead])
+    dims = list(range(lead))
+    for n, size in zip(repeats[lead:], shape, strict=True):
+        if n != 1:
+            dims.append(len(sizes))
+            sizes.append(n)
+        sizes.append(size)
+    return reshape(g, sizes).sum(dims) if dims else reshape(g, sizes)
+
+
+repeat: Any = linear(
+    "repeat(input, *repeats)",
+    _repeat,
+    transpose={"input": lambda g, input_shape, repeats: _repeat_grad(g, input_shape, repeats)},
+    out=False,
+    samples=lambda make: [(make(2, 3), 2, 1), (make(2, 3), (2, 1, 3)), (make(), 2), (make(3), 4)],
+    doc="Copies side by side, so many along each dimension.",
+)
+
+
+internal("repeat")
+
+
+@composite(samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))])
+def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
+    """`repeat` with missing leading counts taken as 1."""
+    given = sizes if dims is None else dims
+    if not sizes and dims is None:
+        raise TypeError('tile() missing 1 required positional arguments: "dims"')
+    counts = tuple(given[0]) if len(given) == 1 and not isinstance(given[0], int) else given
+    return repeat(input, (*([1] * (input.ndim - len(counts))), *counts))
+
+
+def _repeated_places(counts: Array, output_size: int | None) -> Array:
+    """0, 1, ... each as often as `counts` says."""
+    if counts.dtype.name not in ("int32", "int64"):
+        raise NotImplementedError(
+            f"\"repeat_interleave_cpu\" not implemented for '{scalar_name(counts)}'"
+        )
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    total = counts.sum(dtype=np.float64)
+    if total < 2**53 and output_size is not None and output_size != total:
+        raise RuntimeError(
+            f"allocated size does not match required size. output_size is {output_size}, the "
+            f"repeats make {int(total)}."
+        )
+    allocate((int(total),), np.int64)
+    return np.repeat(np.arange(counts.size), counts)
+
+
+def _repeated_index(repeats: Any, counts: Any, output_size: Any) -> Any:
+    where = of(repeats)
+    if where.has_memory:
+        return _wrap(_repeated_places(counts, output_size))
+    if output_size is None:
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    return where.tensor(where.allocate((output_size,), np.int64))
+
+
+@composite(samples=lambda make: [(make(2, 3), 2), (make(2, 3), 3, 1)])
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None
+) -> Any:
+    """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
+    if repeats is None:
+        if input.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return _repeated_index(input, input._array, output_size)
+    if dim is None:
+        input, dim = reshape(input, -1), 0
+    dim = dim_in(dim, input.ndim)
+    if isinstance(repeats, Tensor):
+        if repeats.ndim > 1:
+            raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+        counts = repeats._array
+        if counts.size == 1:
+            counts = np.broadcast_to(counts.reshape(1), (input.shape[dim],))
+        if counts.size != input.shape[dim]:
+            raise RuntimeError(
+                "repeats must have the same size as input along dim, but got "
+                f"repeats.size(0) = {counts.size} and input.size({dim}) = {input.shape[dim]}"
+            )
+        index = _repeated_index(repeats, counts, output_size)
+        return OPS["index_select"].function(input, dim, index)
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    shape = input.shape
+    if output_size is not None and output_size != shape[dim] * repeats:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {shape[dim] * repeats} but got "
+            f"{output_size}"
+        )
+    wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
+    if repeats == 0:
+        size = (*shape[:dim], 0, *shape[dim + 1 :])
+        return view(_contiguous_copy(wide), size)
+    return view(_contiguous_copy(wide), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+
+
+# ---- triangles and diagonals
+
+
+def _triangle(name: str, keep: Any) -> Any:
+    def forward(a: Array, diagonal: int) -> Array:
+        if a.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        rows, columns = a.shape[-2:]
+        mask = keep(rows, columns, max(min(diagonal, columns), -rows))
+        return np.where(mask, a, a.dtype.type(0))
+
+    return linear(
+        f"{name}(input, diagonal=0)",
+        forward,
+        transpose={"input": lambda g, diagonal: OPS[name].function(g, diagonal)},
+        in_place=True,
+        samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
+        keeps="rows",
+        doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
+    )
+
+
+tril = _triangle("tril", lambda n, m, k: np.tri(n, m, k, dtype=bool))
+triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
+
+diag_embed: Any = linear(
+    "diag_embed(input, offset=0, dim1=-2, dim2=-1)",
+    lambda a, offset, dim1, dim2: _embedded(a, offset, dim1, dim2),
+    transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
+    out=False,
+    samples=lambda make: [(make(3),), (make(2, 3), 1), (make(2, 3), -1, 0, 2)],
+    doc="The last dimension laid on the diagonal of two dimensions of zeros.",
+)
+
+
+def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
+    ndim = a.ndim + 1
+    first, second = dim_in(dim1, ndim), dim_in(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if a.ndim == 0:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
+    size = a.shape[-1] + abs(offset)
+    shape = list(a.shape[:-1])
+    for d in sorted((first, second)):
+        shape.insert(d, size)
+    result: Array = _core.kernels.diagonal_backward(a, tuple(shape), offset, first, second)
+    return result
+
+
+_diagonal_copy: Any = linear(
+    "_diagonal_copy(input, offset=0)",
+    lambda a, offset: a.diagonal(offset).copy(),
+    transpose={
+        "input": lambda g, input_shape, offset: _diagonal_backward(g, input_shape, offset, 0, 1)
+    },
+    node="DiagonalBackward0_copy",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4),), (make(3, 4), -1)],
+    doc="A matrix's diagonal, copied.",
+)
+
+
+@composite(samples=lambda make: [(make(3),), (make(3, 4), 1)])
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """A vector as a diagonal matrix; a matrix's diagonal as a vector."""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return _diagonal_copy(input, diagonal)
+
+
+@composite(samples=lambda make: [(make(2, 2),)])
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """All elements as a diagonal matrix."""
+    return diag_embed(reshape(input, -1), offset)
+
+
+def _blocks(tensors: list[Array]) -> Array:
+    for i, a in enumerate(tensors):
+        if a.ndim > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {i} has {a.ndim} dimensions"
+            )
+    blocks = [a.reshape((1,) * (2 - a.ndim) + a.shape) for a in tensors]
+    dtype = common_type(*tensors)
+    result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), dtype)
+    row = column = 0
+    for b in blocks:
+        result[row : row + b.shape[0], column : column + b.shape[1]] = b
+        row, column = row + b.shape[0], column + b.shape[1]
+    return result
+
+
+def _unblocked(g: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
+    pieces, row, column = [], 0, 0
+    for shape in shapes:
+        rows, columns = (1, 1, *shape)[-2:]
+        piece = g.narrow(0, row, rows).narrow(1, column, columns)
+        pieces.append(reshape(piece, shape))
+        row, column = row + rows, column + columns
+    return pieces
+
+
+_block_diag: Any = linear(
+    "_block_diag(tensors: Tensors)",
+    _blocks,
+    transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},
+    method=False,
+    out=False,
+    samples=lambda make: [([make(2, 3), make(3), make(), make(1, 2)],)],
+    doc="Matrices along the diagonal of a matrix of zeros.",
+)
+
+
+@composite(method=False)
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of a matrix of zeros."""
+    if not tensors:
+        return _wrap(np.zeros((1, 0), np.float32))
+    return _block_diag(list(tensors))
+
+
+# ---- grids
+
+
+@composite(method=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+    """The grid of several vectors: each expanded along the others' dimensions."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    check_tensors(tensors)
+    if any(x._meta is not tensors[0]._meta for x in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
+    for x in tensors:
+        if x.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}"
+            )
+    for x in tensors[1:]:
+        if x.dtype is not tensors[0].dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument.",
+            UserWarning,
+            stacklevel=2,
+        )
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
+    swapped = indexing == "xy" and len(tensors) > 1
+    if swapped:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    shape = [x.numel() for x in tensors]
+    grids = []
+    for i, x in enumerate(tensors):
+        sizes = [1] * len(tensors)
+        sizes[i] = -1 if x.numel() else 0
+        grids.append(expand(view(x, sizes), shape))
+    if swapped:
+        grids = [grids[1], grids[0], *grids[2:]]
+    return tuple(grids)
+
+
+@composite(method=False)
+def cartesian_prod(*tensors: Any) -> Any:
+    """Every choice of one element of each vector, as rows."""
+    for x in tensors:
+        if x.ndim != 1:
+            raise RuntimeError("Expect a 1D vector, but got shape " + listed(x.shape))
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshape(x, -1) for x in meshgrid(*tensors, indexing="ij")], 1)
+
+
+@composite(samples=lambda make: [(make(4),), (make(3), 3), (make(3), 2, True)])
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """Every choice of r elements of a vector, in order, as rows."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {listed(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return of(input).tensor(np.empty(0, input._array.dtype))
+    n = input.numel()
+    if n < 2:  # one row at the most
+        rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)
+        return stack([rows], 1).expand(-1, r).clone()
+    if r * math.log2(n) >= 63:
+        raise RuntimeError(
+            f"numel: integer multiplication overflow. {n} elements to the power of {r}"
+        )
+    chosen = allocate((n,) * r, np.dtype(bool), True)
+    for low, high in itertools.pairwise(np.ogrid[(slice(n),) * r]):
+        chosen &= low <= high if with_replacement else low < high
+    mask, grids = of(input).tensor(chosen), meshgrid(*[input] * r, indexing="ij")
+    return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
+
+
+# ---- at least so many dimensions
+
+
+def _at_least(name: str, widen: Any) -> None:
+    many = "" if name[8] == "1" else "s"
+
+    @composite(method=False, name=name, doc=f"Tensors with at least {name[8]} dimension{many}.")
+    def function(*tensors: Any) -> Any:
+        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+            return widen(tensors[0])
+        given = tensors[0] if len(tensors) == 1 else tensors
+        return tuple([widen(x) for x in given])
+
+
+def _to_1d(x: Any) -> Any:
+    return view(x, 1) if x.ndim == 0 else x
+
+
+def _to_2d(x: Any) -> Any:
+    if x.ndim == 0:
+        return view(x, 1, 1)
+    return unsqueeze(x, 0) if x.ndim == 1 else x
+
+
+def _to_3d(x: Any) -> Any:
+    if x.ndim == 0:
+        return view(x, 1, 1, 1)
+    if x.ndim == 1:
+        return unsqueeze(unsqueeze(x, 0), -1)
+    return unsqueeze(x, -1) if x.ndim == 2 else x
+
+
+_at_least("atleast_1d", _to_1d)
+_at_least("atleast_2d", _to_2d)
+_at_least("atleast_3d", _to_3d)
+
+
+def _stacked(name: str, join: Any, doc: str) -> None:
+    @composite(method=False, name=name, doc=doc)
+    def function(tensors: Any, *, out: Any = None) -> Any:
+        if not isinstance(tensors, (tuple, list)):
+            raise TypeError(
+                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, "
+                f"not {type(tensors).__name__}"
+            )
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        for i, x in enumerate(tensors):
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
+                )
+        pieces, dim = join(tensors)
+        return cat(pieces, dim) if out is None else cat(pieces, dim, out=out)
+
+
+def _side_by_side(tensors: Any) -> Any:
+    pieces = [_to_1d(x) for x in tensors]
+    return pieces, 0 if pieces[0].ndim == 1 else 1
+
+
+_stacked("hstack", _side_by_side, "Joined column by column (vectors end to end).")
+_stacked("vstack", lambda xs: ([_to_2d(x) for x in xs], 0), "Joined row by row.")
+_stacked("row_stack", lambda xs: ([_to_2d(x) for x in xs], 0), "Joined row by row.")
+_stacked("dstack", lambda xs: ([_to_3d(x) for x in xs], 2), "Joined along the third dimension.")
+_stacked(
+    "column_stack",
+    lambda xs: ([view(x, x.numel(), 1) if x.ndim <= 1 else x for x in xs], 1),
+    "Vectors as columns, joined with matrices.",
+)

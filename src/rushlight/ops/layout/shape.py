@@ -1,0 +1,382 @@
+"""Views in another shape: other sizes for the same elements, and dimensions repeated.
+
+See `transposes.py` for views with the dimensions in another order, `parts.py` for views of parts,
+`strided.py` for views by strides, `joining.py` for views by the dozen, `rearrange.py` for copies
+that rearrange elements.
+
+A view's forward is a kernel (native/bindings/views.cpp) that answers with torch's strides and
+errors. Its rule is another view op where the gradient is only seen differently (`transpose`), or
+the op that writes the gradient into zeros at the view's place (`_select_backward`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._dtypes import dtype as dtype_class
+from ..making.copies import _contiguous_copy, contiguous
+from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
+from ..table.kinds import Sizes, composite, linear
+from ..table.statement import internal
+
+_kernels = _core.kernels
+Tensor = _core.Tensor
+
+# ---- another shape
+
+
+def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
+    """`view(dtype)`, which the kernel leaves to NumPy."""
+    if len(size) != 1 or not isinstance(size[0], dtype_class):
+        got = ", ".join(type(s).__name__ for s in size)
+        raise TypeError(
+            f"view() received an invalid combination of arguments - got ({got}), but expected "
+            "one of: "
+            "(torch.dtype dtype), (tuple of ints size)"
+        )
+    to = size[0].numpy
+    old, new = a.dtype.itemsize, to.itemsize
+    if old != new:
+        if a.ndim == 0:
+            raise RuntimeError(
+                f"self.dim() cannot be 0 to view {_name_of(a)} as {size[0].scalar_name} "
+                "(different element sizes)"
+            )
+        names = f"{_name_of(a)} as {size[0].scalar_name} (different element sizes)"
+        if new > old:
+            _divisible("size(-1)", a.shape[-1], new // old, names)
+            _divisible("storage_offset()", _kernels.storage_offset(a), new // old, names)
+        if a.strides[-1] != old and a.shape[-1] > 1:
+            raise RuntimeError(
+                f"self.stride(-1) must be 1 to view {names}, but got {a.strides[-1] // old}"
+            )
+        if new > old and a.size:
+            for i in range(a.ndim - 1):
+                if a.shape[i] > 1:
+                    _divisible(f"stride({i})", a.strides[i] // old, new // old, names)
+    return a.view(to)
+
+
+def _refuse_dtype(input: Any, size: tuple[Any, ...]) -> None:
+    """`view(dtype)` of bytes whose conjugate or negative is meant."""
+    if len(size) == 1 and isinstance(size[0], dtype_class):
+        what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {what} when converting to a different dtype. "
+            "Use resolve_conj() or resolve_neg() first."
+        )
+
+
+def _divisible(what: str, value: int, by: int, names: str) -> None:
+    if value % by:
+        raise RuntimeError(
+            f"self.{what} must be divisible by {by} to view {names}, but got {value}"
+        )
+
+
+def _name_of(a: Array) -> str:
+    from ..._dtypes import from_numpy_dtype
+
+    return from_numpy_dtype(a.dtype).scalar_name
+
+
+def _to_shape(g: Any, input_shape: Any) -> Any:
+    return reshape(g, input_shape)
+
+
+def _reshaping(signature: str, forward: Any, **more: Any) -> Any:
+    """A linear op that changes nothing but the shape."""
+    return linear(
+        signature,
+        forward,
+        transpose={"input": _to_shape},
+        backward=(_kernels.reshape, "g input_shape"),
+        out=False,
+        **more,
+    )
+
+
+view = _reshaping(
+    "view(input, *size)",
+    _view_dtype,
+    native=_kernels.view,
+    view=True,
+    put_off=_refuse_dtype,
+    samples=lambda make: [
+        (make(2, 6), 3, 4),
+        (make(2, 6), (-1,)),
+        (make(), 1, 1),
+        (make(0, 3), 3, 0),
+    ],
+    doc="The same elements in another shape, which the strides must allow; or the same bytes as "
+    "another dtype.",
+)
+_unsafe_view = _reshaping(
+    "_unsafe_view(input, *size)",
+    _kernels.reshape,
+    node="UnsafeViewBackward0",
+    method=False,
+    samples=lambda make: [(make(2, 6), 3, 4)],
+    doc="`view` of a tensor that nobody else sees: no view as far as in-place writes are "
+    "concerned.",
+)
+_reshape_alias = _reshaping(
+    "_reshape_alias(input, *size)",
+    _kernels.view,
+    node="ReshapeAliasBackward0",
+    view=True,
+    method=False,
+    samples=lambda make: [(make(2, 3).t(), 3, 1, 2)],
+    doc="The view that `reshape` gives of a tensor that is not contiguous.",
+)
+
+
+def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
+    """`f(2, 3)` and `f((2, 3))` alike."""
+    if named is not None:
+        return named
+    if len(given) == 1:
+        return given if type(given[0]) is int else given[0]
+    if not given:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "shape"')
+    return given
+
+
+@composite(samples=lambda make: [(make(2, 6), (3, 4)), (make(3, 4).t(), (2, -1))])
+def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
+    """The same elements in another shape: a view where the strides allow it, else a copy."""
+    shape = _shape_argument("reshape", size, shape)
+    check_tensor("reshape", input)
+    if input._contiguous:
+        return view(input, shape)
+    if _kernels.viewable(input, shape):
+        return _reshape_alias(input, shape)
+    return _unsafe_view(_contiguous_copy(input), shape)
+
+
+@composite
+def view_as(input: Any, other: Any) -> Any:
+    """`view` in the shape of another tensor."""
+    return view(input, other.shape)
+
+
+@composite
+def reshape_as(input: Any, other: Any) -> Any:
+    """`reshape` to the shape of another tensor."""
+    return reshape(input, other.shape)
+
+
+@composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Dimensions start_dim to end_dim as one."""
+    shape = input._array.shape
+    ndim = len(shape)
+    if start_dim == 0 and end_dim == -1 and ndim > 1:
+        return reshape(input, -1) if 0 not in shape else reshape(input, 0)
+    first, last = dim_in(start_dim, ndim), dim_in(end_dim, ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if ndim == 0:
+        return view(input, 1)
+    if first == last:
+        return input
+    size = math.prod(shape[first : last + 1])
+    return reshape(input, (*shape[:first], size, *shape[last + 1 :]))
+
+
+@composite(samples=lambda make: [(make(2, 12), 1, (3, -1))])
+def unflatten(input: Any, dim: int, sizes: Sizes) -> Any:
+    """One dimension as several of the given sizes."""
+    shape = input.shape
+    dim = dim_in(dim, input.ndim)
+    sizes = list(sizes)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    known, unknown = 1, 0
+    for n in sizes:
+        if n == -1:
+            unknown += 1
+        else:
+            known *= n
+    fits = unknown == 0 and known == shape[dim]
+    if unknown == 1 and known and shape[dim] % known == 0:
+        sizes[sizes.index(-1)] = shape[dim] // known
+        fits = True
+    if not fits:
+        if unknown > 1:
+            raise RuntimeError("only one dimension can be inferred")
+        raise RuntimeError(
+            f"unflatten: Provided sizes {listed(sizes)} don't multiply up to the size of dim {dim} "
+            f"({shape[dim]}) in the input tensor"
+        )
+    return view(input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
+
+
+@composite(samples=lambda make: [(make(2, 3),), (make(2, 3).t(),)])
+def ravel(input: Any) -> Any:
+    """All elements in one dimension."""
+    return reshape(contiguous(input), -1)
+
+
+def _squeezing(signature: str, node: str, samples: Any) -> Any:
+    return linear(
+        signature,
+        _kernels.squeeze,
+        transpose={"input": lambda g, input_shape: view(g, input_shape)},
+        backward=(_kernels.reshape, "g input_shape"),
+        node=node,
+        view=True,
+        method=False,
+        out=False,
+        samples=samples,
+        doc="Without dimensions of size 1.",
+    )
+
+
+_squeeze = _squeezing("_squeeze(input)", "SqueezeBackward0", lambda make: [(make(1, 3, 1),)])
+_squeeze_dim = _squeezing(
+    "_squeeze_dim(input, dim: int)",
+    "SqueezeBackward1",
+    lambda make: [(make(1, 3), 0), (make(1, 3), 1)],
+)
+_squeeze_dims = _squeezing(
+    "_squeeze_dims(input, dim: dims)", "SqueezeBackward2", lambda make: [(make(1, 3, 1), (0, 2))]
+)
+
+
+@composite
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without dimensions of size 1: all of them, or those named."""
+    if dim is None:
+        return _squeeze(input)
+    return _squeeze_dims(input, dim) if isinstance(dim, (tuple, list)) else _squeeze_dim(input, dim)
+
+
+unsqueeze: Any = linear(
+    "unsqueeze(input, dim: int)",
+    _kernels.unsqueeze,
+    transpose={"input": lambda g, dim: _squeeze_dim(g, dim)},
+    backward=(_kernels.squeeze, "g dim"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1), (make(), 0)],
+    doc="With one more dimension of size 1, at position dim.",
+)
+
+# ---- repeated without copying
+
+expand: Any = linear(
+    "expand(input, *size, implicit: bool = False)",
+    _kernels.expand,
+    transpose={"input": lambda g, input_shape: sum_to(g, input_shape)},
+    backward=(_kernels.sum_to, "g input_shape"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(3, 1), 3, 4), (make(3), 2, 3), (make(1), (2, -1)), (make(), 2)],
+    doc="Dimensions of size 1 repeated without copying; -1 keeps a size; new dimensions come "
+    "first.",
+)
+
+
+def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
+    """What the kernel leaves: integers, half precision and complex numbers, each in its own "
+    "type."""
+    lead = a.ndim - len(shape)
+    dims = [
+        *range(lead),
+        *(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1),
+    ]
+    total = a.sum(tuple(dims), dtype=np.float32 if is_half(a) else a.dtype)
+    return np.array(total, a.dtype).reshape(shape)
+
+
+sum_to: Any = linear(
+    "sum_to(input, shape: shape)",
+    _sum_to,
+    native=_kernels.sum_to,
+    transpose={"input": lambda g, input_shape: expand(g, input_shape)},
+    backward=(_kernels.expand, "g input_shape"),
+    node="SumBackward1",
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(2, 3), (3,)),
+        (make(2, 3), (2, 1)),
+        (make(2, 3), ()),
+        (make(4, 2, 3), (1, 3)),
+    ],
+    doc="Undoes broadcasting: sums over the dimensions that expanding `shape` repeated.",
+)
+
+
+@composite
+def expand_as(input: Any, other: Any) -> Any:
+    """`expand` to the shape of another tensor."""
+    return expand(input, other.shape)
+
+
+@composite(samples=lambda make: [(make(3, 1), (2, 3, 4))])
+def broadcast_to(input: Any, *size: Any) -> Any:
+    """`expand` to a shape."""
+    return expand(input, _shape_argument("broadcast_to", size, None))
+
+
+def common_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The shape that all broadcast to."""
+    result: list[int] = []
+    for shape in shapes:
+        result[:0] = [1] * (len(shape) - len(result))
+        shift = len(result) - len(shape)
+        for i, n in enumerate(shape):
+            have = result[i + shift]
+            if have == 1:
+                result[i + shift] = n
+            elif n not in (1, have):
+                raise RuntimeError(
+                    f"The size of tensor a ({have}) must match the size of tensor b ({n}) at "
+                    f"non-singleton dimension {i + shift}"
+                )
+    return tuple(result)
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """All tensors expanded to their common shape."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    check_tensors(tensors)
+    shape = common_shape([x.shape for x in tensors])
+    return tuple([x if x.shape == shape else expand(x, shape) for x in tensors])
+
+
+@composite(method=False, asks="nobody")
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes broadcast to."""
+    from ..._size import Size
+
+    sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    for size in sizes:
+        for n in size:
+            if n < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+    result: list[int] = []
+    for at, size in enumerate(sizes):
+        try:
+            result = list(common_shape([result, size]))
+        except RuntimeError:
+            pairs = enumerate(zip(reversed(result), reversed(size), strict=False), 1)
+            d = next(i for i, (have, n) in pairs if have != n and 1 not in (have, n))
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {size[-d]} at {-d}! Mismatching "
+                f"argument at index {at} had {size}; but expected shape should be broadcastable to "
+                f"{result}"
+            ) from None
+    return Size(result)
+
+
+internal("view", "view_as", "reshape_as", "expand", "expand_as", "sum_to")

@@ -1,0 +1,159 @@
+"""Views of parts: one entry of a dimension, a slice, a diagonal, windows.
+
+The gradient of each is what another op here writes into zeros at the view's place
+(`_select_backward`): each is the other's transpose, so every order of derivative is there.
+"""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import Array, dim_in, is_half
+from ..table.kinds import composite, linear
+from ..table.statement import internal
+
+_kernels = _core.kernels
+
+select: Any = linear(
+    "select(input, dim: int, index: int)",
+    _kernels.select,
+    transpose={
+        "input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)
+    },
+    backward=(_kernels.select_backward, "g input_shape dim index"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
+    doc="One entry of a dimension, without it.",
+)
+_select_backward: Any = linear(
+    "_select_backward(input, shape: shape, dim: int, index: int)",
+    _kernels.select_backward,
+    transpose={"input": lambda g, dim, index: select(g, dim, index)},
+    backward=(_kernels.select, "g dim index"),
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3), (2, 3), 0, 1)],
+    doc="Zeros of a shape, with the input where `select` finds it.",
+)
+
+_slice: Any = linear(
+    "_slice(input, dim=0, start=None, end=None, step=1)",
+    _kernels.slice,
+    transpose={
+        "input": lambda g, input_shape, dim, start, end, step: _slice_backward(
+            g, input_shape, dim, start, end, step
+        )
+    },
+    backward=(_kernels.slice_backward, "g input_shape dim start end step"),
+    view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(5, 3), 0, 1, None, 2),
+        (make(5, 3), 1, -2, 10, 1),
+        (make(5), 0, 3, 1, 1),
+    ],
+    doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
+)
+_slice_backward: Any = linear(
+    "_slice_backward(input, shape: shape, dim: int, start: int, end: int, step: int)",
+    _kernels.slice_backward,
+    transpose={"input": lambda g, dim, start, end, step: _slice(g, dim, start, end, step)},
+    backward=(_kernels.slice, "g dim start end step"),
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3), (5, 3), 0, 1, None, 2)],
+    doc="Zeros of a shape, with the input where `_slice` finds it.",
+)
+
+
+@composite(samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)])
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+    """`length` entries of a dimension from `start` on."""
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    shape = input._array.shape
+    size = shape[dim_in(dim, len(shape))]
+    start = as_int(start)
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    if start < 0:
+        start += size
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return _slice(input, dim, start, start + length, 1)
+
+
+diagonal: Any = linear(
+    "diagonal(input, offset=0, dim1=0, dim2=1)",
+    _kernels.diagonal,
+    transpose={
+        "input": lambda g, input_shape, offset, dim1, dim2: _diagonal_backward(
+            g, input_shape, offset, dim1, dim2
+        )
+    },
+    backward=(_kernels.diagonal_backward, "g input_shape offset dim1 dim2"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), -1, 0, 2)],
+    doc="A diagonal of two dimensions, as a new last dimension.",
+)
+_diagonal_backward: Any = linear(
+    "_diagonal_backward(input, shape: shape, offset: int, dim1: int, dim2: int)",
+    _kernels.diagonal_backward,
+    transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
+    backward=(_kernels.diagonal, "g offset dim1 dim2"),
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3), (3, 4), 1, 0, 1)],
+    doc="Zeros of a shape, with the input on a diagonal.",
+)
+
+
+def _unfold_back(g: Array, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Array:
+    result = np.zeros(shape, np.float32 if is_half(g) else g.dtype)
+    if result.ndim == 0:
+        result += g.sum(dtype=result.dtype)
+        return result.astype(g.dtype)
+    dim = dimension % result.ndim
+    windows = g.shape[dim]
+    target = np.moveaxis(result, dim, -1)
+    source = np.moveaxis(g, dim, -2)
+    for k in range(size):
+        target[..., k : k + step * windows : step][..., :windows] += source[..., k]
+    return result.astype(g.dtype, copy=False)
+
+
+unfold: Any = linear(
+    "unfold(input, dimension: int, size: int, step: int)",
+    _kernels.unfold,
+    transpose={
+        "input": lambda g, input_shape, dimension, size, step: _unfold_backward(
+            g, input_shape, dimension, size, step
+        )
+    },
+    view=True,
+    out=False,
+    samples=lambda make: [(make(7, 3), 0, 3, 2), (make(7), 0, 2, 1), (make(), 0, 1, 1)],
+    doc="Windows of a size along a dimension, every step, as a new last dimension.",
+)
+_unfold_backward: Any = linear(
+    "_unfold_backward(input, shape: shape, dimension: int, size: int, step: int)",
+    _unfold_back,
+    transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 3, 3), (7, 3), 0, 3, 2)],
+    doc="The sum of windows, each at its place.",
+)
+
+internal("unfold")

@@ -1,0 +1,180 @@
+"""Views with the dimensions in another order: transpose, permute, movedim and their kin."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ... import _core
+from ..making.copies import alias
+from ..table.arrays import dim_in, listed
+from ..table.kinds import composite, linear
+
+_kernels = _core.kernels
+Tensor = _core.Tensor
+
+transpose: Any = linear(
+    "transpose(input, dim0: int, dim1: int)",
+    _kernels.transpose,
+    transpose={"input": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
+    backward=(_kernels.transpose, "g dim0 dim1"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3), -1, 0)],
+    doc="Two dimensions changed over.",
+)
+
+t: Any = linear(
+    "t(input)",
+    _kernels.t,
+    transpose={"input": lambda g: t(g)},
+    backward=(_kernels.t, "g"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(2, 3),), (make(3),), (make(),)],
+    doc="A matrix's transpose; a vector or a number as it is.",
+)
+
+permute: Any = linear(
+    "permute(input, *dims)",
+    _kernels.permute,
+    transpose={"input": lambda g, dims: _permute_back(g, dims)},
+    backward=(_kernels.permute_back, "g dims"),
+    view=True,
+    out=False,
+    samples=lambda make: [(make(2, 3, 4), 2, 0, 1), (make(2, 3), (-1, 0))],
+    doc="The dimensions in the order given.",
+)
+
+_permute_back: Any = linear(
+    "_permute_back(input, *dims)",
+    _kernels.permute_back,
+    transpose={"input": lambda g, dims: permute(g, dims)},
+    backward=(_kernels.permute, "g dims"),
+    node="PermuteBackward0",
+    view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, 4), 2, 0, 1)],
+    doc="Undoes `permute`.",
+)
+
+
+@composite
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """`transpose` under NumPy's name."""
+    return transpose(input, axis0, axis1)
+
+
+@composite
+def swapdims(input: Any, dim0: int, dim1: int) -> Any:
+    """`transpose` under another name."""
+    return transpose(input, dim0, dim1)
+
+
+def _movedim(input: Any, source: Any, destination: Any, name: str) -> Any:
+    sources = [source] if isinstance(source, int) else list(source)
+    targets = [destination] if isinstance(destination, int) else list(destination)
+    if len(sources) != len(targets):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({listed(sources)} dims) "
+            "should contain "
+            f"the same number of dims as destination ({listed(targets)} dims)"
+        )
+    ndim = input.ndim
+    from_dims = [dim_in(d, ndim) for d in sources]
+    to_dims = [dim_in(d, ndim) for d in targets]
+    for what, dims, given in (("source", from_dims, sources), ("destination", to_dims, targets)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({listed(given)})")
+    if ndim == 0:
+        return alias(input)
+    order = [-1] * ndim
+    for a, b in zip(from_dims, to_dims, strict=True):
+        order[b] = a
+    rest = iter([d for d in range(ndim) if d not in from_dims])
+    return permute(input, [next(rest) if d < 0 else d for d in order])
+
+
+@composite(samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (2, 0))])
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Dimensions moved to other places, the rest in their order."""
+    return _movedim(input, source, destination, "movedim")
+
+
+@composite
+def moveaxis(input: Any, source: Any, destination: Any) -> Any:
+    """`movedim` under NumPy's name."""
+    return _movedim(input, source, destination, "moveaxis")
+
+
+def _check_matrices(name: str, x: Any) -> None:
+    if x.ndim == 1:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. "
+            f"Got {x.ndim}-D tensor."
+        )
+
+
+def _conj(input: Any) -> Any:
+    return input.conj() if input.dtype.is_complex else input
+
+
+@composite(samples=lambda make: [(make(2, 3),), (make(2, 3, 4),)])
+def adjoint(input: Any) -> Any:
+    """The conjugate transpose of the last two dimensions."""
+    _check_matrices("adjoint()", input)
+    return _conj(transpose(input, -2, -1)) if input.ndim else _conj(input)
+
+
+def _reversed_dims(self: Any) -> Any:
+    """The dimensions in reverse order."""
+    ndim = self.ndim
+    if ndim == 2:
+        return permute(self, (1, 0))
+    if ndim == 0:
+        message = (
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+        )
+    else:
+        message = (
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated "
+            "and it will throw an error in a future release. Consider `x.mT` to transpose "
+            "batches of "
+            "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+            "dimensions of a "
+            "tensor."
+        )
+    warnings.warn(message, UserWarning, stacklevel=2)
+    return permute(self, tuple(range(ndim - 1, -1, -1)))
+
+
+def _matrix_transpose(self: Any) -> Any:
+    """The last two dimensions changed over."""
+    _check_matrices("mT", self)
+    return transpose(self, -2, -1) if self.ndim else self
+
+
+def _matrix_adjoint(self: Any) -> Any:
+    """The conjugate transpose of the last two dimensions."""
+    _check_matrices("mH", self)
+    return _conj(transpose(self, -2, -1)) if self.ndim else _conj(self)
+
+
+def _hermitian(self: Any) -> Any:
+    """A matrix's conjugate transpose."""
+    if self.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+        )
+    return _conj(transpose(self, 0, 1)) if self.ndim else _conj(self)
+
+
+for _name, _property in {
+    "T": _reversed_dims,
+    "mT": _matrix_transpose,
+    "mH": _matrix_adjoint,
+    "H": _hermitian,
+}.items():
+    setattr(Tensor, _name, property(_property))

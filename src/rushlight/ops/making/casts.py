@@ -1,0 +1,168 @@
+"""The same values with another element type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._device import channels_last, preserve_format
+from ..._device import device as device_class
+from ..._device import memory_format as memory_format_class
+from ..._devices import of, on
+from ..table.arrays import none_left
+from ..table.kinds import composite, linear
+from ..table.statement import namespace
+from .copies import copied, format_order, suggested_format
+from .factory import torch_dtype
+
+__all__ = ["fit_dtype", "to", "type_as"]
+
+Tensor = _core.Tensor
+
+
+def _cast(a: Any, dtype: Any) -> Any:
+    with np.errstate(all="ignore"):
+        if a.dtype.kind == "c" and not dtype.is_complex:
+            a = a.real
+        return a.astype(dtype.numpy)  # keeps the memory order
+
+
+_to_copy = linear(
+    "_to_copy(input, dtype: dtype)",
+    _cast,
+    transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
+    node="ToCopyBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3), dtypes.float64)],
+    keeps="strides: input",
+    doc="The same values with another element type.",
+)
+
+
+_to_format = linear(
+    "_to_format(input, dtype: dtype, memory_format: plain)",
+    lambda a, dtype, memory_format: copied(_cast(a, dtype), memory_format),
+    transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
+    node="ToCopyBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, 4, 5), dtypes.float64, channels_last)],
+    doc="The same values with another element type, in a memory format.",
+)
+
+
+_to_device = linear(
+    "_to_device(input, *, where=None)",
+    lambda a, where: where.from_host(_core.wrap(a)),
+    transpose={"input": lambda g: of(g).to_host(g)},
+    node="ToCopyBackward0",
+    method=False,
+    out=False,
+    samples=None,
+    doc="A CPU tensor on another device.",
+)
+
+
+def fit_dtype(g: Any, dtype: Any) -> Any:
+    """A gradient with the dtype of what it is the gradient of: real parts for real tensors."""
+    if g.dtype.is_complex and not dtype.is_complex:
+        g = g.real
+    return g if g.dtype is dtype else _to_copy(g, dtype)
+
+
+_TO = ("device", "dtype", "non_blocking", "copy")
+
+
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """What `to` is asked for: (device, dtype, copy, memory format). What it is said by depends on
+    the first argument: a device and perhaps a dtype, a dtype, or a tensor that has both."""
+    names: tuple[str, ...] = _TO
+    if args and isinstance(args[0], Tensor):
+        names = ("tensor", *_TO[2:])
+    elif args and isinstance(args[0], (dtypes.dtype, type)):
+        names = _TO[1:]
+    given = dict(zip(names, args, strict=False))
+    if len(args) > len(names) or set(given) & set(kwargs):
+        raise TypeError("to() was given too many arguments")
+    given |= kwargs
+    none_left("to", {k: v for k, v in given.items() if k not in (*_TO, *names, "memory_format")})
+    where, dtype = given.get("device"), given.get("dtype")
+    for flag in _TO[2:]:
+        if not isinstance(given.get(flag, False), bool):
+            raise TypeError(f"to(): argument '{flag}' must be bool")
+    layout = given.get("memory_format")
+    if layout is not None and not isinstance(layout, memory_format_class):
+        raise TypeError("to(): argument 'memory_format' must be torch.memory_format")
+    if where is not None:
+        if not isinstance(where, (str, int, device_class)):
+            raise TypeError("to(): argument 'device' must be torch.device")
+        where = on(where, "to")
+    if "tensor" in given:
+        where, dtype = of(given["tensor"]), given["tensor"].dtype
+    elif dtype is not None:
+        dtype = torch_dtype(dtype, "to")
+    return where, dtype, given.get("copy", False), layout
+
+
+@composite(name="to")
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The tensor with another dtype or device; itself when nothing changes and copy is False."""
+    if len(args) == 1 and not kwargs and type(args[0]) is dtypes.dtype:
+        return self if args[0] is self.dtype else _to_copy(self, args[0])
+    where, dtype, copy, memory_format = _parse_to(args, kwargs)
+    if where is not None and where is not of(self):
+        here = of(self)
+        moved = _to_device(self, where=where) if here.has_memory else here.to_host(self)
+        return moved if dtype is None or dtype is moved.dtype else _to_copy(moved, dtype)
+    return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
+
+
+def _converted(t: Any, dtype: Any, copy: bool, memory_format: Any) -> Any:
+    """The tensor with a type and in a format; itself where it is so already."""
+    if memory_format is not None:
+        format_order(memory_format, t.ndim)
+    if memory_format is None or memory_format is preserve_format or not t.ndim:
+        if dtype is not t.dtype:
+            return _to_copy(t, dtype)
+        return t.clone() if copy else t
+    if dtype is t.dtype and not copy and suggested_format(t) is memory_format:
+        return t
+    return _to_format(t, dtype, memory_format)
+
+
+def _cast_method(name: str, dtype: Any) -> None:
+    @composite(name=name, doc=f"The tensor as {dtype}.")
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        if memory_format is not None:
+            return _converted(self, dtype, False, memory_format)
+        return self if self.dtype is dtype else _to_copy(self, dtype)
+
+
+# Of the methods that convert, and of a storage's.
+CASTS = {
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64,
+    "int": dtypes.int32,
+    "short": dtypes.int16,
+    "char": dtypes.int8,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool,
+}
+_COMPLEX = {"cfloat": dtypes.complex64, "cdouble": dtypes.complex128}
+for _name, _dtype in (CASTS | _COMPLEX).items():
+    _cast_method(_name, _dtype)
+    # `torch.float` is a dtype, not this function.
+    namespace("torch").pop(_name, None)
+
+
+@composite
+def type_as(self: Any, other: Any) -> Any:
+    """The tensor with another tensor's dtype."""
+    return self if self.dtype is other.dtype else _to_copy(self, other.dtype)

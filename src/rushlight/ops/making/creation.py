@@ -1,0 +1,548 @@
+"""Making tensors of a given size: filled, in even steps, the identity."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._device import preserve_format
+from ..._devices import of
+from ..._errors import not_implemented_for
+from ..table.arrays import cell, check_tensor, fitted_number, none_left
+from ..table.kinds import Number, Sizes, composite
+from .copies import format_strides, lay_out, like_strides
+from .factory import destination, finished, numpy_of, shape_of, torch_dtype
+from .from_data import array_of, placed, warn_of_copy
+
+Tensor = _core.Tensor
+
+# ---- filled
+
+
+def _filled(name: str, value: Any, doc: str) -> Any:
+    """`zeros` and `ones`."""
+
+    @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
+    def create(
+        *size: Any,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool | None = False,
+        requires_grad: bool = False,
+        **named: Any,
+    ) -> Any:
+        if named or not size:
+            size = _named_size(name, size, named)
+        where = destination(device, name, out)
+        array = where.allocate(shape_of(name, size), numpy_of(dtype, name, out), value)
+        return finished(array, requires_grad, out, where, function=name)
+
+    return create
+
+
+def _filled_like(name: str, value: Any, doc: str) -> Any:
+    """`zeros_like` and its kin, and the methods `new_zeros` and its."""
+    create = {"zeros": zeros, "ones": ones, "empty": empty}[name]
+
+    @composite(
+        method=False, name=name + "_like", doc=f"A tensor of another's size and dtype {doc}."
+    )
+    def like(
+        input: Any,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        pin_memory: bool | None = False,
+    ) -> Any:
+        check_tensor(name + "_like", input)
+        where = destination(device, name, like=input)
+        strides, shape = like_strides(input, memory_format), input.shape
+        kind = input.dtype if dtype is None else torch_dtype(dtype, name)
+        if not where.has_memory:
+            return _core.empty_meta(tuple(shape), kind.code, strides, requires_grad)
+        made = finished(where.allocate(shape, kind.numpy, value), requires_grad, function=name)
+        return made if strides is None else lay_out(made, strides)
+
+    def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
+        device = self.device if device is None else device
+        return create(*size, dtype=dtype or self.dtype, device=device, **more)
+
+    new.__name__ = "new_" + name
+    new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
+    setattr(Tensor, "new_" + name, new)
+    return like
+
+
+def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    if "size" in named:
+        if size:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
+        size = (named.pop("size"),)
+        if not isinstance(size[0], (tuple, list)):
+            kind = type(size[0]).__name__
+            raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {kind}")
+    elif not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    none_left(name, named)
+    return size
+
+
+zeros = _filled("zeros", 0, "filled with 0")
+ones = _filled("ones", 1, "filled with 1")
+
+
+@composite(method=False)
+def empty(
+    *size: Any,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **named: Any,
+) -> Any:
+    """A tensor of the given size whose elements are not set."""
+    named.pop("names", None)
+    if named or not size:
+        size = _named_size("empty", size, named)
+    shape = shape_of("empty", size)
+    where = destination(device, "empty", out)
+    array = where.allocate(shape, numpy_of(dtype, "empty", out))
+    if memory_format is None:
+        return finished(array, requires_grad, out, where, function="empty")
+    if out is not None:
+        raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
+    if memory_format is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    made = finished(array, requires_grad, out, where, function="empty")
+    return lay_out(made, format_strides(shape, memory_format))
+
+
+zeros_like = _filled_like("zeros", 0, "filled with 0")
+ones_like = _filled_like("ones", 1, "filled with 1")
+empty_like = _filled_like("empty", None, "whose elements are not set")
+
+
+def _fill_dtype(value: Any, dtype: Any, out: Any) -> Any:
+    if dtype is not None or out is not None:
+        return numpy_of(dtype, "full", out)
+    if isinstance(value, (bool, np.bool_)):
+        return np.dtype(np.bool_)
+    if isinstance(value, (int, np.integer)):
+        return np.dtype(np.int64)
+    if isinstance(value, complex):
+        return dtypes.get_default_dtype().to_complex().numpy
+    return dtypes.get_default_dtype().numpy
+
+
+@composite(method=False, asks="modes")
+def full(
+    size: Sizes,
+    fill_value: Any,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+    names: Any = None,
+) -> Any:
+    """A tensor of the given size filled with one value."""
+    shape = shape_of("full", (tuple(size),))
+    wanted = _fill_dtype(fill_value, dtype, out)
+    where = destination(device, "full", out)
+    array = where.allocate(shape, wanted, fitted_number(fill_value, wanted))
+    return finished(array, requires_grad, out, where, function="full")
+
+
+@composite(method=False)
+def full_like(
+    input: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool | None = False,
+) -> Any:
+    """A tensor of another's size and dtype filled with one value."""
+    made = empty_like(
+        input,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
+    )
+    array = made._seen
+    value = cell(fill_value, array.dtype)
+    if of(made).has_memory:
+        array[...] = value
+    return made
+
+
+def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
+    """A tensor of the given size, filled, of this tensor's dtype."""
+    more["device"] = more.get("device") or self.device
+    return full(size, fill_value, dtype=dtype or self.dtype, **more)
+
+
+def _new_tensor(
+    self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """A tensor of a copy of `data`, of this tensor's dtype."""
+    warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
+    where = destination(device, "new_tensor", like=self)
+    return placed(array_of(data, dtype or self.dtype), where, requires_grad)
+
+
+Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assignment, method-assign]
+
+
+@composite(method=False)
+def empty_strided(
+    size: Sizes,
+    stride: Sizes,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Any:
+    """A tensor of the given size and strides whose elements are not set."""
+    shape, steps = shape_of("empty_strided", (tuple(size),)), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(steps)})"
+        )
+    if any(s < 0 for s in steps):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and "
+            f"strides={list(steps)}"
+        )
+    numpy_dtype = numpy_of(dtype)
+    where = destination(device, "empty_strided")
+    if not where.has_memory:
+        code = dtypes.from_numpy_dtype(numpy_dtype).code
+        return _core.empty_meta(shape, code, steps, requires_grad)
+    extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    flat = where.allocate((extent,), numpy_dtype)
+    item = numpy_dtype.itemsize
+    array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
+    made = finished(array, requires_grad)
+    return made if extent else lay_out(made, steps)
+
+
+# ---- ranges
+
+
+def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[Any, ...]:
+    """What a range is given, as the type that torch computes it in holds it."""
+    work = np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64)
+    for v in values:
+        if isinstance(v, complex) and v.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {v} is complex"
+            )
+        if isinstance(v, float) and not math.isfinite(v):
+            return values  # said of the whole range
+    return tuple(fitted_number(v, work) for v in values)
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    if not (step > 0 or step < 0):
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise RuntimeError(
+            "upper bound and lower bound inconsistent with step sign: "
+            f"start={start}, end={end}, step={step}"
+        )
+
+
+def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any, where: Any) -> Any:
+    if not count < 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
+    n = max(0, int(count))
+    array = where.allocate((n,), numpy_dtype)
+    if not where.has_memory:
+        return array
+    array[...] = (start + np.arange(n) * step).astype(numpy_dtype, copy=False)
+    return array
+
+
+@composite(method=False, asks="modes")
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The numbers from `start` (0) up to, not including, `end`."""
+    if end is None:
+        if start is None or step != 1:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        start, end = 0, start
+    elif start is None:
+        start = 0
+    whole = dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step))
+    numpy_dtype = np.dtype(np.int64) if whole else numpy_of(dtype, "arange", out)
+    if numpy_dtype.kind in "bc":
+        not_implemented_for("arange_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
+    first, last, by = _as_held((start, end, step), numpy_dtype)
+    if numpy_dtype == np.int64:
+        if not by and step:
+            raise ValueError(f"step must be nonzero. As an integer {step} is 0.")
+        _check_range(first, last, by)
+        count = (last - first + by - (1 if by > 0 else -1)) // by
+    else:
+        _check_range(start, end, step)
+        count = (end - start) / step
+        count = math.ceil(count) if math.isfinite(count) else count
+    where = destination(device, "arange", out)
+    array = _in_steps(first, by, count, numpy_dtype, where)
+    if out is not None and out.numel() not in (0, array.size):
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is "
+            f"{out.numel()} which does not match the computed number of elements {array.size}. "
+            "Note that this may occur as a result of rounding error. The out tensor will be "
+            f"resized to a tensor of shape ({array.size},).",
+            UserWarning,
+            stacklevel=2,
+        )
+    return finished(array, requires_grad, out, where, function="arange", keeps_size=True)
+
+
+@composite(method=False, asks="modes", name="range")
+def range_(
+    start: Number,
+    end: Number,
+    step: Number = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    numpy_dtype = numpy_of(dtype, "range", out)
+    if numpy_dtype.kind in "bc":
+        not_implemented_for("range_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
+    first, last, by = _as_held((start, end, step), numpy_dtype)
+    _check_range(first, last, by)
+    where = destination(device, "range", out)
+    array = _in_steps(first, by, math.floor((last - first) / by) + 1, numpy_dtype, where)
+    return finished(array, requires_grad, out, where, function="range", keeps_size=True)
+
+
+def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
+    """The NumPy dtype of numbers between two ends, which may be complex."""
+    for which, v in (("start", start), ("end", end)):
+        if isinstance(v, Tensor):
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {which} with "
+                f"{v.dim()} dimension(s)."
+            )
+    needed = dtypes.get_default_dtype().to_complex()
+    if not isinstance(start, complex) and not isinstance(end, complex):
+        return numpy_of(dtype, name, out)
+    if dtype is None and out is None:
+        return needed.numpy
+    wanted = numpy_of(dtype, name, out)
+    if wanted.kind != "c":
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {needed.c_name} can't be safely cast to passed dtype "
+            f"{dtypes.from_numpy_dtype(wanted).scalar_name}"
+        )
+    return wanted
+
+
+def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if numpy_dtype.kind == "b" and steps > 1:
+        not_implemented_for(f"{name}_cpu", "Bool")
+
+
+@composite(method=False)
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+) -> Any:
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    start, end = _number(start), _number(end)
+    numpy_dtype = _even_type("linspace", start, end, dtype, out)
+    _check_steps("linspace", steps, numpy_dtype)
+    where = destination(device, "linspace", out)
+    if not where.has_memory:
+        array = where.allocate((steps,), numpy_dtype)
+        return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
+    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
+    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+    array = _evenly(first, last, steps, work).astype(numpy_dtype, copy=False)
+    return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
+
+
+_WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
+
+
+def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
+    """Computed from both ends towards the middle, as torch does, so that both ends are exact."""
+    left, right = np.array(start, work), np.array(end, work)
+    if steps == 1:
+        return left.reshape(1)
+    i = np.arange(steps)
+    # A step's product is not rounded before it is added: torch's compilers fuse the two.
+    wide = np.dtype(_WIDER.get(np.dtype(work).name, work))
+    with np.errstate(all="ignore"):
+        step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
+        low = left + step * i.astype(wide)
+        high = right - step * (steps - 1 - i).astype(wide)
+    return np.where(i < steps // 2, low, high).astype(work, copy=False)
+
+
+@composite(method=False)
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+) -> Any:
+    """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
+    start, end = _number(start), _number(end)
+    numpy_dtype = _even_type("logspace", start, end, dtype, out)
+    _check_steps("logspace", steps, numpy_dtype)
+    where = destination(device, "logspace", out)
+    if not where.has_memory:
+        array = where.allocate((steps,), numpy_dtype)
+        return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
+    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
+    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+    if work.itemsize == 2:  # the ends are only as exact as the type
+        first, last = (float(np.array(v, work)) for v in (first, last))
+        work = np.dtype(np.float32)
+    with np.errstate(all="ignore"):
+        exponents = _evenly(first, last, steps, work)
+        array = np.power(np.array(base, work), exponents).astype(numpy_dtype)
+    return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
+
+
+@composite(method=False)
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool = False,
+) -> Any:
+    """The identity matrix of n rows and m columns (default n)."""
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    where = destination(device, "eye", out)
+    array = where.allocate((n, n if m is None else m), numpy_of(dtype, "eye", out), 0)
+    if where.has_memory:
+        np.fill_diagonal(array, 1)
+    return finished(array, requires_grad, out, where, function="eye")
+
+
+def _triangle(name: str, lower: bool, doc: str) -> None:
+    @composite(method=False, name=name, doc=doc)
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool | None = False,
+        requires_grad: bool = False,
+    ) -> Any:
+        for which, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{which} must be non-negative, got{size}")
+        wanted = numpy_of(dtype or dtypes.int64, name)
+        if wanted not in (np.int64, np.int32):
+            not_implemented_for(name, dtypes.from_numpy_dtype(wanted).scalar_name)
+        # Row by row, without the matrix: the columns from `first`, `counts` of them.
+        rows = np.arange(row, dtype=np.int64)
+        diagonal = rows + max(min(offset, col), -row)
+        first = np.zeros_like(rows) if lower else np.clip(diagonal, 0, col)
+        counts = np.clip(diagonal + 1, 0, col) if lower else col - first
+        about = counts.sum(dtype=np.float64)
+        total = int(about) if about > 2**53 else int(counts.sum())
+        where = destination(device, name)
+        result = where.allocate((2, total), wanted)
+        if not where.has_memory:
+            return finished(result, requires_grad, where=where)
+        result[0] = np.repeat(rows, counts)
+        result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        return finished(result, requires_grad, function=name)
+
+
+_triangle(
+    "tril_indices",
+    True,
+    "The row and column numbers of a matrix's lower triangle, as a 2 x n tensor.",
+)
+_triangle(
+    "triu_indices",
+    False,
+    "The row and column numbers of a matrix's upper triangle, as a 2 x n tensor.",
+)

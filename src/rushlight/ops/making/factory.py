@@ -1,0 +1,155 @@
+"""The steps of a function that makes a tensor: the size asked for, the memory, the element type,
+and the tensor, which may have to go into `out`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import cpu, of, on
+
+__all__ = [
+    "allocate",
+    "destination",
+    "finished",
+    "is_int",
+    "numpy_of",
+    "room_for",
+    "shape_of",
+    "torch_dtype",
+]
+
+Tensor = _core.Tensor
+
+
+def is_int(value: Any) -> bool:
+    """Whether a value can stand for a whole number: ints, NumPy's, tensors of one whole number."""
+    try:
+        operator.index(value)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return True
+
+
+def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that `f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean, checked."""
+    listed = len(size) == 1 and isinstance(size[0], (tuple, list))
+    if listed:
+        size = tuple(size[0])
+    try:
+        shape = tuple([operator.index(n) for n in size])
+    except TypeError:
+        at = next(i for i, n in enumerate(size) if not is_int(n))
+        bad = type(size[at]).__name__
+        if not at and not listed:
+            if len(size) > 1:
+                raise TypeError(
+                    f"{function}() takes 1 positional argument but {len(size)} were given"
+                ) from None
+            raise TypeError(
+                f"{function}(): argument 'size' (position 1) must be tuple of ints, not {bad}"
+            ) from None
+        raise TypeError(
+            f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with error "
+            f'"type must be tuple of ints,but got {bad}"'
+        ) from None
+    for at, n in enumerate(shape):
+        if n < 0:
+            if function == "zeros":
+                raise RuntimeError(
+                    f"zeros: Dimension size must be non-negative. Got {list(shape)}."
+                )
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
+        if n >= 2**63:
+            raise TypeError(
+                f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with "
+                f'error "Overflow when unpacking long long": {n} does not fit in 64 bits'
+            )
+    return shape
+
+
+def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None, where: Any = cpu) -> Any:
+    """A new array; running out of memory is torch's RuntimeError."""
+    return where.allocate(shape, numpy_dtype, fill)
+
+
+def room_for(count: int) -> None:
+    """torch's RuntimeError where there is no memory for so many tensors; without setting out to
+    make them."""
+    if count >> 20:
+        try:
+            np.empty((count, 256), np.uint8)
+        except (MemoryError, ValueError):
+            raise RuntimeError(
+                f"std::bad_alloc. There is no room for {count} tensors in memory."
+            ) from None
+
+
+def destination(device: Any, function: str, out: Any = None, like: Any = None) -> Any:
+    """The device of a factory's result: of `out`, the one asked for, of `like`, the default."""
+    if out is not None:
+        return of(out)
+    return of(like) if device is None and like is not None else on(device, function)
+
+
+def finished(
+    array: Any,
+    requires_grad: bool = False,
+    out: Any = None,
+    where: Any = cpu,
+    function: str = "tensor",
+    keeps_size: bool = False,
+) -> Any:
+    """A creation function's array as a tensor of the device `where`, or written to `out`.
+
+    torch resizes `out` without a word, but ranges leave one of as many elements as it is.
+    """
+    if out is None:
+        return where.tensor(array, requires_grad)
+    if out.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    _core.check_in_place(out, False)
+    if out._array.shape != array.shape and not (keeps_size and out._array.size == array.size):
+        out.resize_(array.shape)
+    if of(out).has_memory:
+        _core.write_values(out, array.reshape(out.shape))
+    out._bump_version()
+    return out
+
+
+_PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
+_PYTHON_TYPES[complex] = dtypes.complex128
+
+
+def torch_dtype(dtype: Any, function: str = "tensor") -> Any:
+    """The dtype that an argument means: torch's, or a Python type of numbers."""
+    if isinstance(dtype, dtypes.dtype):
+        return dtype
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
+    raise TypeError(
+        f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+    )
+
+
+def numpy_of(dtype: Any, function: str = "tensor", out: Any = None) -> Any:
+    """The NumPy dtype of an optional torch dtype argument; of `out`, which it must agree with."""
+    if out is not None:
+        if dtype is not None and torch_dtype(dtype, function) is not out.dtype:
+            raise RuntimeError(
+                f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
+                f"({out.dtype.scalar_name})"
+            )
+        return out._array.dtype
+    if dtype is None:
+        return dtypes.get_default_dtype().numpy
+    return torch_dtype(dtype, function).numpy

@@ -1,0 +1,454 @@
+"""Tensors of data: numbers, nested lists, NumPy arrays, buffers and other tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import cpu, of, on
+from ..table.arrays import common_type, warn_once
+from ..table.kinds import composite
+from .casts import to
+from .factory import numpy_of
+
+__all__ = ["array_of", "as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "tensor"]
+
+Tensor = _core.Tensor
+_wrap_data = _core.wrap_data
+
+
+def placed(array: Any, where: Any, requires_grad: bool = False) -> Any:
+    """Data of the program's own as a tensor on a device."""
+    if where is cpu:
+        return _wrap_data(array, requires_grad)
+    return where.tensor(array, requires_grad)
+
+
+_SCALARS = (float, int, bool, complex, np.generic)
+
+
+def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
+    """The ndarray of anything that `torch.tensor` accepts."""
+    wanted = None if dtype is None else numpy_of(dtype)
+    if type(data) is float and (wanted is None or wanted.kind not in "iu"):
+        found = wanted or dtypes.get_default_dtype().numpy
+        if -65504.0 <= data <= 65504.0:
+            return np.array(data, found)
+        with np.errstate(over="ignore"):  # beyond the type's range it is infinite
+            return np.array(data, found)
+    if isinstance(data, Tensor):
+        array = data._array
+    elif isinstance(data, np.ndarray):
+        array = data
+        check_strides(array)
+        kind, size = array.dtype.kind, array.dtype.itemsize
+        too_wide = (kind == "f" and size > 8) or (kind == "c" and size > 16)
+        if too_wide or (kind in "OSUMmV" and array.dtype.name != "bfloat16"):
+            raise TypeError(
+                f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
+                "supported types are: float64, float32, float16, complex64, complex128, int64, "
+                "int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+            )
+        if not array.dtype.isnative:
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. "
+                "Conversion between byte orders is currently not supported."
+            )
+    elif isinstance(data, np.generic):
+        array = np.asarray(data)
+    elif isinstance(data, (list, tuple, *_SCALARS)):
+        return _array_of_sequence(data, wanted)
+    elif hasattr(data, "__array__") and not isinstance(data, (str, bytes)):
+        array = np.asarray(data)
+        if array.dtype.kind in "OSUMm":
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    elif isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    elif hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict):
+        return _array_of_sequence([data[i] for i in range(len(data))], wanted)
+    else:
+        try:
+            memory = memoryview(data)
+        except TypeError:
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}") from None
+        array = np.asarray(memory)
+    if wanted is not None and array.dtype != wanted:
+        with np.errstate(all="ignore"):
+            if array.dtype.kind == "c" and wanted.kind != "c":
+                array = array.real
+            return array.astype(wanted)
+    if copy:
+        return np.array(array, copy=True, order="C")
+    # An array of its own: what the program sets of `data`, its shape for one, is not the tensor's.
+    return array.view(np.ndarray)
+
+
+def _as_type(array: Any, wanted: Any) -> Any:
+    with np.errstate(over="ignore"):  # beyond the type's range it is infinite
+        return array.astype(wanted)
+
+
+_MOST_DIMS = 64  # NumPy's; a list may also contain itself
+# Of the bits of number_kinds; those of complex numbers are above _FLOAT.
+_FLOAT, _OTHER = _core.PythonNumbers.FLOAT, _core.PythonNumbers.OTHER
+
+
+def _array_of_sequence(data: Any, wanted: Any) -> Any:
+    """The ndarray of numbers or nested lists, of the type wanted or that of the elements."""
+    try:
+        array = np.array(data)
+    except (ValueError, TypeError, OverflowError, RuntimeError):
+        return _array_by_element(data, wanted)
+    kind = array.dtype.kind
+    if kind in "fc":
+        # NumPy's numbers among Python's have a type of their own, which the result does not tell.
+        kinds = _core.number_kinds(data)
+        plain = not kinds or (kinds < _OTHER and kinds >= _FLOAT)
+    else:
+        plain = kind in "bi"
+    if not plain:
+        return _array_by_element(data, wanted)
+    if wanted is None:
+        if kind in "bi":
+            return array
+        default = dtypes.get_default_dtype()
+        wanted = (default.to_complex() if kind == "c" else default).numpy
+    return _converted(array, wanted)
+
+
+def _converted(array: Any, wanted: Any) -> Any:
+    """Numbers as elements of a type; those that it does not hold are refused, as torch does."""
+    kind = array.dtype.kind
+    if wanted.kind in "iu":
+        if kind == "c":
+            raise TypeError("'complex' object cannot be interpreted as an integer")
+        if kind in "if" and array.size:
+            limits = np.iinfo(wanted)
+            # A negative number goes into an unsigned type as long as its size fits.
+            low = limits.min if wanted.kind == "i" else -limits.max if kind != "f" else 0
+            if not (low <= array.min() and array.max() <= limits.max):
+                raise RuntimeError(
+                    f"value cannot be converted to type {wanted.name} without overflow"
+                )
+    elif kind == "c" and wanted.kind == "f":
+        raise TypeError("must be real number, not complex")
+    return _as_type(array, wanted)
+
+
+# ---- element by element: tensors, arrays and NumPy's numbers among the data, and what is wrong
+
+
+def _is_sequence(data: Any) -> bool:
+    if isinstance(data, Tensor):
+        return False
+    return isinstance(data, (list, tuple, str, bytes)) or (
+        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict)
+    )
+
+
+def _sizes(data: Any) -> list[int]:
+    """The shape that the first elements have."""
+    sizes: list[int] = []
+    while _is_sequence(data):
+        sizes.append(len(data))
+        if len(sizes) > _MOST_DIMS:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        if not sizes[-1]:
+            break
+        data = data[0]
+    return sizes
+
+
+def _type_of(data: Any) -> Any:
+    """The NumPy dtype of an element; of a sequence what its elements are promoted to."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data.dtype
+    if isinstance(data, bool):
+        return np.dtype(np.bool_)
+    if isinstance(data, float):
+        return dtypes.get_default_dtype().numpy
+    if isinstance(data, int):
+        return np.dtype(np.int64)
+    if isinstance(data, complex):
+        return dtypes.get_default_dtype().to_complex().numpy
+    if isinstance(data, Tensor):
+        return data.dtype.numpy
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not _is_sequence(data):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    if not len(data):
+        return dtypes.get_default_dtype().numpy
+    found = None
+    for item in data:
+        if item is data:
+            raise TypeError("new(): self-referential lists are incompatible")
+        kind = _type_of(item)
+        found = kind if found is None else common_type(np.empty(1, found), np.empty(1, kind))
+    return found
+
+
+def _elements(data: Any, sizes: list[int], dim: int, into: list[Any]) -> None:
+    if dim == len(sizes):
+        into.append(data)
+        return
+    if not isinstance(data, (list, tuple)):
+        try:
+            data = list(data)
+        except TypeError:
+            raise TypeError("not a sequence") from None
+    if len(data) != sizes[dim]:
+        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
+    for item in data:
+        if isinstance(item, np.ndarray):
+            warn_once(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                "consider converting the list to a single numpy.ndarray with numpy.array() before "
+                "converting to a tensor.",
+                stacklevel=2,
+            )
+        _elements(item, sizes, dim + 1, into)
+
+
+def _number_of(value: Any, kind: str) -> Any:
+    """A leaf of the data as a Python number, for a type of this kind."""
+    if isinstance(value, Tensor):
+        if value.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        if value.requires_grad:
+            float(value)  # which warns
+        value = value.item()
+    elif isinstance(value, np.ndarray):
+        value = value.item() if value.dtype.kind != "V" else float(value)
+    elif isinstance(value, np.generic) and not (isinstance(value, np.bool_) and kind in "iu"):
+        value = value.item()
+    if isinstance(value, (bool, int, float, complex)):
+        if kind == "f" and isinstance(value, int):
+            return float(value)
+        return value
+    name = _full_type_name(value)
+    if kind in "iu":
+        raise TypeError(f"'{name}' object cannot be interpreted as an integer")
+    raise TypeError(f"must be real number, not {name}")
+
+
+def _full_type_name(value: Any) -> str:
+    cls = type(value)
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+
+
+def _array_by_element(data: Any, wanted: Any) -> Any:
+    """As torch reads nested sequences; the shape is that of the first elements."""
+    sizes = _sizes(data)
+    if wanted is None:
+        wanted = _type_of(data)
+    if 0 in sizes:
+        return np.empty(sizes, wanted)
+    leaves: list[Any] = []
+    _elements(data, sizes, 0, leaves)
+    values = [_number_of(leaf, wanted.kind) for leaf in leaves]
+    if wanted.kind in "iu":
+        for value in values:
+            if isinstance(value, int) and not -(2**63) <= value < 2**63 + (
+                2**63 if wanted == np.uint64 else 0
+            ):
+                if wanted == np.uint64:
+                    raise OverflowError("int too big to convert")
+                raise ValueError("Overflow when unpacking long long")
+    if wanted == np.uint64 and any(isinstance(v, int) and v >= 2**63 for v in values):
+        return np.array(values, np.uint64).reshape(sizes)
+    if wanted.kind == "c":
+        values = [complex(v) for v in values]
+    return _converted(np.array(values).reshape(sizes), wanted)
+
+
+def warn_of_copy(data: Any, call: str) -> None:
+    """The warning that a tensor is copied as data are, at the caller's caller."""
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            f"rather than {call}.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+@composite(method=False, asks="modes")
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """A new leaf tensor with a copy of `data`: numbers, nested lists, arrays or tensors.
+
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    where = of(data) if device is None and isinstance(data, Tensor) else on(device)
+    warn_of_copy(data, "torch.tensor(sourceTensor)")
+    if where.has_memory and isinstance(data, Tensor):
+        data = of(data).to_host(data)
+    return placed(array_of(data, dtype), where, requires_grad)
+
+
+@composite(method=False, asks="modes")
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
+    if isinstance(data, Tensor):
+        return to(data, device, data.dtype if dtype is None else dtype)
+    return placed(array_of(data, dtype, copy=False), on(device))
+
+
+@composite(method=False, asks="modes")
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Any:
+    """A tensor of `obj` (a tensor, an array, a buffer or nested lists), sharing memory unless
+    copy=True or a conversion is needed; copy=False refuses to copy."""
+    found = _aliased(obj, dtype)
+    where = of(obj) if device is None and isinstance(obj, Tensor) else on(device)
+    if found is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return placed(array_of(obj, dtype), where, bool(requires_grad))
+    if where is not of(found):
+        if copy is False:
+            raise ValueError(f"can't alias tensor from device '{found.device}' to '{where.name}'.")
+        found = to(found, where.name)
+    converts = dtype is not None and dtype is not found.dtype
+    if copy is False and converts:
+        raise ValueError(
+            f"can't alias tensor with dtype '{found.dtype.scalar_name}' into dtype "
+            f"'{dtype.scalar_name}'."
+        )
+    if requires_grad is None:
+        requires_grad = found.requires_grad
+        if requires_grad:
+            warn_once(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
+                "instead of False. Pass requires_grad=False explicitly to get the old behavior "
+                "and silence this warning."
+            )
+    if converts:
+        found = to(found, dtype)
+    elif copy:
+        found = found.clone()
+    if not found.is_leaf and not requires_grad:
+        return found.detach()
+    if requires_grad and not found.dtype.is_floating_point and not found.dtype.is_complex:
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients. This one is "
+            f"{found.dtype}."
+        )
+    if found.is_leaf:
+        # Not by requires_grad_(), which transformed functions may not call.
+        found.requires_grad = requires_grad
+    return found
+
+
+def _aliased(obj: Any, dtype: Any) -> Any:
+    """What has memory to share, as a tensor of it; None for other data."""
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, (np.ndarray, np.generic)):
+        return _wrap_data(array_of(obj, copy=False))
+    if isinstance(obj, (list, tuple, str, *_SCALARS)):
+        return None
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
+
+
+def check_strides(array: Any) -> None:
+    """torch's errors for an array that runs backwards, or not in whole elements."""
+    if any(s % array.itemsize for s in array.strides if array.itemsize):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to reallocate the memory."
+        )
+    if any(s < 0 for s in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) "
+        )
+
+
+@composite(method=False, asks="nobody")
+def from_numpy(ndarray: Any) -> Any:
+    """A tensor that shares the memory of a numpy.ndarray."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    array = array_of(ndarray, copy=False)
+    if not ndarray.flags.writeable:
+        import warnings
+
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will result in undefined behavior. You "
+            "may want to copy the array to protect its data or make it writable before converting "
+            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _wrap_data(array)
+
+
+@composite(method=False, asks="nobody")
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:
+    """A 1-D tensor over an object that has the buffer interface."""
+    try:
+        memory = memoryview(buffer)
+    except TypeError:
+        raise ValueError(
+            "object does not implement Python buffer protocol. It is of type "
+            f"{type(buffer).__name__}."
+        ) from None
+    if memory.readonly:
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
+            "This means you can write to the underlying (supposedly non-writable) buffer using the "
+            "tensor. You may want to copy the buffer to protect its data or make it writable "
+            "before converting it to a tensor. This type of warning will be suppressed for the "
+            "rest of this program."
+        )
+    size, item = memory.nbytes, dtype.itemsize
+    if not size or not count:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({size} bytes) minus 1"
+        )
+    if count < 0 and (size - offset) % item:
+        raise ValueError(
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({item})"
+        )
+    count = (size - offset) // item if count < 0 else count
+    if offset + count * item > size:
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({size} bytes)"
+        )
+    raw = np.frombuffer(buffer, np.uint8, count * item, offset)
+    return _wrap_data(raw.view(dtype.numpy), requires_grad)

@@ -1,0 +1,11 @@
+"""Linear algebra: products, norms, factorisations, solutions and functions of matrices."""
+
+from . import (  # noqa: F401  importing a module enters its ops
+    decompositions,
+    einsum,
+    fused_products,
+    matrix_functions,
+    norms,
+    products,
+    solving,
+)

@@ -1,0 +1,529 @@
+"""Factorisations of matrices: QR, eigenvalues, singular values, LU.
+
+The gradients of factors that are only determined up to a sign or a phase assume, as everywhere,
+that the loss does not depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _dtypes as dtypes
+from ..._devices import of
+from ...return_types import named
+from ..table.arrays import Array, listed, warn_once
+from ..table.kinds import composite, constant, general
+from ..table.statement import namespace
+from .products import matmul
+from .solving import (
+    LinAlgError,
+    _check,
+    _first_bad,
+    _no_convergence,
+    _positive,
+    _stack,
+    solve,
+    solve_triangular,
+)
+
+_linalg = namespace("linalg")
+_torch = namespace("torch")
+
+
+# ---- QR
+
+qr_result = named("linalg_qr", "Q", "R")
+_old_qr_result = named("qr", "Q", "R")
+
+
+def _qr(a: Array, mode: str) -> Any:
+    _check("qr", a)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
+    if mode == "r":
+        return np.empty(0, a.dtype), np.linalg.qr(a, "r")
+    q, r = np.linalg.qr(a, mode)  # type: ignore[call-overload]
+    return q, r
+
+
+def _upper_symmetric(t: Any) -> Any:
+    """The upper triangle mirrored to the lower, with a real diagonal: what a triangular R leaves
+    free."""
+    above = t.triu(1)
+    diagonal = t.diagonal(0, -2, -1)
+    return above + above.mH + diagonal.real.to(t.dtype).diag_embed()
+
+
+def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
+    gq, gr = gs
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
+            "use "
+            "linalg.qr(A, mode='reduced') if you are going to require gradients."
+        )
+    m, n = A.shape[-2:]
+    q, r = out, out1
+    if mode == "complete" and m > n:
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        )
+    if gq is None:
+        gq = q * 0
+    if gr is None:
+        gr = r * 0
+    if m >= n:
+        return _tall_qr_vjp(gq, gr, q, r)
+    # A wide A = [X Y]: Q and the square part of R come from X, the rest of R is Q.mH @ Y.
+    y = A.narrow(-1, m, n - m)
+    gr_x, gr_y = gr.narrow(-1, 0, m), gr.narrow(-1, m, n - m)
+    gx = _tall_qr_vjp(gq + matmul(y, gr_y.mH), gr_x, q, r.narrow(-1, 0, m))
+    return _cat([gx, matmul(q, gr_y)], -1)
+
+
+def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
+    inner = matmul(gr, r.mH) - matmul(q.mH, gq)
+    right = gq + matmul(q, _upper_symmetric(inner))
+    return solve_triangular(r.mH, right, upper=False, left=False)
+
+
+def _cat(parts: list[Any], dim: int) -> Any:
+    return _torch["cat"](parts, dim)
+
+
+_qr_op = general(
+    "_qr(A, mode='reduced')",
+    _qr,
+    vjp={"A": _qr_vjp},
+    node="LinalgQrBackward0",
+    outputs=qr_result,
+    method=False,
+    samples=lambda make: [(make(4, 3),), (make(2, 3, 3),), (make(2, 4),)],
+    keeps="columns: A",
+    doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
+)
+_linalg["qr"] = _qr_op
+
+
+@composite
+def qr(input: Any, some: bool = True) -> Any:
+    """`linalg.qr` in torch's older form."""
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future "
+        "PyTorch release.\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
+        "Q, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
+    return _old_qr_result(_qr_op(input, "reduced" if some else "complete"))
+
+
+# ---- eigenvalues
+
+eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
+eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
+
+
+def _eigh(a: Array, UPLO: str) -> Any:
+    _check("eigh", a, square=True)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    uplo: Any = UPLO.upper()
+    try:
+        values, vectors = np.linalg.eigh(a, uplo)
+    except np.linalg.LinAlgError:
+        raise _no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
+    return values, vectors
+
+
+def _gaps(values: Any) -> Any:
+    """1 / (value j - value i), 0 on the diagonal."""
+    gap = values.unsqueeze(-2) - values.unsqueeze(-1)
+    eye = of(values).tensor(np.eye(values.shape[-1], dtype=bool))
+    return gap.masked_fill(eye, float("inf")).reciprocal()
+
+
+def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
+    gl, gv = gs
+    v = out1
+    if gv is None:
+        return matmul(v * gl.unsqueeze(-2), v.mH)
+    # Of a symmetric argument only the antisymmetric part turns the eigenvectors.
+    turn = matmul(v.mH, gv)
+    inner = (turn - turn.mH) * 0.5 * _gaps(out)
+    if gl is not None:
+        inner = inner + gl.to(inner.dtype).diag_embed()
+    return matmul(v, matmul(inner, v.mH))
+
+
+_eigh_op = general(
+    "_eigh(A, UPLO='L')",
+    _eigh,
+    vjp={"A": _eigh_vjp},
+    node="LinalgEighBackward0",
+    outputs=eigh_result,
+    method=False,
+    samples=_positive,
+    keeps="columns: A",
+    doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
+)
+_linalg["eigh"] = _eigh_op
+
+
+@composite(where="linalg")
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of symmetric (Hermitian) matrices, rising."""
+    return _eigh_op(A, UPLO)[0]
+
+
+def _eig(a: Array) -> Any:
+    _check("eig", a, square=True)
+    if not np.isfinite(a).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    try:
+        values, vectors = np.linalg.eig(a)
+    except np.linalg.LinAlgError:
+        raise _no_convergence("eig", a, np.linalg.eigvals) from None
+    complex_type = np.complex64 if a.dtype in (np.float32, np.complex64) else np.complex128
+    return values.astype(complex_type), vectors.astype(complex_type)
+
+
+def _eig_vjp(gs: Any, A: Any, out: Any, out1: Any) -> Any:
+    gl, gv = gs
+    v = out1
+    inner = None
+    if gv is not None:
+        vg = matmul(v.mH, gv)
+        # Eigenvectors have length 1: their gradient has no part along them.
+        along = matmul(v.mH, v) * vg.diagonal(0, -2, -1).real.to(v.dtype).unsqueeze(-2)
+        inner = (vg - along) * _gaps(out).conj()
+    if gl is not None:
+        part = gl.diag_embed()
+        inner = part if inner is None else inner + part
+    result = solve(v.mH, matmul(inner, v.mH))
+    return result if A.dtype.is_complex else result.real
+
+
+_eig_op = general(
+    "_eig(A)",
+    _eig,
+    vjp={"A": _eig_vjp},
+    node="LinalgEigBackward0",
+    outputs=eig_result,
+    method=False,
+    out="cast",
+    keeps="columns: A",
+    doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
+)
+_linalg["eig"] = _eig_op
+
+
+@composite(where="linalg")
+def eigvals(A: Any) -> Any:
+    """The eigenvalues of square matrices."""
+    return _eig_op(A)[0]
+
+
+# ---- singular values
+
+svd_result = named("linalg_svd", "U", "S", "Vh")
+_old_svd_result = named("svd", "U", "S", "V")
+
+
+def _svd(a: Array, full_matrices: bool) -> Any:
+    _check("svd", a)
+    return _factors(a, full_matrices)
+
+
+def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """The singular value decomposition of finite matrices; nan for those with an infinity, on some
+    of which LAPACK never ends, and torch's error for nan."""
+    infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
+    if np.isnan(a).any():
+        where, _ = _first_bad(a, lambda m: bool(np.isnan(m).any()))
+        raise LinAlgError(
+            f"linalg.svd: {where}The algorithm failed to converge because the input matrix "
+            "contained non-finite values."
+        )
+    if infinite.any():
+        a = np.where(infinite[..., None, None], a.dtype.type(0), a)
+    try:
+        f: Any = np.linalg.svd
+        parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    except np.linalg.LinAlgError:
+        raise _no_convergence("svd", a, np.linalg.svd) from None
+    if infinite.any():
+        for part in parts if compute_uv else (parts,):
+            part[infinite] = np.nan
+    return parts
+
+
+def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:
+    gu, gs_, gvh = gs
+    k = out1.shape[-1]
+    u, s, vh = out.narrow(-1, 0, k), out1, out2.narrow(-2, 0, k)
+    if gu is None and gvh is None:
+        return matmul(u * gs_.unsqueeze(-2), vh)
+    m, n = A.shape[-2:]
+    # The part within the spaces of the singular vectors: 1 / (s_j^2 - s_i^2).
+    gap = _gaps_squared(s)
+    inner: Any = None
+    if gu is not None:
+        gu = gu.narrow(-1, 0, k)
+        w = matmul(u.mH, gu) * gap
+        inner = (w + w.mH) * s.unsqueeze(-2)
+        if A.dtype.is_complex:
+            inner = inner + _phase(matmul(u.mH, gu), s)
+    if gvh is not None:
+        gvh = gvh.narrow(-2, 0, k)
+        w = matmul(vh, gvh.mH) * gap
+        part = s.unsqueeze(-1) * (w + w.mH)
+        inner = part if inner is None else inner + part
+    if gs_ is not None:
+        inner = inner + gs_.to(inner.dtype).diag_embed()
+    result = matmul(u, matmul(inner, vh))
+    over = s.reciprocal()
+    if gu is not None and m > k:
+        rest = gu - matmul(u, matmul(u.mH, gu))
+        result = result + matmul(rest * over.unsqueeze(-2), vh)
+    if gvh is not None and n > k:
+        rest = gvh - matmul(matmul(gvh, vh.mH), vh)
+        result = result + matmul(u, over.unsqueeze(-1) * rest)
+    return result
+
+
+def _gaps_squared(s: Any) -> Any:
+    a, b = s.unsqueeze(-2), s.unsqueeze(-1)
+    eye = of(s).tensor(np.eye(s.shape[-1], dtype=bool))
+    return ((a - b) * (a + b)).masked_fill(eye, float("inf")).reciprocal()
+
+
+def _phase(t: Any, s: Any) -> Any:
+    """The imaginary diagonal: the phases of complex singular vectors."""
+    turn = t.diagonal(0, -2, -1).imag / s
+    return (turn * 1j).diag_embed()
+
+
+_svd_op = general(
+    "_svd(A, full_matrices=True)",
+    _svd,
+    vjp={"A": _svd_vjp},
+    node="LinalgSvdBackward0",
+    outputs=svd_result,
+    where="linalg",
+    method=False,
+    samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
+    keeps="columns: A",
+    doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
+)
+
+
+def _linalg_svd(
+    A: Any, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
+) -> Any:
+    return _svd_op(A, full_matrices) if out is None else _svd_op(A, full_matrices, out=out)
+
+
+_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", _svd_op.__doc__
+_linalg_svd.entry = _svd_op.entry  # type: ignore[attr-defined]
+_linalg["svd"] = _linalg_svd
+
+
+@composite
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """`linalg.svd` in torch's older form: gives V, not Vh."""
+    u, s, vh = _svd_op(input, not some)
+    return _old_svd_result((u, s, vh.mH))
+
+
+@composite(where="linalg")
+def svdvals(A: Any, *, driver: Any = None) -> Any:
+    """The singular values, falling."""
+    return _svd_op(A, False)[1]
+
+
+# ---- LU
+
+lu_result = named("linalg_lu", "P", "L", "U")
+lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
+
+
+def _lu_factor(a: Array) -> Any:
+    """Gaussian elimination with row exchanges, over a stack of matrices at once."""
+    _check("lu_factor", a)
+    m, n = a.shape[-2:]
+    lu = _stack(a).copy()
+    stack = np.arange(lu.shape[0])
+    pivots = np.empty((lu.shape[0], min(m, n)), np.int32)
+    with np.errstate(all="ignore"):
+        for k in range(min(m, n)):
+            p = k + np.abs(lu[:, k:, k]).argmax(-1)
+            pivots[:, k] = p + 1
+            rows = lu[stack, p].copy()
+            lu[stack, p] = lu[:, k]
+            lu[:, k] = rows
+            below = lu[:, k + 1 :, k]
+            pivot = lu[:, k, k, None]
+            np.divide(below, pivot, out=below, where=np.broadcast_to(pivot != 0, below.shape))
+            lu[:, k + 1 :, k + 1 :] -= below[:, :, None] * lu[:, k, None, k + 1 :]
+    return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], min(m, n))
+
+
+def _permutation(pivots: Array, m: int) -> Array:
+    """The matrices P of A = P @ L @ U."""
+    flat = _stack(pivots[..., None])[..., 0]
+    for wrong, bound in (
+        (flat < 1, "greater or equal to 1"),
+        (flat > m, "smaller or equal to LU.size(-2)"),
+    ):
+        if wrong.any():
+            raise RuntimeError(
+                f"Pivots given to lu_solve must all be {bound}. Did you properly pass the result "
+                f"of lu_factor? {flat[wrong][0]} is among them, for matrices of {m} rows."
+            )
+    out = np.zeros((flat.shape[0], m, m), bool)
+    for i, row in enumerate(flat):
+        order = np.arange(m)
+        for k, p in enumerate(row):
+            order[[k, p - 1]] = order[[p - 1, k]]
+        out[i, order, np.arange(m)] = True
+    return out.reshape(*pivots.shape[:-1], m, m)
+
+
+_pivot_matrix: Any = constant(
+    "_pivot_matrix(pivots, m: plain)",
+    _permutation,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, low=3, high=4, kind="int"), 3)],
+    doc="The permutation, as a matrix of booleans, that exchanges of rows (counted from 1) make.",
+)
+
+
+def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    eye = of(A).tensor(np.eye(k, dtype=A.dtype.numpy))
+    head = out.narrow(-2, 0, k).narrow(-1, 0, k)
+    L, U = head.tril(-1) + eye, head.triu()
+    g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
+    gl, gu = g_head.tril(-1), g_head.triu()
+    rest = None
+    if m < n:  # further columns: L @ U_rest
+        rest = solve_triangular(L.mH, g.narrow(-1, m, n - m), upper=True)
+        gl = gl - matmul(rest, out.narrow(-1, m, n - m).mH)
+    elif m > n:  # further rows: L_rest @ U
+        rest = solve_triangular(U.mH, g.narrow(-2, n, m - n), upper=False, left=False)
+        gu = gu - matmul(out.narrow(-2, n, m - n).mH, rest)
+    inner = matmul(L.mH, gl).tril(-1) + matmul(gu, U.mH).triu()
+    inner = solve_triangular(L.mH, inner, upper=True)
+    inner = solve_triangular(U.mH, inner, upper=False, left=False)
+    if rest is not None:
+        inner = _cat([inner, rest], -1 if m < n else -2)
+    return matmul(_pivot_matrix(out1, m).to(A.dtype), inner)
+
+
+_lu_factor_op = general(
+    "_lu_factor(A)",
+    _lu_factor,
+    vjp={"A": _lu_vjp},
+    node="LinalgLuFactorExBackward0",
+    outputs=lu_factor_result,
+    first_only=True,
+    method=False,
+    samples=lambda make: [(make(3, 3),), (make(2, 3, 3),), (make(4, 2),), (make(2, 4),)],
+    keeps="columns: A",
+    doc="L below and U on and above the diagonal of one matrix, and the exchanges of rows.",
+)
+
+
+@composite(where="linalg")
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, and the row exchanged at each step, from 1."""
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    return _lu_factor_op(A)
+
+
+@composite(where="linalg")
+def lu(A: Any, *, pivot: bool = True) -> Any:
+    """A = P @ L @ U."""
+    if not pivot:
+        raise RuntimeError("linalg.lu: LU without pivoting is not implemented on the CPU")
+    both, pivots = _lu_factor_op(A)
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    dtype = A.dtype.numpy
+    P = _pivot_matrix(pivots, m).to(A.dtype)
+    L = both.narrow(-1, 0, k).tril(-1) + of(A).tensor(np.eye(m, k, dtype=dtype))
+    return lu_result((P, L, both.narrow(-2, 0, k).triu()))
+
+
+def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
+    name = "linalg.lu_solve"
+    if not (LU.dtype.is_floating_point or LU.dtype.is_complex):
+        raise RuntimeError(
+            f"torch.{name}: Expected a floating point or complex tensor as input. Got "
+            f"{LU.dtype.scalar_name}"
+        )
+    if LU.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead"
+        )
+    if pivots.dtype is not dtypes.int32:
+        raise RuntimeError(
+            f"{name}: pivots should be a Tensor of scalar type torch.int32. They are of "
+            f"{pivots.dtype}."
+        )
+    if LU.ndim < 2:
+        raise RuntimeError(f"torch.{name}: The input tensor A must have at least 2 dimensions.")
+    m, n = LU.shape[-2:]
+    if m != n:
+        raise RuntimeError(
+            f"torch.{name}: A must be batches of square matrices, but they are {m} by {n} matrices"
+        )
+    if B.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    if B.shape[-2 if left else -1] != n:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({m}x{n} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    if pivots.shape[-1:] != (n,):
+        raise RuntimeError(
+            f"{name}: Number of pivots per batch should be same as the dimension of the matrix. "
+            f"The pivots are of shape {listed(pivots.shape)}, the matrices {n} by {n}."
+        )
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with "
+            f"shape {listed(pivots.shape)} instead"
+        )
+
+
+@composite(where="linalg")
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """The solution of A @ X = B, given the LU factors of A."""
+    _check_lu_solve(LU, pivots, B, left)
+    P = _pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
+    if not left:
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+    if adjoint:
+        half = solve_triangular(LU.mH, B, upper=False)
+        return matmul(P, solve_triangular(LU.mH, half, upper=True, unitriangular=True))
+    half = solve_triangular(LU, matmul(P.mT, B), upper=False, unitriangular=True)
+    return solve_triangular(LU, half, upper=True)
+
+
+def _torch_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """`linalg.lu_solve` in torch's older form."""
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+_torch["lu_solve"] = _torch_lu_solve

@@ -1,0 +1,452 @@
+"""Products with something added, over chosen dimensions, of chains of matrices, of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..table.arrays import (
+    Array,
+    common_type,
+    dim_in,
+    fitted_number,
+    listed,
+    refuse,
+    rounded,
+    scalar_name,
+    times,
+    warn_once,
+    widened,
+)
+from ..table.kinds import bilinear, composite, general
+from ..table.kinds import linear as linear_kind
+from ..table.statement import OPS, namespace
+from .products import (
+    _bmm,
+    _check_sizes,
+    _expand_check,
+    _kernels,
+    _product,
+    matmul,
+    mm,
+    multiply,
+    viewed_product,
+)
+
+# ---- products with something added
+
+
+def _scaled(a: Any, by: Any) -> Any:
+    return a if by == 1 else a * a.dtype.type(fitted_number(by, a.dtype))
+
+
+def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
+    """beta * added + alpha * product; a beta of 0 ignores even NaN."""
+    _expand_check(added, product.shape)
+    wide, like = widened(np.asarray(product)), product
+    result = _scaled(wide, alpha)
+    if beta != 0:
+        result = result + _scaled(widened(added), beta)
+    return rounded(np.asarray(result), like)
+
+
+def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
+    refuse("addmm_impl_cpu_", mat1, "b")
+    for name, m in (("mat1", mat1), ("mat2", mat2)):
+        if m.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
+    if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input if input.dtype != mat2.dtype else mat1)} and {scalar_name(mat2)}"
+        )
+    _check_sizes(mat1, mat2)
+    _expand_check(input, (mat1.shape[0], mat2.shape[1]))
+    if mat1.dtype.kind == "f":
+        beta, alpha = (fitted_number(number, mat1.dtype).real for number in (beta, alpha))
+        result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
+        if result is not NotImplemented:
+            return result
+    return _combine(input, _product(mat1, mat2), beta, alpha)
+
+
+def _through(g: Any, number: Any) -> Any:
+    """A gradient back through a multiplication by a number."""
+    if number == 1:
+        return g
+    return g * (number.conjugate() if isinstance(number, complex) else number)
+
+
+def _sum_with_product(signature: str, forward: Any, vjp: dict[str, Any], **more: Any) -> Any:
+    """beta * input + alpha * some product; `vjp` has the rules of the factors."""
+    rules = {"input": lambda g, beta: _through(g, beta), **vjp}
+    return general(signature, forward, vjp=rules, in_place=True, overlap="arguments", **more)
+
+
+addmm = _sum_with_product(
+    "addmm(input, mat1, mat2, *, beta=1, alpha=1)",
+    _addmm,
+    vjp={
+        "mat1": lambda g, mat2, alpha: _through(matmul(g, mat2.mH), alpha),
+        "mat2": lambda g, mat1, alpha: _through(matmul(mat1.mH, g), alpha),
+    },
+    samples=lambda make: [
+        (make(2, 4), make(2, 3), make(3, 4)),
+        (make(4), make(2, 3), make(3, 4), {"beta": 0.5, "alpha": 2.0}),
+    ],
+    doc="beta * input + alpha * (mat1 @ mat2).",
+)
+
+
+def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
+    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
+        )
+    if mat.shape[1] != vec.shape[0] or (input.size != 1 and input.shape != mat.shape[:1]):
+        raise RuntimeError(
+            f"size mismatch, got input ({input.size}), mat ({times(mat.shape)}), vec ({vec.size})"
+        )
+    if not input.dtype == mat.dtype == vec.dtype:
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{scalar_name(input)}, {scalar_name(mat)}, and {scalar_name(vec)}"
+        )
+    return _combine(input, np.asarray(multiply(mat, vec)), beta, alpha)
+
+
+addmv = _sum_with_product(
+    "addmv(input, mat, vec, *, beta=1, alpha=1)",
+    _addmv,
+    vjp={
+        "mat": lambda g, vec, alpha: _through(g.unsqueeze(-1) * vec.conj(), alpha),
+        "vec": lambda g, mat, alpha: _through(matmul(mat.mH, g), alpha),
+    },
+    samples=lambda make: [
+        (make(2), make(2, 3), make(3)),
+        (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
+    ],
+    doc="beta * input + alpha * (mat @ vec).",
+)
+
+
+def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
+    for name, v in (("vec1", vec1), ("vec2", vec2)):
+        if v.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
+    result = np.asarray(np.multiply.outer(widened(vec1), widened(vec2)))
+    like = common_type(input, vec1, vec2)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool) and like.kind != "b":
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(number, (float, complex)) and like.kind in "biu":
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+    return _combine(input, result.astype(like), beta, alpha).astype(like, copy=False)
+
+
+addr = _sum_with_product(
+    "addr(input, vec1, vec2, *, beta=1, alpha=1)",
+    _addr,
+    vjp={
+        "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
+        "vec2": lambda g, vec1, alpha: _through(matmul(g.mT, vec1.conj()), alpha),
+    },
+    out="cast",
+    samples=lambda make: [(make(2, 3), make(2), make(3))],
+    doc="beta * input + alpha * outer(vec1, vec2).",
+)
+
+
+def _batched(batch1: Array, batch2: Array) -> Any:
+    if batch1.ndim != 3 or batch2.ndim != 3:
+        dim_in(2, min(batch1.ndim, batch2.ndim))
+    return _bmm(batch1, batch2)
+
+
+_OF_BATCHES = {
+    "batch1": lambda g, batch2, alpha: _through(matmul(g, batch2.mH), alpha),
+    "batch2": lambda g, batch1, alpha: _through(matmul(batch1.mH, g), alpha),
+}
+
+
+def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+    if batch1.ndim == 3 and batch2.ndim == 3:
+        _expand_check(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
+    return _combine(input, _batched(batch1, batch2), beta, alpha)
+
+
+baddbmm = _sum_with_product(
+    "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)",
+    _baddbmm,
+    vjp=_OF_BATCHES,
+    samples=lambda make: [
+        (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
+    ],
+    doc="beta * input + alpha * bmm(batch1, batch2).",
+)
+
+
+def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+    if batch1.ndim == 3 and batch2.ndim == 3:
+        _expand_check(input, (batch1.shape[1], batch2.shape[2]))
+    if input.dtype != batch2.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input)} and {scalar_name(batch2)}"
+        )
+    product = _batched(batch1, batch2)
+    return _combine(input, rounded(widened(product).sum(0), product), beta, alpha)
+
+
+addbmm = _sum_with_product(
+    "addbmm(input, batch1, batch2, *, beta=1, alpha=1)",
+    _addbmm,
+    vjp=_OF_BATCHES,
+    samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
+    doc="beta * input + alpha * the sum of the products of a stack.",
+)
+
+
+# ---- products of several tensors
+
+
+@composite
+def inner(input: Any, other: Any) -> Any:
+    """The sums of products over the last dimensions of both tensors."""
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{listed(input.shape)} and {listed(other.shape)}"
+        )
+    if input.ndim == 1 and other.ndim == 1:
+        return viewed_product(input, other)
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@composite(method=False)
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sums of products over several dimensions: the last `dims` of a with the first of b, or
+    pairs of lists."""
+    if isinstance(dims, _core.Tensor):
+        dims = dims.tolist() if dims.ndim else int(dims)
+    if isinstance(dims, (tuple, list)):
+        dims_a, dims_b = dims
+        dims_a = [dims_a] if isinstance(dims_a, int) else list(dims_a)
+        dims_b = [dims_b] if isinstance(dims_b, int) else list(dims_b)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    if len(dims_a) != len(dims_b):
+        raise RuntimeError("both dimension lists should have same length")
+    for i, (p, q) in enumerate(zip(dims_a, dims_b, strict=True)):
+        size_a, size_b = a.shape[p], b.shape[q]
+        if size_a == size_b:
+            continue
+        if size_b == 1:
+            a = a.sum(p, keepdim=True)
+        elif size_a == 1:
+            b = b.sum(q, keepdim=True)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {size_a} in dim "
+                f"{dims_a[i]} "
+                f"and second has size {size_b} in dim {dims_b[i]}"
+            )
+    gone_a = [dim_in(d, a.ndim) for d in dims_a]
+    gone_b = [dim_in(d, b.ndim) for d in dims_b]
+    kept_a = [d for d in range(a.ndim) if d not in gone_a]
+    kept_b = [d for d in range(b.ndim) if d not in gone_b]
+    size = math.prod(a.shape[d] for d in gone_a)
+    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
+    rows = math.prod(a.shape[d] for d in kept_a)
+    columns = math.prod(b.shape[d] for d in kept_b)
+    left = a.permute(*kept_a, *gone_a).reshape(rows, size)
+    right = b.permute(*gone_b, *kept_b).reshape(size, columns)
+    return mm(left, right).reshape(shape)
+
+
+@composite
+def kron(input: Any, other: Any) -> Any:
+    """The Kronecker product: every element of input times all of other."""
+    n = max(input.ndim, other.ndim)
+    p = (1,) * (n - input.ndim) + tuple(input.shape)
+    q = (1,) * (n - other.ndim) + tuple(other.shape)
+    left = input.reshape([s for size in p for s in (size, 1)])
+    right = other.reshape([s for size in q for s in (1, size)])
+    shape = [s * t for s, t in zip(p, q, strict=True)]
+    return OPS["_unsafe_view"].function(left * right, shape)
+
+
+def _cross(a: Array, b: Array, dim: int) -> Array:
+    if a.ndim != b.ndim:
+        raise RuntimeError(
+            "linalg.cross: inputs must have the same number of dimensions.\n"
+            f"They are {a.ndim} and {b.ndim}."
+        )
+    dim = dim_in(dim, a.ndim)
+    if a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and "
+            f"{b.shape[dim]}"
+        )
+    kind = common_type(a, b)
+    refuse("cross", np.empty(0, kind), "b")
+    x = np.moveaxis(widened(a), dim, 0)
+    y = np.moveaxis(widened(b), dim, 0)
+    parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
+    return np.ascontiguousarray(np.stack(parts, axis=dim).astype(kind, copy=False))
+
+
+linalg_cross: Any = bilinear(
+    "_linalg_cross(input, other, *, dim=-1)",
+    _cross,
+    transpose={
+        "input": lambda g, other, dim: linalg_cross(other.conj(), g, dim=dim),
+        "other": lambda g, input, dim: linalg_cross(g, input.conj(), dim=dim),
+    },
+    node="LinalgCrossBackward0",
+    method=False,
+    samples=lambda make: [(make(2, 3), make(2, 3)), (make(3, 2), make(3, 1), {"dim": 0})],
+    doc="The vector product along a dimension of size 3.",
+)
+namespace("linalg")["cross"] = linalg_cross
+
+
+@composite
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The vector product along `dim`; without it, along the first dimension of size 3."""
+    if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\n"
+            "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "The default value of dim will change to agree with that of linalg.cross in a future "
+            "release."
+        )
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), -1)
+        if dim < 0:
+            raise RuntimeError(
+                f"no dimension of size 3 in input\nIts shape is {listed(input.shape)}."
+            )
+    return linalg_cross(input, other, dim=dim)
+
+
+def _trace(a: Array) -> Any:
+    if a.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {a.ndim}")
+    if a.dtype == np.bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    total = widened(a).diagonal().sum(dtype=np.int64 if a.dtype.kind in "iu" else None)
+    return np.asarray(total) if a.dtype.kind in "iu" else rounded(np.asarray(total), a)
+
+
+def _times_identity(g: Array, shape: Any) -> Array:
+    out = np.zeros(shape, g.dtype)
+    np.fill_diagonal(out, g)
+    return out
+
+
+trace = linear_kind(
+    "trace(input)",
+    _trace,
+    transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
+    samples=lambda make: [(make(3, 3),), (make(2, 4),)],
+    doc="The sum of a matrix's diagonal.",
+)
+_trace_transpose: Any = linear_kind(
+    "_trace_transpose(input, shape: plain)",
+    _times_identity,
+    transpose={"input": lambda g: trace(g)},
+    method=False,
+    samples=lambda make: [(make(), (2, 3))],
+    doc="The identity matrix of a shape, times a number.",
+)
+
+
+def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each run of a product of matrices so that it takes the fewest
+    multiplications."""
+    n = len(sizes) - 1
+    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+    return split
+
+
+@composite(where="linalg")
+def multi_dot(tensors: Any) -> Any:
+    """The product of several matrices in the cheapest order; the first and the last may be
+    vectors."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, last = tensors[0], tensors[-1]
+    for i, t in enumerate(tensors):
+        ends = i in (0, len(tensors) - 1)
+        if not (t.ndim == 2 or (ends and t.ndim == 1)):
+            where = f"tensor {i} must be 2D" if not ends else f"tensor {i} must be 1D or 2D"
+            raise RuntimeError(f"multi_dot(): {where} but got {t.ndim}D")
+    shapes = [tuple(t.shape) for t in tensors]
+    if first.ndim == 1:
+        tensors[0], shapes[0] = first.unsqueeze(0), (1, first.shape[0])
+    if last.ndim == 1:
+        tensors[-1], shapes[-1] = last.unsqueeze(-1), (last.shape[0], 1)
+    for i in range(len(tensors) - 1):
+        if shapes[i][1] != shapes[i + 1][0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(shapes[i])} and "
+                f"{listed(shapes[i + 1])} cannot be multiplied"
+            )
+    split = _best_order([s[0] for s in shapes] + [shapes[-1][1]])
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return tensors[i]
+        k = split[i, j]
+        return mm(product(i, k), product(k + 1, j))
+
+    end = len(tensors) - 1
+    k = split[0, end]
+    result = viewed_product(product(0, k), product(k + 1, end))
+    if last.ndim == 1:
+        result = result.squeeze(-1)
+    return result.squeeze(0) if first.ndim == 1 else result
+
+
+@composite(method=False)
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices in the cheapest order."""
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
+    if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
+        matrices = tuple(matrices[0])
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+
+
+@composite(where="linalg")
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """The inner products of vectors along a dimension; x is conjugated."""
+    if x._array.dtype.kind in "biu":
+        raise RuntimeError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. "
+            f"Got {x.dtype.scalar_name}"
+        )
+    return (x.conj() * y).sum(dim)

@@ -1,0 +1,398 @@
+"""Functions of matrices made of factorisations: rank, pseudo-inverse, least squares, powers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import of
+from ...return_types import named
+from ..table.arrays import Array, listed, scalar_name
+from ..table.kinds import composite, constant, general
+from ..table.statement import namespace
+from .decompositions import _cat, _eigh, _factors, svdvals
+from .products import matmul, multiply
+from .solving import _check, _no_convergence, _some_squares, inv, inv_ex, solve
+
+_linalg = namespace("linalg")
+_torch = namespace("torch")
+
+
+# ---- of the singular values
+
+
+@composite(where="linalg")
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition number: a norm of A times that of its inverse."""
+    by_values = p is None or p in (2, -2)
+    if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
+        return of(A).tensor(np.zeros(A.shape[:-2], A._array.real.dtype))
+    if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
+            f"{A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if by_values or p == "nuc":
+        s = svdvals(A)
+        if p == "nuc":
+            return s.sum(-1) * s.reciprocal().sum(-1)
+        return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
+    inverse, info = inv_ex(A)
+    inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inverse, p)
+
+
+def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
+    """Singular values that count are larger. The bounds are numbers, or tensors of one for each
+    matrix of a stack."""
+    largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
+    absolute = _bound(atol, 0.0)
+    default = np.where(absolute > 0, 0.0, max(shape[-2:]) * np.finfo(s.dtype).eps)
+    smallest: Array = np.maximum(absolute, _bound(rtol, default) * largest)
+    return smallest
+
+
+def _bound(value: Any, default: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[..., None]
+    return default if value is None else np.asarray(float(value))
+
+
+def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    _check("matrix_rank", a)
+    if hermitian and a.size:
+        _check("eigh", a, square=True)
+        try:
+            s = np.abs(np.linalg.eigvalsh(a))
+        except np.linalg.LinAlgError:
+            raise _no_convergence("eigh", a, np.linalg.eigvalsh) from None
+    else:
+        s = _factors(a, compute_uv=False)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
+
+
+_rank_op: Any = constant(
+    "_matrix_rank(A, tol: plain, atol: plain, rtol: plain, hermitian: plain)",
+    _matrix_rank,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(2, 3, 3), None, 0.5, 0.1, False)],
+    doc="`matrix_rank` with thresholds that are numbers.",
+)
+
+
+@composite(where="linalg")
+def matrix_rank(
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """The number of singular values above a threshold."""
+    return _rank_op(A, tol, atol, rtol, hermitian)
+
+
+def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    if a.ndim < 2 or a.dtype.kind in "biu" or a.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"linalg.pinv({scalar_name(a)}{{{listed(a.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
+    if rcond is not None:
+        rtol = rcond
+    if hermitian and a.size:
+        s, right = _eigh(a, "L")
+        left = right.swapaxes(-1, -2).conj()
+    else:
+        u, s, vh = _factors(a)
+        right, left = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
+    size = np.abs(s)
+    keep = size > _threshold(size, a.shape, atol, rtol)
+    with np.errstate(divide="ignore"):
+        inverse = np.where(keep, 1 / s, 0).astype(s.dtype)
+    return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
+
+
+def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
+    # The derivative of the pseudo-inverse at constant rank.
+    p, gh = out, g.mH
+    ph = p.mH
+    result = -matmul(ph, matmul(g, ph))
+    left = matmul(gh, p)  # rows of A
+    result = result + matmul(left - matmul(A, matmul(p, left)), ph).reshape(A.shape)
+    right = matmul(p, gh)
+    return result + matmul(ph, right - matmul(right, matmul(p, A)).reshape(right.shape))
+
+
+pinv = general(
+    "pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False)",
+    lambda a, rcond, atol, rtol, hermitian: _pinv(a, rcond, atol, rtol, hermitian),
+    vjp={"A": lambda g, A, out: _pinv_vjp(g, A, out)},
+    node="LinalgPinvBackward0",
+    where="linalg",
+    out=(
+        "cast",
+        RuntimeError,
+        "linalg.pinv: Expected result to be safely castable from {want.scalar_name} dtype, but got "
+        "result with dtype {got.scalar_name}",
+    ),
+    samples=lambda make: [(make(4, 3),), (make(2, 3),)],
+    doc="The Moore-Penrose pseudo-inverse.",
+)
+
+
+@composite
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """The pseudo-inverse."""
+    return pinv(input, rcond)
+
+
+lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+_DRIVERS = ("gels", "gelsd", "gelss", "gelsy")
+
+
+def _least_squares(a: Array, b: Array, rcond: Any, driver: str) -> tuple[Array, Array]:
+    """The solution, and the sums of squares that remain where each matrix has full rank."""
+    m, n = a.shape[-2:]
+    x = multiply(_pinv(a, rcond, None, None, False), b)
+    left = np.empty(0, a.real.dtype)
+    if m > n and driver != "gelsy":
+        full = driver == "gels" or (_matrix_rank(a, None, None, rcond, False) == n).all()
+        if full:
+            left = (np.abs(multiply(a, x) - b) ** 2).sum(-2)
+    return np.ascontiguousarray(x), left
+
+
+def _least_squares_vjp(gs: Any, A: Any, B: Any, out: Any) -> tuple[Any, Any]:
+    gx, gleft = gs
+    ga = gb = None
+    if gx is not None:
+        p = pinv(A)
+        ga = _pinv_vjp(matmul(gx, B.mH), A, p)
+        gb = matmul(p.mH, gx)
+    if gleft is not None and gleft.numel():
+        rest = (matmul(A, out) - B) * (2 * gleft.unsqueeze(-2))
+        towards = matmul(rest, out.mH)
+        ga = towards if ga is None else ga + towards
+        gb = -rest if gb is None else gb - rest
+    return ga, gb
+
+
+_least_squares_op = general(
+    "_least_squares(A, B, rcond: plain, driver: plain)",
+    _least_squares,
+    vjp={"A, B": _least_squares_vjp},
+    node="LinalgLstsqBackward0",
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(4, 2), make(4, 3), None, "gelsd"),
+        (make(2, 3), make(2, 2), None, "gelsy"),
+        (make(2, 3, 3), make(2, 3, 1), None, "gels"),
+    ],
+    doc="The solution of least squares, and the sums of squares that remain.",
+)
+
+
+@composite(where="linalg")
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
+    """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
+    values."""
+    if A.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    _check("lstsq", A._array)
+    driver = "gelsy" if driver is None else driver
+    if driver not in _DRIVERS:
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of "
+            f"(gels, gelsy, gelsd, gelss). Got {driver!r}."
+        )
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+    b = B.unsqueeze(-1) if vector else B
+    if b.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    if A.shape[-2] != b.shape[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
+        )
+    x, residuals = _least_squares_op(A, b, rcond, driver)
+    if driver == "gels":
+        rank = _core.wrap(np.empty(0, np.int64))
+    else:
+        rank = _rank_op(A, None, None, rcond, False)
+    values = _core.wrap(np.empty(0, A._array.real.dtype))
+    if driver in ("gelsd", "gelss"):
+        values = svdvals(A.detach())
+    return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
+
+
+# ---- powers and exponentials
+
+
+@composite(where="linalg")
+def matrix_power(A: Any, n: int) -> Any:
+    """A multiplied by itself n times; of its inverse for a negative n."""
+    _check_square("matrix_power", A)
+    if n == 0:
+        return A.clone().copy_(of(A).tensor(np.eye(A.shape[-1], dtype=A.dtype.numpy)))
+    if n < 0:
+        A, n = inv(A), -n
+        if n == 1:
+            return A
+    if n == 1:
+        return A.clone()
+    result, square = None, A
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    return result
+
+
+def _check_square(name: str, A: Any) -> None:
+    if A.ndim < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, "
+            f"but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+
+
+_torch["matrix_power"] = matrix_power
+_core.Tensor.matrix_power = matrix_power  # type: ignore[method-assign, assignment]
+
+_PADE = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+    129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
+    960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+
+
+def _matrix_exp(a: Array) -> Array:
+    """By scaling, a quotient of polynomials of degree 13, and squaring."""
+    _check("matrix_exp", a, square=True, halves=True)
+    if not a.size:
+        return a.copy()
+    wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+    size = float(np.abs(wide).sum(-2).max())
+    if not math.isfinite(size):
+        return np.full_like(a, complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan)
+    halvings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
+    x = wide / 2.0**halvings
+    eye = np.eye(a.shape[-1])
+    b = _PADE
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x2 @ x4
+    odd = x @ (
+        x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye
+    )
+    even = (
+        x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
+    )
+    result = np.linalg.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        result = result @ result
+    return result.astype(a.dtype)
+
+
+def _matrix_exp_vjp(g: Any, A: Any) -> Any:
+    # The corner of the exponential of [[A^H, g], [0, A^H]] is the derivative along g.
+    n = A.shape[-1]
+    top = _cat([A.mH, g], -1)
+    bottom = _cat([g * 0, A.mH], -1)
+    return matrix_exp(_cat([top, bottom], -2)).narrow(-2, 0, n).narrow(-1, n, n)
+
+
+matrix_exp = general(
+    "matrix_exp(A)",
+    _matrix_exp,
+    vjp={"A": _matrix_exp_vjp},
+    node="LinalgMatrixExpBackward0",
+    where="linalg",
+    samples=_some_squares,
+    doc="The exponential of square matrices.",
+)
+_torch["matrix_exp"] = matrix_exp
+_core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]
+
+# ---- the rest
+
+
+@composite(where="linalg")
+def vander(x: Any, N: int | None = None) -> Any:
+    """The matrix of the powers 0 to N - 1 of each element."""
+    if (x.dtype.itemsize == 2 and x.is_floating_point()) or x.dtype.name == "bool":
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, "
+            f"but got {x.dtype.scalar_name}"
+        )
+    if x.ndim == 0:
+        x = x.unsqueeze(0)
+    n = x.shape[-1] if N is None else N
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _rising_powers(x, n)
+
+
+def _rising_powers(x: Any, n: int) -> Any:
+    one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
+    return _cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
+
+
+@composite(where="linalg")
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of A for tensordot over its first `ind` dimensions."""
+    first, rest = A.shape[:ind], A.shape[ind:]
+    n = math.prod(rest)
+    if math.prod(first) != n:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            "prod(self.shape[:ind]), "
+            f"but got {n} != {math.prod(first)}"
+        )
+    return inv(A.reshape(n, n)).reshape(*rest, *first)
+
+
+@composite(where="linalg")
+def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """The X for which tensordot(A, X, X.ndim) = B."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    shape = A.shape[B.ndim :]
+    n = math.prod(shape)
+    return solve(A.reshape(n, n), B.reshape(n)).reshape(shape)
+
+
+@composite(method=False)
+def _linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+_linalg["diagonal"] = _linalg_diagonal
+
+
+@composite(method=False, name="vander", samples=lambda make: [(make(4),), (make(3), 2, True)])
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The matrix of powers of x: its columns x ** (N - 1) down to x ** 0,
+    or the other way round."""
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = x.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    if x.dtype is dtypes.bool:
+        x = x.to(dtypes.int64)
+    powers = _rising_powers(x, n) if n else x.unsqueeze(-1).expand(x.shape[0], 0).clone()
+    return powers if increasing else powers.flip(-1)

@@ -1,0 +1,526 @@
+"""Norms of vectors and matrices, and the distances made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ..._dtypes import from_numpy_dtype, promote_types
+from ..layout.shape import common_shape
+from ..table.arrays import (
+    Array,
+    common_type,
+    dim_in,
+    is_half,
+    listed,
+    refuse,
+    rounded,
+    scalar_name,
+    widened,
+)
+from ..table.kinds import Ints, composite, general
+from ..table.outputs import written
+from ..table.statement import namespace
+
+_kernels = _core.kernels
+_INF = math.inf
+
+# ---- vectors
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions a reduction names, non-negative; all for None and for none."""
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, int):
+        dim = (dim,)
+    if not ndim:
+        for d in dim:
+            dim_in(d, 0)
+        return ()
+    dims = tuple(dim_in(d, ndim) for d in dim)
+    return dims or tuple(range(ndim))
+
+
+def _check_floating(name: str, a: Array) -> None:
+    if a.dtype.kind in "biu":
+        raise RuntimeError(
+            f"linalg.{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(a)}\n"
+            "Convert first: `x.float()`."
+        )
+
+
+def _check_type(name: str, given: Any, wanted: Any) -> None:
+    """Whether a norm may be computed in another type than its input's."""
+    if not wanted.is_differentiable:
+        why = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
+    elif wanted.is_complex != given.is_complex:
+        kind = "complex" if given.is_complex else "real"
+        why = f"dtype should be {kind} for {kind} inputs, but got {wanted.scalar_name}"
+    elif promote_types(given, wanted) is not wanted:
+        why = (
+            f"the dtype of the input ({given.scalar_name}) should be convertible without narrowing "
+            f"to the specified dtype ({wanted.scalar_name})"
+        )
+    else:
+        return
+    raise RuntimeError(f"linalg.{name}: {why}")
+
+
+def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    _check_floating("vector_norm", a)
+    if dtype is not None:
+        _check_type("vector_norm", _core.wrap(a).dtype, dtype)
+        a = a.astype(dtype.numpy)
+    dims = _dims(dim, a.ndim)
+    if ord == 2 and not is_half(a):
+        result = _kernels.norm2(a, None if dim is None else dims, keepdim)
+        if result is not NotImplemented:
+            return result
+    x = np.abs(widened(a))
+    if ord < 0 or ord == _INF:
+        count = math.prod(a.shape[d] for d in dims)
+        if not count and (ord == -_INF or ord == _INF or ord < 0):
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {_order(ord)} norm on an empty tensor "
+                "because the operation "
+                "does not have an identity"
+            )
+    with np.errstate(all="ignore"):
+        if ord == _INF:
+            result = x.max(dims, keepdims=keepdim)
+        elif ord == -_INF:
+            result = x.min(dims, keepdims=keepdim)
+        elif ord == 0:
+            result = (x != 0).sum(dims, keepdims=keepdim).astype(x.dtype)
+        elif ord == 1:
+            result = x.sum(dims, keepdims=keepdim)
+        elif ord == 2:
+            result = np.sqrt((x * x).sum(dims, keepdims=keepdim))
+        else:
+            power = x.dtype.type(ord)
+            result = (x**power).sum(dims, keepdims=keepdim) ** x.dtype.type(1 / ord)
+    result = np.asarray(result)
+    return result.astype(a.dtype) if is_half(a) else result
+
+
+def _vector_norm_shape(x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dtype is not None or not x.dtype.is_floating_point or not x.numel():
+        return NotImplemented  # what is wrong with them is said by the definition
+    return x.sum(dim, keepdim)
+
+
+def _order(ord: Any) -> str:
+    return f"{ord:g}" if isinstance(ord, (int, float)) else str(ord)
+
+
+def _kept(t: Any, dims: tuple[int, ...], keepdim: bool, shape: Any) -> Any:
+    """A reduced tensor with the reduced dimensions back, of size 1."""
+    if keepdim or not shape:
+        return t
+    return t.reshape([1 if i in dims else s for i, s in enumerate(shape)])
+
+
+def _over(g: Any, out: Any) -> Any:
+    """g / out, and 0 where out is 0."""
+    return (g / out).masked_fill(out == 0, 0.0)
+
+
+def _vector_norm_vjp(
+    g: Any, input: Any, out: Any, ord: Any, dim: Any, keepdim: bool, input_shape: Any
+) -> Any:
+    if ord == 0:
+        return None  # a count: no input of it has a gradient
+    dims = _dims(dim, len(input_shape))
+    g, out = _kept(g, dims, keepdim, input_shape), _kept(out, dims, keepdim, input_shape)
+    if input.dtype is not out.dtype and not input.dtype.is_complex:
+        input = input.to(out.dtype)
+    if ord == 1:
+        return input.sgn() * g
+    if ord == 2:
+        return input * _over(g, out)
+    size = input.abs()
+    if ord in (_INF, -_INF):
+        # The gradient is shared by all elements of that size.
+        best = size == out
+        share = g / best.sum(dims, keepdim=True)
+        return input.sgn() * best * share
+    if ord < 1:
+        steep = size.pow(ord - 1).masked_fill(input == 0, 0.0) * input.sgn()
+        return steep * (g * out.pow(1 - ord))
+    slope = size.pow(ord - 1) * input.sgn() if ord < 2 else input * size.pow(ord - 2)
+    return slope * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
+
+
+def _norm_op(name: str, node: str) -> Any:
+    return general(
+        f"{name}(input, ord=2, dim=None, keepdim=False, *, dtype=None)",
+        _vector_norm,
+        shape=_vector_norm_shape,
+        vjp={"input": _vector_norm_vjp},
+        node=node,
+        method=False,
+        samples=_normed,
+        doc="(the sum of |input| ** ord) ** (1 / ord) along dim.",
+    )
+
+
+def _normed(make: Any) -> Any:
+    return [
+        (make(2, 3),),
+        (make(2, 3), 1, 0),
+        (make(2, 3), 3, -1, True),
+        (make(2, 3), float("inf"), 1),
+        (make(3), 0.5),
+    ]
+
+
+_vector_norm_op = _norm_op("_vector_norm", "LinalgVectorNormBackward0")
+_distance_norm = _norm_op("_distance_norm", "NormBackward1")
+namespace("linalg")["vector_norm"] = _vector_norm_op
+
+# ---- matrices
+
+
+def _two_dims(dim: Any, ndim: int, name: str) -> tuple[int, int]:
+    if ndim < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) != 2:
+        raise RuntimeError(
+            f"linalg.{name}: dim must be a 2-tuple. Got {' '.join(str(d) for d in dims)}"
+        )
+    first, second = dim_in(dims[0], ndim), dim_in(dims[1], ndim)
+    if first == second:
+        raise RuntimeError(f"linalg.{name}: dims must be different. Got ({dims[0]}, {dims[1]})")
+    return first, second
+
+
+@composite(where="linalg")
+def matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
+    rows, columns = _two_dims(dim, A.ndim, "matrix_norm")
+    _check_floating("matrix_norm", A._array)
+    if ord not in ("fro", "nuc", 2, -2, 1, -1, _INF, -_INF):
+        raise RuntimeError(f"linalg.matrix_norm: Order {_order(ord)} not supported.")
+    if dtype is not None:
+        _check_type("matrix_norm", A.dtype, dtype)
+        A = A.to(dtype)
+    if ord == "fro":
+        return _vector_norm_op(A, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        values = namespace("linalg")["svdvals"](A.movedim((rows, columns), (-2, -1)))
+        last = values.ndim - 1
+        result = values.sum(last) if ord == "nuc" else _extreme(values, ord, last, False)
+        if not keepdim:
+            return result
+        for d in sorted((rows, columns)):
+            result = result.unsqueeze(d)
+        return result
+    summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
+    sums = _vector_norm_op(A, 1, summed, keepdim)
+    if not keepdim and kept > summed:
+        kept -= 1
+    return _extreme(sums, ord, kept, keepdim)
+
+
+def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest along dim for a positive ord, of none 0; else the smallest, of none an error."""
+    shape = list(values.shape)
+    if shape[dim]:
+        return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
+    if ord < 0:
+        raise IndexError(
+            f"amin(): Expected reduction dim {dim - len(shape)} to have non-zero size. "
+            f"A matrix of shape {listed(shape)} has no smallest norm."
+        )
+    shape[dim : dim + 1] = [1] if keepdim else []
+    return of(values).tensor(np.zeros(shape, values._array.dtype))
+
+
+_NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"
+
+
+@composite(where="linalg", method=False)
+def _linalg_norm(
+    A: Any,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """A norm of vectors or matrices, by ord and dim as torch.linalg.norm reads them."""
+    if dim is not None:
+        dims = (dim,) if isinstance(dim, int) else tuple(dim)
+        if len(dims) not in (1, 2) and ord is not None:
+            raise RuntimeError(
+                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {listed(dims)}"
+            )
+    elif ord is not None and A.ndim not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.ndim}D."
+        )
+    if ord is not None and (
+        (dim is not None and not isinstance(dim, int) and len(dim) == 2)
+        or (dim is None and A.ndim == 2)
+    ):
+        result = matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+    else:
+        if isinstance(ord, str):
+            raise RuntimeError(
+                f"linalg.norm: Order {ord} only applies to matrices\nGive two dimensions."
+            )
+        result = _vector_norm_op(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return result if out is None else written(out, result, "linalg_norm", _NORM_OUT)
+
+
+namespace("linalg")["norm"] = _linalg_norm
+
+
+@composite
+def norm(
+    input: Any,
+    p: Any = "fro",
+    dim: Ints | None = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
+    if p is None or p == "fro":
+        whole = dim is None or isinstance(dim, int) or len(dim) <= 2
+        if whole:
+            result = _vector_norm_op(input, 2, dim, keepdim, dtype=dtype)
+        else:
+            result = matrix_norm(input, "fro", dim, keepdim, dtype=dtype)
+    elif isinstance(p, str):
+        if p != "nuc" or dim is None:
+            dims = tuple(range(input.ndim)) if dim is None else dim
+            result = matrix_norm(input, p, dims, keepdim, dtype=dtype)
+        else:
+            result = matrix_norm(input, "nuc", dim, keepdim, dtype=dtype)
+    else:
+        result = _vector_norm_op(input, p, dim, keepdim, dtype=dtype)
+    return result if out is None else written(out, result, "linalg_vector_norm")
+
+
+def _renorm(a: Array, p: Any, dim: int, maxnorm: Any) -> Array:
+    if isinstance(p, complex) or p <= 0:
+        raise RuntimeError(
+            "renorm: p must be real-valued"
+            if isinstance(p, complex)
+            else f"renorm: non-positive-norm not supported. p is {p}"
+        )
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if a.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {a.ndim} dimensions")
+    sizes = widened(_vector_norm(a, p, _other_dims(a.ndim, dim), True, None))
+    factor = np.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1).astype(sizes.dtype)
+    return rounded(widened(a) * factor, a)
+
+
+def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
+    kept = dim_in(dim, ndim)
+    return tuple(i for i in range(ndim) if i != kept)
+
+
+def _renorm_vjp(g: Any, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    others = _other_dims(input.ndim, dim)
+    if input.dtype.itemsize == 2:
+        input, g = input.float(), g.float()
+    sizes = _vector_norm_op(input, p, others, True)
+    over = sizes > maxnorm
+    factor = (maxnorm / (sizes + 1e-7)).masked_fill(~over, 1.0)
+    along = g * input.conj() if input.dtype.is_complex else g * input
+    along = (along.real if along.dtype.is_complex else along).sum(others, keepdim=True)
+    slope = (-maxnorm / (sizes + 1e-7) ** 2).masked_fill(~over, 0.0)
+    through = _vector_norm_vjp(along * slope, input, sizes, p, others, True, input.shape)
+    return g * factor + through
+
+
+renorm = general(
+    "renorm(input, p: number, dim: int, maxnorm: number)",
+    _renorm,
+    vjp={"input": _renorm_vjp},
+    in_place=True,
+    samples=lambda make: [
+        (make(3, 4), 2, 0, 1.0),
+        (make(3, 4), 1, 1, 2.0),
+        (make(2, 3, 2), 3.0, 1, 0.5),
+        (make(3, 4), 2, -1, 100.0),
+    ],
+    keeps="rows",
+    doc="input with the p-norm of each slice along dim brought down to maxnorm.",
+)
+
+
+# ---- distances
+
+
+def _dist(a: Array, b: Array, p: float) -> Any:
+    return _vector_norm(np.subtract(a, b, dtype=common_type(a, b)), p, None, False, None)
+
+
+def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) -> Any:
+    d = input - other
+    grad = _vector_norm_vjp(g, d, out, p, None, False, d.shape)
+    return (grad if needs[0] else None), (-grad if needs[1] and grad is not None else None)
+
+
+dist: Any = general(
+    "dist(input, other, p: number = 2)",
+    _dist,
+    vjp={"input, other": _dist_vjp},
+    samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
+    doc="The p-norm of input - other.",
+)
+
+
+@composite(where="nn")
+def pairwise_distance(
+    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
+    """The p-norms of x1 - x2 + eps along the last dimension."""
+    return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@composite(where="nn")
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between vectors along dim; norms are not below eps."""
+    dtype = common_type(x1._array, x2._array)
+    if dtype.kind in "biuc":
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet common dtype is "
+            f"{from_numpy_dtype(dtype).scalar_name}"
+        )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
+    if x1.shape != x2.shape:
+        shape = common_shape([x1.shape, x2.shape])
+        x1, x2 = x1.expand(shape), x2.expand(shape)
+    common = from_numpy_dtype(dtype)
+    x1, x2 = (x.to(common) if not x.dtype.is_differentiable else x for x in (x1, x2))
+    n1 = _vector_norm_op(x1, 2, dim, True)
+    n2 = _vector_norm_op(x2, 2, dim, True)
+    # A norm below eps counts as eps, with a gradient of its own all the same.
+    n1 = n1 + (n1.detach().clamp_min(eps) - n1.detach())
+    n2 = n2 + (n2.detach().clamp_min(eps) - n2.detach())
+    return ((x1 / n1) * (x2 / n2)).sum(dim)
+
+
+def _cdist(a: Array, b: Array, p: float) -> Array:
+    if a.dtype.kind not in "f":
+        refuse("cdist", a, "", halves=True)
+        raise RuntimeError(f"cdist only supports floating-point dtypes, X1 got: {scalar_name(a)}")
+    refuse("cdist", a, "", halves=True)
+    x, y = widened(a), widened(b)
+    if p == 2:
+        # From differences, not from products: exact for close points.
+        d = x[..., :, None, :] - y[..., None, :, :]
+        return rounded(np.sqrt((d * d).sum(-1)), a)
+    d = np.abs(x[..., :, None, :] - y[..., None, :, :])
+    if p == 0:
+        return rounded((d != 0).sum(-1).astype(x.dtype), a)
+    if p == 1:
+        return rounded(d.sum(-1), a)
+    if p == _INF:
+        return rounded(d.max(-1) if d.shape[-1] else np.zeros(d.shape[:-1], x.dtype), a)
+    return rounded((d ** x.dtype.type(p)).sum(-1) ** x.dtype.type(1 / p), a)
+
+
+def _cdist_vjp(g: Any, x1: Any, x2: Any, out: Any, p: float, needs: Any) -> Any:
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    each = _vector_norm_vjp(
+        g.unsqueeze(-1), difference, out.unsqueeze(-1), p, (-1,), True, difference.shape
+    )
+    if each is None:
+        each = difference * 0
+    return (each.sum(-2) if needs[0] else None), (-each.sum(-3) if needs[1] else None)
+
+
+_cdist_op = general(
+    "_cdist(x1, x2, p: plain)",
+    _cdist,
+    vjp={"x1, x2": _cdist_vjp},
+    node="CdistBackward0",
+    method=False,
+    samples=lambda make: [(make(3, 2), make(4, 2), 2.0), (make(2, 3, 2), make(2, 4, 2), 1.5)],
+    doc="The p-norms of all differences of two sets of points.",
+)
+
+
+@composite(method=False)
+def cdist(
+    x1: Any,
+    x2: Any,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Any:
+    """The distance of each point (row) of x1 from each of x2."""
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {name} got: {x.dtype.scalar_name}"
+            )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    return _cdist_op(x1, x2, p)
+
+
+@composite(where="nn")
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The distances of all pairs of rows."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    refuse("pdist", input._array, "", halves=True)
+    rows, columns = np.triu_indices(input.shape[0], 1)
+    pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]
+    return _vector_norm_op(pairs, p, -1)
+
+
+def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
+    """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
+    if dim == -1:
+        return _vector_norm_op(v, pow)
+    return _vector_norm_op(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
+
+
+namespace("torch").update(
+    pairwise_distance=pairwise_distance,
+    cosine_similarity=cosine_similarity,
+    pdist=pdist,
+    norm_except_dim=_norm_except_dim,
+)
+
+__all__ = [
+    "cdist",
+    "cosine_similarity",
+    "dist",
+    "matrix_norm",
+    "norm",
+    "pairwise_distance",
+    "pdist",
+    "renorm",
+]

@@ -1,0 +1,572 @@
+"""Inverses, solutions, determinants and Cholesky factors of square matrices: torch.linalg.
+
+LAPACK is reached through NumPy, over stacks of matrices. Gradients are rules in terms of other
+functions, so they can be differentiated again.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._devices import of
+from ...return_types import named
+from ..table.arrays import Array, anywhere, common_type, scalar_name, warn_once
+from ..table.kinds import composite, general
+from ..table.statement import namespace
+from .products import matmul
+
+_linalg = namespace("linalg")
+_torch = namespace("torch")
+
+
+class _LinAlgError(RuntimeError):
+    """Raised where a matrix has no inverse, no factorisation, ...; a RuntimeError, as torch's."""
+
+    __module__ = "rushlight.linalg"
+
+
+LinAlgError = _LinAlgError
+_linalg["LinAlgError"] = LinAlgError
+
+# ---- checks
+
+
+def _check(
+    name: str, a: Array, *, square: bool = False, letter: str = "A", halves: bool = False
+) -> None:
+    if a.ndim < 2:
+        raise RuntimeError(
+            f"linalg.{name}: The input tensor {letter} must have at least 2 dimensions."
+        )
+    if square and a.shape[-1] != a.shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, "
+            f"but they are {a.shape[-2]} by {a.shape[-1]} matrices"
+        )
+    if a.dtype.kind in "biu":
+        raise RuntimeError(
+            f"linalg.{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(a)}\n"
+            "Convert first: `A.float()`."
+        )
+    if a.dtype.itemsize == 2 and not halves:
+        raise RuntimeError(
+            f"linalg.{name}: Low precision dtypes not supported. Got {scalar_name(a)}\n"
+            "Compute in float32: `A.float()`."
+        )
+
+
+def _stack(a: Array) -> Array:
+    """The matrices of all batches one after another."""
+    return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
+
+
+def _first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
+    """'(Batch element 2): ' and the matrix, of the first one for which `failed` holds; the prefix
+    is empty without a stack."""
+    if a.ndim == 2:
+        return "", a
+    stack = _stack(a)
+    i = next((i for i, m in enumerate(stack) if failed(m)), 0)
+    return f"(Batch element {i}): ", stack[i]
+
+
+def _raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
+    def test(m: Array) -> bool:
+        try:
+            f(m)
+        except np.linalg.LinAlgError:
+            return True
+        return False
+
+    return test
+
+
+def _zero_pivot(a: Array) -> int:
+    """The number, from 1, of the first pivot of Gaussian elimination that is 0."""
+    m = np.array(a, dtype=np.complex128 if a.dtype.kind == "c" else np.float64)
+    n = len(m)
+    for i in range(n):
+        p = i + int(np.abs(m[i:, i]).argmax())
+        if m[p, i] == 0:
+            return i + 1
+        m[[i, p]] = m[[p, i]]
+        m[i + 1 :] -= np.outer(m[i + 1 :, i] / m[i, i], m[i])
+    return n
+
+
+def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
+    where, bad = _first_bad(a, _raises(f))
+    values = "singular values" if name == "svd" else "eigenvalues"
+    return LinAlgError(
+        f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
+        f"ill-conditioned or has too many repeated {values} (error code: {bad.shape[-1] - 1}).\n"
+        "Look for NaN or infinity in the input."
+    )
+
+
+# ---- inverse and solve
+
+
+def _inv_of(name: str) -> Callable[[Array], Array]:
+    def inv(a: Array) -> Array:
+        _check("inv", a, square=True)
+        try:
+            return np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            where, bad = _first_bad(a, _raises(np.linalg.inv))
+            raise LinAlgError(
+                f"linalg.{name}: {where}The diagonal element {_zero_pivot(bad)} is zero, the "
+                "inversion could not be "
+                "completed because the input matrix is singular."
+            ) from None
+
+    return inv
+
+
+def _regular(make: Any, *lead: int) -> Any:
+    """A matrix that is safely invertible."""
+    return make(*lead, 3, 3) * 0.2 + _core.wrap(np.eye(3)).to(make(1).dtype)
+
+
+def _some_squares(make: Any) -> Any:
+    return [(_regular(make),), (_regular(make, 2),)]
+
+
+inv = general(
+    "inv(A)",
+    _inv_of("inv"),
+    vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
+    node="LinalgInvExBackward0",
+    where="linalg",
+    samples=_some_squares,
+    keeps="columns: A",
+    doc="The inverse of square matrices.",
+)
+_torch["inverse"] = inv
+_core.Tensor.inverse = inv  # type: ignore[method-assign]
+
+inv_ex_result = named("linalg_inv_ex", "inverse", "info")
+
+
+@composite(where="linalg")
+def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+    """The inverse, and 0 or the number of the first zero pivot instead of an error."""
+    if check_errors:
+        return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
+    try:
+        return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
+    except LinAlgError:
+        stack = _stack(A._array)
+        failed = _raises(np.linalg.inv)
+        info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
+        values = [
+            np.full_like(m, np.nan) if i else np.linalg.inv(m)
+            for m, i in zip(stack, info, strict=True)
+        ]
+        return inv_ex_result(
+            (
+                _core.wrap(np.reshape(values, A.shape).astype(stack.dtype)),
+                _core.wrap(np.reshape(info, A.shape[:-2]).astype(np.int32)),
+            )
+        )
+
+
+def _is_vector(a_shape: Any, b_shape: Any) -> bool:
+    """Whether the right-hand side is a vector, or a stack of them, as torch and NumPy 1 decide."""
+    return len(b_shape) == 1 or tuple(b_shape) == tuple(a_shape[:-1])
+
+
+def _solve(a: Array, b: Array, left: bool) -> Array:
+    _check("solve", a, square=True)
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{scalar_name(a)} and B of "
+            f"type {scalar_name(b)} instead"
+        )
+    vector = _is_vector(a.shape, b.shape)
+    x = b[..., None] if vector else b
+    n = a.shape[-1]
+    if x.shape[-2 if left else -1] != n or (vector and not left):
+        raise RuntimeError(
+            "linalg.solve: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} "
+            f"({a.shape[-2]}x{n} and {x.shape[-2]}x{x.shape[-1]})"
+        )
+    try:
+        if left:
+            result = np.linalg.solve(a, x)
+        else:
+            result = np.linalg.solve(a.swapaxes(-1, -2), x.swapaxes(-1, -2)).swapaxes(-1, -2)
+    except np.linalg.LinAlgError:
+        where, _ = _first_bad(a, _raises(np.linalg.inv))
+        raise LinAlgError(
+            f"torch.linalg.solve: {where}The solver failed because the input matrix is singular."
+        ) from None
+    return np.ascontiguousarray(result[..., 0] if vector else result)
+
+
+def _solve_right(g: Any, A: Any, B_shape: Any, left: bool) -> Any:
+    if left and _is_vector(A.shape, B_shape):
+        return solve(A.mH, g.unsqueeze(-1)).squeeze(-1)
+    return solve(A.mH, g, left=left)
+
+
+def _solve_matrix(g: Any, A: Any, out: Any, B_shape: Any, left: bool) -> Any:
+    g = _solve_right(g, A, B_shape, left)
+    if left and _is_vector(A.shape, B_shape):
+        return -(g.unsqueeze(-1) * out.conj().unsqueeze(-2))
+    return -matmul(g, out.mH) if left else -matmul(out.mH, g)
+
+
+solve = general(
+    "solve(A, B, *, left=True)",
+    _solve,
+    vjp={
+        "A": _solve_matrix,
+        "B": _solve_right,
+    },
+    node="LinalgSolveExBackward0",
+    where="linalg",
+    samples=lambda make: [
+        (_regular(make), make(3)),
+        (_regular(make), make(3, 2)),
+        (_regular(make, 2), make(2, 3, 2)),
+        (_regular(make), make(2, 3), {"left": False}),
+    ],
+    keeps="columns: A",
+    doc="The solution X of A @ X = B (of X @ A = B with left=False).",
+)
+
+
+def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
+    """Solve rows start to stop of a triangular system, in place: one half, which is then taken out
+    of the other, so that most of the work is products of blocks."""
+    if stop - start <= 16:
+        for i in reversed(range(start, stop)) if upper else range(start, stop):
+            known = slice(i + 1, stop) if upper else slice(start, i)
+            row = x[..., i, :] - (m[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
+            x[..., i, :] = row / m[..., i, i, None]
+        return
+    middle = (start + stop) // 2
+    low, high = (start, middle), (middle, stop)
+    first, second = (high, low) if upper else (low, high)
+    _substitute(m, x, upper, *first)
+    a, b = slice(*first), slice(*second)
+    x[..., b, :] -= m[..., b, a] @ x[..., a, :]
+    _substitute(m, x, upper, *second)
+
+
+def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
+    _check("solve_triangular", a, square=True)
+    if b.ndim < 2:
+        _check("solve_triangular", b, letter="B")
+    n = a.shape[-1]
+    if b.shape[-2 if left else -1] != n:
+        raise RuntimeError(
+            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({a.shape[-2]}x{n} and {b.shape[-2]}x{b.shape[-1]})"
+        )
+    m = np.triu(a) if upper else np.tril(a)
+    if unitriangular:
+        m[..., np.arange(n), np.arange(n)] = 1
+    x = b if left else b.swapaxes(-1, -2)
+    if not left:
+        m, upper = m.swapaxes(-1, -2), not upper
+    lead = np.broadcast_shapes(m.shape[:-2], x.shape[:-2])
+    x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=common_type(a, b))
+    with np.errstate(all="ignore"):
+        _substitute(m, x, upper, 0, n)
+    return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
+
+
+def _triangle(t: Any, upper: bool, unit: bool) -> Any:
+    return t.triu(1 if unit else 0) if upper else t.tril(-1 if unit else 0)
+
+
+def _triangular_right(g: Any, A: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    return solve_triangular(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
+
+
+def _triangular_matrix(
+    g: Any, A: Any, out: Any, upper: bool, left: bool, unitriangular: bool
+) -> Any:
+    g = _triangular_right(g, A, upper, left, unitriangular)
+    full = -matmul(g, out.mH) if left else -matmul(out.mH, g)
+    return _triangle(full, upper, unitriangular)
+
+
+def _triangular_op(name: str, node: str, **more: Any) -> Any:
+    return general(
+        f"{name}(A, B, *, upper: plain, left=True, unitriangular=False)",
+        _solve_triangular,
+        vjp={"A": _triangular_matrix, "B": _triangular_right},
+        node=node,
+        method=False,
+        samples=lambda make: [
+            (_regular(make), make(3, 2), {"upper": True}),
+            (_regular(make), make(2, 3), {"upper": False, "left": False}),
+        ],
+        doc="The solution X of A @ X = B for a triangular A.",
+        **more,
+    )
+
+
+solve_triangular = _triangular_op(
+    "solve_triangular", "LinalgSolveTriangularBackward0", where="linalg"
+)
+_triangular_solve = _triangular_op("_triangular_solve", "TriangularSolveBackward0")
+_triangular_result = named("triangular_solve", "solution", "cloned_coefficient")
+
+
+@composite
+def triangular_solve(
+    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """`linalg.solve_triangular` in torch's older form."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular"
+        "and will be removed in a future PyTorch release.\n"
+        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of "
+        "one of the inputs.\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
+        "X = torch.linalg.solve_triangular(A, B)."
+    )
+    m = A.mT if transpose else A
+    x = _triangular_solve(m, input, upper=upper != transpose, unitriangular=unitriangular)
+    return _triangular_result((x, A.clone()))
+
+
+# ---- determinants
+
+
+def _quiet(f: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return f(*args)
+
+    return run
+
+
+@_quiet
+def _det(a: Array) -> Any:
+    _check("det", a, square=True)
+    return np.linalg.det(a)
+
+
+def _adjugate_conj(A: Any, out: Any) -> Any:
+    """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
+    if not anywhere(out == 0):
+        return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
+    # Through the singular values: the product of all but one exists where the inverse does not.
+    u, s, vh = _linalg["svd"](A, False)
+    n = s.shape[-1]
+    diagonal = of(s).tensor(np.eye(n, dtype=bool))
+    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(diagonal, 1.0)
+    phase = det(u) * det(vh)
+    product = u * others.prod(-1).unsqueeze(-2)
+    return phase.unsqueeze(-1).unsqueeze(-1) * matmul(product, vh)
+
+
+det = general(
+    "det(A)",
+    _det,
+    vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
+    node="LinalgDetBackward0",
+    where="linalg",
+    samples=_some_squares,
+    doc="The determinants of square matrices.",
+)
+_torch["det"] = det
+_core.Tensor.det = det  # type: ignore[method-assign]
+
+
+@_quiet
+def _slogdet(a: Array) -> Any:
+    _check("slogdet", a, square=True)
+    sign, logabsdet = np.linalg.slogdet(a)
+    if a.dtype.kind == "f":
+        sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
+    return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
+
+
+def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
+    back = inv(A).mH
+    total = None
+    if g2 is not None:
+        total = g2.unsqueeze(-1).unsqueeze(-1) * back
+    if g1 is not None and A.dtype.is_complex:
+        # The sign turns by the imaginary part of the trace of inv(A) dA.
+        turn = (g1.conj() * out).imag
+        part = (turn * -1j).unsqueeze(-1).unsqueeze(-1) * back
+        total = part if total is None else total + part
+    return total
+
+
+def _slogdet_op(name: str) -> Any:
+    return general(
+        f"_{name}(A)",
+        _slogdet,
+        vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
+        node="LinalgSlogdetBackward0",
+        outputs=named(name, "sign", "logabsdet"),
+        method=False,
+        samples=_some_squares,
+        doc="The sign and the logarithm of the absolute value of determinants.",
+    )
+
+
+_linalg["slogdet"] = _slogdet_op("linalg_slogdet")
+_torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")  # type: ignore[method-assign]
+
+
+@composite
+def logdet(input: Any) -> Any:
+    """The logarithm of determinants; nan where one is negative."""
+    _check("slogdet", input._array, square=True)
+    sign, size = _linalg["slogdet"](input)
+    if input.dtype.is_complex:
+        return sign.log() + size
+    return _torch["where"](sign == -1, float("nan"), size)
+
+
+# ---- Cholesky
+
+
+def _factor(a: Array) -> Array:
+    """The Cholesky factor; an error for nan and inf too, which LAPACK may carry along."""
+    factor = np.linalg.cholesky(a)
+    diagonal = factor.diagonal(0, -2, -1)
+    if np.isnan(diagonal).any() or np.isinf(diagonal[..., :-1]).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factor
+
+
+def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
+    def cholesky(a: Array, upper: bool) -> Array:
+        _check("cholesky", a, square=True)
+        lower = a.swapaxes(-1, -2).conj() if upper else a
+        try:
+            factor = _factor(lower)
+        except np.linalg.LinAlgError:
+            fails = _raises(_factor)
+            where, bad = _first_bad(lower, fails)
+            order = next(
+                (k for k in range(1, bad.shape[0] + 1) if fails(bad[:k, :k])), bad.shape[0]
+            )
+            raise LinAlgError(
+                f"{name}: {where}The factorization could not be completed because the input is not "
+                "positive-definite "
+                f"(the leading minor of order {order} is not positive-definite)."
+            ) from None
+        return np.ascontiguousarray(factor.swapaxes(-1, -2).conj() if upper else factor)
+
+    return cholesky
+
+
+def _cholesky_vjp(g: Any, out: Any, upper: bool) -> Any:
+    L = out.mH if upper else out
+    g = g.mH if upper else g
+    # The symmetric part, for the argument is symmetric, of what a triangular L leaves free.
+    low = matmul(L.mH, g).tril()
+    inner = (low + low.tril(-1).mH) * 0.5
+    x = solve_triangular(L.mH, inner, upper=True)
+    return solve_triangular(L, x, upper=False, left=False)
+
+
+def _positive(make: Any) -> Any:
+    out = []
+    for lead in ((), (2,)):
+        m = make(*lead, 3, 3)
+        out.append((matmul(m, m.mT) + _core.wrap(np.eye(3)).to(m.dtype),))
+    return out
+
+
+cholesky = general(
+    "cholesky(A, *, upper=False)",
+    _cholesky_of("linalg.cholesky"),
+    vjp={"A": _cholesky_vjp},
+    node="LinalgCholeskyExBackward0",
+    where="linalg",
+    samples=_positive,
+    keeps="columns: A",
+    doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
+)
+_old_cholesky = general(
+    "_cholesky(input, upper=False)",
+    _cholesky_of("cholesky"),
+    vjp={"input": _cholesky_vjp},
+    node="CholeskyBackward0",
+    method=False,
+    keeps="columns: input",
+    doc="`linalg.cholesky` in torch's older form.",
+)
+
+
+@composite(method=False)
+def _torch_cholesky(input: Any, upper: bool = False) -> Any:
+    """`linalg.cholesky` in torch's older form."""
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
+        "future PyTorch "
+        "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = "
+        "torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = "
+        "torch.linalg.cholesky(A).mH\n"
+        "This transform will produce equivalent results for all valid (symmetric positive "
+        "definite) inputs."
+    )
+    return _old_cholesky(input, upper)
+
+
+_torch["cholesky"] = _torch_cholesky
+_core.Tensor.cholesky = _torch_cholesky  # type: ignore[method-assign, assignment]
+
+
+def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
+    if b.dtype != factor.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {scalar_name(b)} and A "
+            f"of type {scalar_name(factor)} instead."
+        )
+    _check("cholesky_solve", factor, square=True)
+    lower = factor.swapaxes(-1, -2).conj() if upper else factor
+    half = _solve_triangular(lower, b, False, True, False)
+    return _solve_triangular(lower.swapaxes(-1, -2).conj(), half, True, True, False)
+
+
+def _cholesky_solve_factor(g: Any, L: Any, out: Any, upper: bool) -> Any:
+    # A = L @ L.mH changes by both of its factors.
+    product = matmul(cholesky_solve(g, L, upper), out.mH)
+    both = product + product.mH
+    # Only one triangle of the factor is read.
+    return -matmul(L.triu(), both).triu() if upper else -matmul(both, L.tril()).tril()
+
+
+cholesky_solve: Any = general(
+    "cholesky_solve(input, L, upper=False)",
+    _cholesky_solve,
+    vjp={
+        "input": lambda g, L, upper: cholesky_solve(g, L, upper),
+        "L": _cholesky_solve_factor,
+    },
+    out="cast",
+    samples=lambda make: [(make(3, 2), _regular(make).tril())],
+    keeps="columns: input",
+    doc="The solution of A @ X = input, given the Cholesky factor of A.",
+)
+
+
+@composite
+def cholesky_inverse(input: Any, upper: bool = False) -> Any:
+    """The inverse of A, given its Cholesky factor."""
+    n = input.shape[-1]
+    return cholesky_solve(of(input).tensor(np.eye(n, dtype=input.dtype.numpy)), input, upper)

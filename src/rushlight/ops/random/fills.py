@@ -1,0 +1,282 @@
+"""Tensors filled with random numbers in place: uniform_, normal_, random_, bernoulli_, ..."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import of
+from ..._errors import not_implemented_for
+from ..._generator import draw
+from ..making.creation import zeros_like
+from ..table.arrays import none_left, widened
+from ..table.kinds import composite, linear
+from ..table.statement import draws
+
+Tensor = _core.Tensor
+
+
+def _marker(name: str, node: str) -> Any:
+    # Writes nothing; its node gives what was here before a gradient of zero.
+    op = linear(
+        f"_{name}(input)",
+        write=lambda a: None,
+        transpose={"input": lambda g: zeros_like(g)},
+        node=node,
+        method=False,
+        samples=None,
+        doc=f"The history of `{name}_`.",
+    )
+    return _core.make_in_place(op, f"{name}_")
+
+
+_HISTORY = {
+    "uniform_": _marker("uniform", "UniformBackward0"),
+    "normal_": _marker("normal", "NormalBackward0"),
+    "bernoulli_": _marker("bernoulli", "BernoulliBackward2"),
+    "random_": _marker("random", "RandomBackward2"),
+    "randint_": _marker("random_to", "RandomBackward0"),
+    "exponential_": _marker("exponential", "ExponentialBackward0"),
+    "geometric_": _marker("geometric", "GeometricBackward0"),
+    "cauchy_": _marker("cauchy", "CauchyBackward0"),
+    "log_normal_": _marker("log_normal", "LogNormalBackward0"),
+}
+
+
+@draws
+def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
+    recording = self.requires_grad and _core.is_grad_enabled()
+    _core.check_captured(self, kernel, args[0] if args else None)
+    _core.check_in_place(self, recording)
+    if recording:
+        _HISTORY[kernel](self)
+    if of(self).has_memory:
+        array = _core.to_write(self)
+        draw(kernel, generator, array, *args)
+        _core.write_values(self, array)
+    self._bump_version()
+    return self
+
+
+_LETTERS = {
+    _core.Category.BOOL: "b",
+    _core.Category.INTEGER: "i",
+    _core.Category.FLOATING: "f",
+    _core.Category.COMPLEX: "c",
+}
+
+
+def check_type(dtype: Any, kinds: str, kernel: str) -> None:
+    """Refuse an element type that a distribution is not defined for."""
+    if _LETTERS[dtype.category] not in kinds:
+        not_implemented_for(kernel, dtype.scalar_name)
+
+
+def _check_continuous(name: str, dtype: Any, shown: str) -> None:
+    if not dtype.is_floating_point:
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {shown}"
+        )
+
+
+def _largest(dtype: Any) -> float:
+    return float(dtypes.finfo(dtype.to_real()).max)
+
+
+def _check_above_zero(kernel: str, parameter: str, value: float) -> None:
+    if not value > 0:
+        raise RuntimeError(f"{kernel} expects {parameter} > 0.0, but found {parameter}={value:g}")
+
+
+@composite(name="uniform_")
+def uniform_(
+    self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **named: Any
+) -> Any:
+    """Fill with numbers drawn evenly from [from, to)."""
+    low = named.pop("from", from_)
+    none_left("uniform_", named)
+    check_type(self.dtype, "fc", "check_uniform_bounds")
+    most = _largest(self.dtype)
+    for name, value in (("from", low), ("to", to)):
+        if not abs(value) <= most:
+            raise RuntimeError(f"{name} is out of bounds for {self.dtype.to_real().c_name}")
+    if low > to:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+        )
+    if to - low > most:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.to_real().scalar_name}>"
+            f"::max(), but found to={to:g} and from={low:g} which result in to-from to exceed the "
+            "limit"
+        )
+    return _fill(self, "uniform_", generator, float(low), float(to))
+
+
+def check_deviation(std: Any) -> None:
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+@composite(name="normal_")
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill with numbers of a normal distribution."""
+    check_deviation(std)
+    check_type(self.dtype, "fc", "normal_kernel_cpu")
+    return _fill(self, "normal_", generator, float(mean), float(std))
+
+
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _inside(low: int, end: int, dtype: Any) -> tuple[int, int]:
+    """A range of integers, its ends moved to where a floating-point type holds both; as torch."""
+    digits = DIGITS[dtype.name]
+
+    def as_held(value: int) -> int:
+        with np.errstate(over="ignore"):
+            held = float(np.array(value, np.int64).astype(dtype.numpy))
+        return int(held) if math.isfinite(held) else value
+
+    if as_held(low + 1) < low:
+        low = as_held(low + 1) + (1 << (abs(low + 1).bit_length() - digits))
+    if as_held(end - 1) >= end:
+        end = as_held(end - 1) - (1 << (abs(end - 1).bit_length() - digits))
+    return low, end
+
+
+def _check_bounds(low: int, last: int, dtype: Any) -> None:
+    if dtype.is_complex:
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    least, most = (0, 1) if dtype is dtypes.bool else _limits(dtype)
+    for name, value in (("from", low), ("to - 1", last)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.c_name}")
+        digits = DIGITS.get(dtype.name, 64)
+        if abs(value) > 1 << digits:
+            warnings.warn(
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
+                f"limitations {dtype.c_name} can support discrete uniform distribution only within "
+                "this range. This warning will become an error in version 1.7 release, please fix "
+                "the code in advance",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _limits(dtype: Any) -> tuple[float, float]:
+    info: Any = dtypes.finfo(dtype) if dtype.is_floating_point else dtypes.iinfo(dtype)
+    return info.min, info.max
+
+
+def integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
+    """The range [low, end) to draw from, checked; end None: up to the last integer that the type
+    holds."""
+    if end is not None:
+        if low >= end:
+            raise RuntimeError(
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={end}"
+            )
+        if dtype.is_floating_point:
+            low, end = _inside(low, end, dtype)
+    elif dtype.is_floating_point:
+        low, end = _inside(low, low + 1, dtype)[0], (1 << DIGITS[dtype.name]) + 1
+    else:
+        end = 2 if dtype is dtypes.bool else int(_limits(dtype)[1]) + 1
+    _check_bounds(low, end - 1, dtype)
+    return low, end
+
+
+@composite(name="random_")
+def random_(
+    self: Any, from_: int | None = None, to: Any = ..., *, generator: Any = None, **named: Any
+) -> Any:
+    """Fill with integers drawn evenly from [from, to), or from all that the dtype holds; to=None:
+    to the last of them."""
+    if "from" in named and to is ...:
+        raise TypeError("random_() takes from= with to=")
+    low = named.pop("from", from_)
+    none_left("random_", named)
+    if low is not None and to is ...:
+        low, to = 0, low
+    if low is None and to is ...:
+        check_type(self.dtype, "bif", "random_kernel_cpu")
+        return _fill(self, "random_", generator)
+    low, end = integer_range(low or 0, to, self.dtype)
+    if to is None and self.dtype is dtypes.int64:
+        return _fill(self, "random_", generator, low)
+    return _fill(self, "randint_", generator, low, end)
+
+
+@composite(name="bernoulli_")
+def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+    """Fill with 1 by probability p (a number or a tensor), else 0."""
+    one = not isinstance(p, Tensor)
+    check_type(self.dtype, "bif", f"bernoulli_{'scalar' if one else 'tensor'}_cpu_")
+    if one:
+        return _fill(self, "bernoulli_", generator, _probability(p))
+    return _fill(self, "bernoulli_", generator, _probabilities(p, self.shape))
+
+
+def _probability(p: float) -> float:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return float(p)
+
+
+def _probabilities(p: Any, shape: Any) -> Any:
+    check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
+    return np.ascontiguousarray(widened(p.expand(shape)._array))
+
+
+def _one_parameter(name: str, default: float | None, parameter: str, check: Any, doc: str) -> None:
+    @composite(name=name, doc=doc)
+    def method(self: Any, value: float = default, *, generator: Any = None, **named: Any) -> Any:  # type: ignore[assignment]
+        value = named.pop(parameter, value)
+        none_left(name, named)
+        if value is None:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
+        check(self.dtype, value)
+        return _fill(self, name, generator, float(value))
+
+
+def _check_exponential(dtype: Any, lambd: float) -> None:
+    _check_continuous("Exponential", dtype, dtype.scalar_name)
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+
+
+def _check_geometric(dtype: Any, p: float) -> None:
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    check_type(dtype, "if", "geometric_cpu")
+
+
+_one_parameter(
+    "exponential_", 1.0, "lambd", _check_exponential, "Fill from an exponential distribution."
+)
+_one_parameter("geometric_", None, "p", _check_geometric, "Fill from a geometric distribution.")
+
+
+@composite(name="cauchy_")
+def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill from a Cauchy distribution."""
+    _check_above_zero("cauchy_", "sigma", sigma)
+    _check_continuous("Cauchy", self.dtype, self.dtype.c_name)
+    return _fill(self, "cauchy_", generator, float(median), float(sigma))
+
+
+@composite(name="log_normal_")
+def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+    """Fill with exponentials of normal numbers."""
+    _check_above_zero("log_normal_", "std", std)
+    check_type(self.dtype, "f", "log_normal_cpu")
+    return _fill(self, "log_normal_", generator, float(mean), float(std))

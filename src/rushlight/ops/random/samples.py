@@ -1,0 +1,291 @@
+"""New tensors of random numbers: rand, randn, randint, randperm, normal, multinomial, ..."""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import of
+from ..._dtypes import from_numpy_dtype
+from ..._errors import not_implemented_for
+from ..._generator import draw, state_of
+from ..layout.shape import common_shape
+from ..making.creation import empty_like
+from ..making.factory import destination, finished, numpy_of, shape_of
+from ..table.arrays import fitted_number, none_left, widened
+from ..table.kinds import composite
+from ..table.statement import draws
+from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
+
+Tensor = _core.Tensor
+_kernels = _core.kernels
+_wrap = _core.wrap
+
+
+# torch's names of its kernels, which its errors show.
+_KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_cpu"}
+
+
+def _drawn_like(input: Any, place: Any, kernel: str, generator: Any, *args: Any) -> Any:
+    """Numbers that a kernel draws, laid out as a tensor; place: dtype, device, requires_grad and
+    memory_format of the like functions."""
+    dtype, device, requires_grad, memory_format = place
+    made = empty_like(
+        input, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format
+    )
+    if of(made).has_memory:
+        draw(kernel, generator, made._seen, *args)
+    return made
+
+
+def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
+    def check(numpy_dtype: Any) -> None:
+        if numpy_dtype.kind in "biu":
+            not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
+
+    @composite(method=False, name=name, doc=f"A tensor of the given size with numbers {doc}.")
+    @draws
+    def create(
+        *size: Any,
+        generator: Any = None,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: Any,
+    ) -> Any:
+        if "size" in named and not size:
+            size = (named.pop("size"),)
+        none_left(name, named)
+        numpy_dtype = numpy_of(dtype, name, out)
+        check(numpy_dtype)
+        where = destination(device, name, out)
+        array = where.allocate(shape_of(name, size), numpy_dtype)
+        if where.has_memory:
+            draw(kernel, generator, array, *args)
+        return finished(array, requires_grad, out, where, function=name)
+
+    @composite(
+        method=False,
+        name=name + "_like",
+        doc=f"A tensor of another's size and dtype with numbers {doc}.",
+    )
+    @draws
+    def like(
+        input: Any,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        pin_memory: bool = False,
+        generator: Any = None,
+    ) -> Any:
+        check((dtype or input.dtype).numpy)
+        place = (dtype, device, requires_grad, memory_format)
+        return _drawn_like(input, place, kernel, generator, *args)
+
+    return create
+
+
+rand = _sampled("rand", "uniform_", (0.0, 1.0), "drawn evenly from [0, 1)")
+randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distribution")
+
+
+@composite(method=False)
+@draws
+def randint(
+    low: Any = 0,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """A tensor of integers drawn evenly from [low, high)."""
+    if size is None:
+        if high is None or not isinstance(high, (tuple, list)):
+            raise TypeError('randint() missing 1 required positional arguments: "size"')
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randint", out)
+    low, high = integer_range(as_int(low), as_int(high), from_numpy_dtype(numpy_dtype))
+    where = destination(device, "randint", out)
+    array = where.allocate(shape_of("randint", tuple(size)), numpy_dtype)
+    if where.has_memory:
+        draw("randint_", generator, array, low, high)
+    return finished(array, requires_grad, out, where, function="randint")
+
+
+@composite(method=False)
+@draws
+def randint_like(
+    input: Any,
+    low: Any = 0,
+    high: Any = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
+    generator: Any = None,
+) -> Any:
+    """A tensor of another's size with integers drawn evenly from [low, high)."""
+    if high is None:
+        low, high = 0, low
+    low, high = (int(n) if isinstance(n, Tensor) else n for n in (low, high))
+    low, high = integer_range(as_int(low), as_int(high), dtype or input.dtype)
+    place = (dtype, device, requires_grad, memory_format)
+    return _drawn_like(input, place, "randint_", generator, low, high)
+
+
+@composite(method=False)
+@draws
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """The numbers 0 to n - 1 in random order."""
+    n = as_int(n)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randperm", out)
+    wanted = from_numpy_dtype(numpy_dtype)
+    check_type(wanted, "if", "randperm")
+    if wanted.category == _core.Category.INTEGER and n:
+        fitted_number(n - 1, numpy_dtype)
+    elif wanted is not dtypes.bfloat16 and n > (1 << DIGITS.get(wanted.name, 64)) + 1:
+        most = "2049" if wanted is dtypes.float16 else f"2^{DIGITS[wanted.name]}+1"
+        raise RuntimeError(
+            f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
+        )
+    where = destination(device, "randperm", out)
+    if where.has_memory:
+        array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
+    else:
+        array = where.allocate((n,), numpy_dtype)
+    return finished(array, requires_grad, out, where, function="randperm")
+
+
+@composite(method=False)
+@draws
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """Normal numbers; mean and std are numbers (with a size) or tensors."""
+    like = mean if isinstance(mean, Tensor) else std
+    if not isinstance(like, Tensor):
+        if size is None:
+            raise TypeError('normal() missing 1 required positional arguments: "size"')
+        shape, numpy_dtype = shape_of("normal", tuple(size)), numpy_of(dtype, "normal", out)
+    else:
+        shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
+        numpy_dtype = like._array.dtype if out is None else out._array.dtype
+    if not isinstance(std, Tensor):
+        check_deviation(std)
+    elif std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif std.numel() and not std._meta and not bool((std >= 0).all()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
+    where = destination(device, "normal", out, like if isinstance(like, Tensor) else None)
+    array = where.allocate(shape, numpy_dtype)
+    if not where.has_memory:
+        pass
+    elif not isinstance(like, Tensor):
+        draw("normal_", generator, array, float(mean), float(std))
+    else:
+        each = isinstance(std, Tensor)
+        made = _wrap(draw("normal_", generator, array, 0.0, 1.0 if each else float(std)))
+        if each:
+            made.mul_(std.detach())
+        made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
+    return finished(array, requires_grad, out, where, function="normal")
+
+
+@composite
+@draws
+def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+    """1 by the probability each element gives, else 0."""
+    where = of(input)
+    made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
+    bernoulli_(made, input if p is None else p, generator=generator)
+    return made if out is None else finished(made._array, out=out, function="bernoulli")
+
+
+@composite
+@draws
+def multinomial(
+    input: Any,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+    out: Any = None,
+) -> Any:
+    """Indices drawn by the weights in each row."""
+    weights = input._array
+    if weights.dtype.kind not in "f" and weights.dtype.name != "bfloat16":
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{input.dtype.scalar_name}"
+        )
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
+    where = of(input)
+    if where.has_memory:
+        state = state_of(generator)
+        array = _kernels.multinomial(state, widened(weights), num_samples, replacement)
+    else:
+        array = where.allocate((*input.shape[:-1], num_samples), np.int64)
+    return finished(array, out=out, where=where, function="multinomial")
+
+
+@composite
+@draws
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Counts of a Poisson distribution with the rates that each element gives."""
+    # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
+    # torch's.
+    check_type(input.dtype, "f", "poisson_cpu")
+    where = of(input)
+    if not where.has_memory:
+        return where.tensor(input._array)
+    rates = widened(input._array)
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    state = _kernels.random_bits64(state_of(generator))
+    rng = np.random.Generator(np.random.MT19937(state))
+    return _wrap(rng.poisson(rates).astype(input._array.dtype))

@@ -1,0 +1,459 @@
+"""Extremes and medians, and the machinery of ops that choose elements along a dimension.
+
+Torch's conventions at ties: a full reduction (and amax, amin along dimensions) shares the gradient
+evenly among equal elements; `max(dim)` and its like give all of it to the element whose index they
+return. A NaN wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ...return_types import named
+from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
+from ..table.kinds import composite, constant, general, linear
+from ..table.statement import OPS
+from .reductions import _axes, _reduced, _spread, _sum_of
+
+_kernels = _core.kernels
+Tensor = _core.Tensor
+
+
+def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array:
+    """1 / (how many elements have the reduced value) where an element has it, else 0."""
+    axes = _axes(dim, a.ndim)
+    wide = widened(a)
+    value = widened(value)
+    if not keepdim:
+        value = np.expand_dims(value, axes) if a.ndim else value
+    with np.errstate(all="ignore"):
+        has = wide == value
+        if nan and a.dtype.kind not in "bui":
+            has |= np.isnan(wide) & np.isnan(value)
+        return rounded(has / has.sum(axes, keepdims=True), a)
+
+
+_share: Any = constant(
+    "_share(input, value: Tensor, dim: dims, keepdim: bool, nan: bool)",
+    _shares,
+    method=False,
+    out=False,
+    doc="How a reduction's gradient is shared among the elements that have the reduced value.",
+)
+
+
+def _shared(g: Any, input: Any, out: Any, dim: Any, keepdim: bool, nan: bool) -> Any:
+    return _spread(g, input.shape, dim, keepdim) * _share(input, out, dim, keepdim, nan)
+
+
+def _no_complex(a: Array, kernel: str) -> None:
+    if a.dtype.kind == "c" and a.size:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+
+
+def _extreme(name: str, largest: bool) -> Any:
+    kernel = _kernels.amax if largest else _kernels.amin
+    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
+
+    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
+        _no_complex(a, "max_values_cpu" if largest else "min_values_cpu")
+        axes = _axes(dim, a.ndim)
+        _no_empty(name, a.shape, axes, dim)
+        return rounded(reduce(widened(a), axes, keepdims=bool(keepdim)), a)
+
+    return general(
+        f"{name}(input, dim=(), keepdim=False)",
+        forward,
+        native=kernel,
+        vjp={
+            "input": lambda g, input, out, dim, keepdim: _shared(g, input, out, dim, keepdim, False)
+        },
+        out="Expected the dtype for input and out to match, but got {want.scalar_name} for input's "
+        "dtype and {got.scalar_name} for out's dtype.",
+        samples=_reduced,
+        doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; "
+        "ties share the gradient.",
+    )
+
+
+def _no_empty(name: str, shape: Sequence[int], axes: tuple[int, ...], dim: Any) -> None:
+    """torch's errors where there is nothing to choose from."""
+    if 0 not in shape:
+        return
+    if len(axes) == len(shape) and (dim is None or dim == ()):
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for d in axes:
+        if shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+amax = _extreme("amax", True)
+amin = _extreme("amin", False)
+
+
+_least: Any = np.minimum.reduce
+_most: Any = np.maximum.reduce
+
+
+def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
+    _no_complex(a, "aminmax_cpu")
+    axes = _axes(dim, a.ndim)
+    if 0 in a.shape:
+        if dim is None:
+            raise RuntimeError(
+                "aminmax(): cannot compute aminmax over an empty dimension as the operation has "
+                "no identity."
+            )
+        _no_empty("aminmax", a.shape, axes, dim)
+    wide = widened(a)
+    keep = bool(keepdim)
+    return (
+        rounded(_least(wide, axes, keepdims=keep), a),
+        rounded(_most(wide, axes, keepdims=keep), a),
+    )
+
+
+aminmax: Any = general(
+    "aminmax(input, *, dim: int = None, keepdim=False)",
+    _aminmax,
+    vjp={
+        "input": lambda g, g1, input, out, out1, dim, keepdim: _sum_of(
+            None if g is None else _shared(g, input, out, dim, keepdim, False),
+            None if g1 is None else _shared(g1, input, out1, dim, keepdim, False),
+        )
+    },
+    outputs=named("aminmax", "min", "max"),
+    samples=lambda make: [(make(2, 3),), (make(2, 3), {"dim": 1})],
+    keeps="rows",
+    doc="The smallest and the largest element.",
+)
+
+# The values at chosen places along a dimension, and the way back: a linear pair.
+
+
+def _at(a: Array, index: Array, dim: int) -> Array:
+    """The elements at the places `index` along a dimension (index has a's other sizes)."""
+    found = _kernels.gather(a, dim, index, False)
+    return np.take_along_axis(a, index, dim) if found is NotImplemented else found
+
+
+def _taken(a: Array, index: Array, dim: int, keepdim: bool) -> Array:
+    if a.ndim == 0:
+        return a.copy()
+    if keepdim:
+        return _at(a, index, dim)
+    return _at(a, np.expand_dims(index, dim), dim).squeeze(dim)
+
+
+def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, add: bool) -> Array:
+    if not shape:
+        return g.copy()
+    if not keepdim:
+        g, index = np.expand_dims(g, dim), np.expand_dims(index, dim)
+    wide = widened(g) if add else g
+    result = np.zeros(shape, wide.dtype)
+    write = _kernels.scatter_add if add else _kernels.scatter_set
+    if write(result, dim, index, wide) is NotImplemented:
+        where: list[Any] = list(np.indices(index.shape, sparse=True))
+        where[dim] = index
+        if add:
+            np.add.at(result, tuple(where), wide)
+        else:
+            result[tuple(where)] = wide
+    return rounded(result, g)
+
+
+_take_along: Any = linear(
+    "_take_along(input, index: Tensor, dim: int, keepdim: bool, add: bool)",
+    lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
+    transpose={
+        "input": lambda g, index, input_shape, dim, keepdim, add: _put_along(
+            g, index, input_shape, dim, keepdim, add
+        )
+    },
+    method=False,
+    out=False,
+    doc="The elements at the places `index` along a dimension.",
+)
+_put_along: Any = linear(
+    "_put_along(input, index: Tensor, shape: shape, dim: int, keepdim: bool, add: bool)",
+    _put,
+    transpose={
+        "input": lambda g, index, dim, keepdim, add: _take_along(g, index, dim, keepdim, add)
+    },
+    method=False,
+    out=False,
+    doc="Zeros of a shape, with the input at the places `index`; `add` where places may repeat.",
+)
+
+
+def selecting(
+    signature: str,
+    forward: Any,
+    *,
+    node: str | None = None,
+    keepdim: bool | None = None,
+    add: bool = False,
+    outputs: Any = None,
+    **more: Any,
+) -> Any:
+    """An op that gives (values, indices) of elements chosen along `dim`, where the gradient goes.
+
+    keepdim: whether the results keep the dimension, where that is no argument of the op.
+    """
+    if keepdim is None:
+
+        def rule(g: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
+            return _put_along(g, out1, input_shape, dim, keepdim, add)
+
+        chosen: Any = rule
+    else:
+
+        def fixed(g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
+            return _put_along(g, out1, input_shape, dim, keepdim, add)
+
+        chosen = fixed
+    name = signature.partition("(")[0].strip("_").removesuffix("_dim")
+    return general(
+        signature,
+        forward,
+        vjp={"input": chosen},
+        node=node,
+        outputs=outputs or partial(tuple.__new__, named(name, "values", "indices")),
+        first_only=True,
+        **more,
+    )
+
+
+def _chosen(a: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """(values, indices), `index` having size 1 in `dim`."""
+    if a.ndim == 0:
+        return a.copy(), np.zeros((), np.int64)
+    index = np.ascontiguousarray(index)
+    values = _at(a, index, dim)
+    if keepdim:
+        return values, index
+    return values.squeeze(dim), index.squeeze(dim)
+
+
+def _checked_dim(name: str, a: Array, dim: Any) -> int:
+    (d,) = _axes(dim, a.ndim) if a.ndim else (0,)
+    if not a.ndim:
+        _axes(dim, 0)
+    elif a.shape[d] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    return d
+
+
+def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
+    """The first place of the extreme along a dimension (a NaN counts as one), with size 1 there."""
+    wide = widened(a)
+    if 0 in a.shape:
+        return np.zeros((*a.shape[:dim], 1, *a.shape[dim + 1 :]), np.int64)
+    found = (_kernels.argmax if largest else _kernels.argmin)(wide, dim, True)
+    if found is NotImplemented:
+        found = (np.argmax if largest else np.argmin)(wide, dim, keepdims=True)
+    return found  # type: ignore[no-any-return]
+
+
+class _NotGiven:
+    """The default of an argument for which None is not the same as leaving it out."""
+
+    def __repr__(self) -> str:
+        return "None"  # as signatures show it
+
+
+_NOT_GIVEN: Any = _NotGiven()
+
+
+def _three_forms(name: str, largest: bool) -> Any:
+    elementwise = "maximum" if largest else "minimum"
+    kernel = _kernels.amax if largest else _kernels.amin
+    arg_kernel = _kernels.argmax if largest else _kernels.argmin
+    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
+
+    def whole(a: Array) -> Array:
+        if a.size:
+            found = kernel(a)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
+        _no_complex(a, f"{name}_all")
+        _no_empty(name, a.shape, tuple(range(a.ndim)), None)
+        return rounded(reduce(widened(a), None), a)
+
+    of_all = general(
+        f"_{name}_all(input)",
+        whole,
+        vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
+        node=f"{name.capitalize()}Backward1",
+        method=False,
+        out="cast",
+        samples=lambda make: [(make(2, 3),), (make(),)],
+        doc=f"The {name}imum of all elements; ties share the gradient.",
+    )
+
+    def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        if a.dtype.kind == "c":
+            raise RuntimeError(f"{name}(): does not support complex input")
+        if a.size and a.ndim and type(dim) is int:
+            values = kernel(a, dim, keepdim)
+            if values is not NotImplemented:
+                return values, arg_kernel(widened(a), dim, keepdim)
+        d = _checked_dim(name, a, dim)
+        return _chosen(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
+
+    of_dim = selecting(
+        f"_{name}_dim(input, dim: int, keepdim=False)",
+        along,
+        node=f"{name.capitalize()}Backward0",
+        method=False,
+        samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1, True), (make(), 0)],
+        doc=f"The {name}ima along a dimension and their indices.",
+    )
+
+    @composite(
+        name=name,
+        doc=f"The {name}imum of all elements, the {name}ima along a dimension with their indices, "
+        "or of two tensors element by element.",
+        samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))],
+    )
+    def function(
+        input: Any,
+        dim: Any = _NOT_GIVEN,
+        keepdim: Any = _NOT_GIVEN,
+        *,
+        other: Any = _NOT_GIVEN,
+        out: Any = None,
+        **axis: Any,
+    ) -> Any:
+        if axis:
+            dim, keepdim = by_axis(name, axis, dim, keepdim)
+        check_tensor(name, input)
+        more = {} if out is None else {"out": out}
+        if other is _NOT_GIVEN and isinstance(dim, Tensor):
+            other, dim = dim, _NOT_GIVEN
+        if other is not _NOT_GIVEN:
+            if dim is not _NOT_GIVEN or keepdim is not _NOT_GIVEN:
+                raise TypeError(f"{name}() of two tensors takes neither dim nor keepdim")
+            return OPS[elementwise].function(input, other, **more)
+        if dim is _NOT_GIVEN and keepdim is _NOT_GIVEN:
+            return of_all(input, **more)
+        keep = False if keepdim is _NOT_GIVEN else keepdim
+        if not hasattr(dim, "__index__") or not isinstance(keep, (bool, np.bool_)):
+            raise TypeError(f"{name}() takes one dim, an int, and whether to keep it, a bool")
+        return of_dim(input, dim, keep, **more)
+
+    return function
+
+
+max = _three_forms("max", True)
+min = _three_forms("min", False)
+
+
+def _arg_function(name: str, largest: bool) -> Any:
+    kernel = _kernels.argmax if largest else _kernels.argmin
+
+    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
+        if a.dtype.kind in "bc":
+            kind = "bool" if a.dtype.kind == "b" else "complex"
+            raise RuntimeError(f"{name}(): does not support {kind} input")
+        found = kernel(widened(a), dim, keepdim)
+        if found is NotImplemented:
+            found = (np.argmax if largest else np.argmin)(a, dim, keepdims=bool(keepdim))
+        return found  # type: ignore[no-any-return]
+
+    return constant(
+        f"{name}(input, dim=None, keepdim=False)",
+        forward,
+        samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), 0, True)],
+        doc=f"The index of the {'largest' if largest else 'smallest'} element; the first of "
+        "several.",
+    )
+
+
+argmax = _arg_function("argmax", True)
+argmin = _arg_function("argmin", False)
+
+# ---- medians
+
+
+def _median_index(a: Array, dim: int, skip_nan: bool) -> Array:
+    """The place of the lower median along a dimension, of size 1 there."""
+    order = np.argsort(widened(a), dim, kind="stable")  # NaN last
+    size = a.shape[dim]
+    if a.dtype.kind in "bui":
+        at = np.full([1 if i == dim else n for i, n in enumerate(a.shape)], (size - 1) // 2)
+        return _at(order, at, dim)
+    nan = np.isnan(widened(a))
+    valid = size - nan.sum(dim, keepdims=True)
+    if skip_nan:
+        at = np.maximum(valid - 1, 0) // 2
+        return _at(order, at, dim)
+    found = _at(order, np.full_like(valid, (size - 1) // 2), dim)
+    return np.where(valid < size, nan.argmax(dim, keepdims=True), found)
+
+
+def _medians(name: str, skip_nan: bool) -> Any:
+    def refuse(a: Array, kernel: str) -> None:
+        if a.dtype.kind in "bc":
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+
+    def whole(a: Array) -> Array:
+        refuse(a, "median_cpu")
+        if a.size == 0:  # NaN, or what torch makes of it as an integer
+            wide = a.dtype.kind == "i" and a.dtype.itemsize >= 4
+            return np.array(
+                np.iinfo(a.dtype).min if wide else 0 if a.dtype.kind in "iu" else np.nan, a.dtype
+            )
+        flat = a.reshape(-1)
+        return flat[_median_index(flat, 0, skip_nan)[0]]  # type: ignore[no-any-return]
+
+    of_all = general(
+        f"_{name}_all(input)",
+        whole,
+        vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
+        node=f"{name.capitalize()}Backward0",
+        method=False,
+        samples=lambda make: [(make(2, 3),), (make(5),)],
+        doc="The lower median of all elements.",
+    )
+
+    def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        refuse(a, "median_out")
+        d = _checked_dim(name, a, dim)
+        index = _median_index(a, d, skip_nan) if a.ndim else a
+        return _chosen(a, index, d, keepdim)
+
+    of_dim = selecting(
+        f"_{name}_dim(input, dim: int, keepdim=False)",
+        along,
+        node=f"{name.capitalize()}Backward1",
+        method=False,
+        samples=lambda make: [(make(3, 4), 0), (make(3, 4), 1, True)],
+        doc="The lower medians along a dimension and their indices.",
+    )
+
+    @composite(
+        name=name,
+        doc="The lower median of all elements, or along a dimension with its index"
+        + (", NaN left out." if skip_nan else "."),
+        samples=lambda make: [(make(2, 3),), (make(3, 4), 1)],
+    )
+    def function(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+        check_tensor(name, input)
+        more = {} if out is None else {"out": out}
+        return of_all(input, **more) if dim is None else of_dim(input, dim, keepdim, **more)
+
+    return function
+
+
+median = _medians("median", False)
+nanmedian = _medians("nanmedian", True)

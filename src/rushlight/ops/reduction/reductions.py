@@ -1,0 +1,582 @@
+"""Reductions: many elements to one, over all dimensions or some.
+
+`dim` is None (all), an int or several; where a reduction takes several, `()` means all too.
+`keepdim` keeps each reduced dimension with size 1. Sums of integers and bools are int64, as
+torch's. The gradient of a reduction comes back through `_spread`, which shows it in the shape that
+was reduced without copying; its transpose is `sum`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from builtins import all as _all
+from builtins import max as _largest
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..layout.joining import cat
+from ..layout.shape import view
+from ..table.arrays import (
+    Array,
+    anywhere,
+    by_axis,
+    check_tensor,
+    default_float,
+    is_half,
+    rounded,
+    scalar_name,
+    widened,
+)
+from ..table.kinds import composite, constant, general, linear, variant
+from ..table.statement import OPS, namespace
+
+_kernels = _core.kernels
+_NAMESPACE = namespace("torch")
+Tensor = _core.Tensor
+
+
+def _call(name: str, *args: Any) -> Any:
+    """An op of a family that comes after this one."""
+    return OPS[name].function(*args)
+
+
+# ---- what they share
+
+
+def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions meant, non-negative; all for None and ()."""
+    if dim is None:
+        return tuple(range(ndim))
+    n = ndim or 1
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    result = []
+    for given in dims:
+        d = as_int(given)
+        if not -n <= d < n:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
+            )
+        d %= n
+        if d in result:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        result.append(d)
+    if not result or ndim == 0:
+        return tuple(range(ndim))
+    return tuple(result)
+
+
+def _count(shape: Sequence[int], dim: Any) -> int:
+    """How many elements each result of a reduction has."""
+    n = 1
+    for d in _axes(dim, len(shape)):
+        n *= shape[d]
+    return n
+
+
+_spread: Any = linear(
+    "_spread(input, shape: shape, dim: dims, keepdim: bool)",
+    _kernels.spread,
+    transpose={"input": lambda g, dim, keepdim: _sum_dims(g, dim, keepdim)},
+    node="ExpandBackward0",
+    view=True,
+    method=False,
+    out=False,
+    samples=lambda make: [
+        (make(2), (2, 3), 1, False),
+        (make(2, 1), (2, 3), 1, True),
+        (make(), (2, 3), None, False),
+    ],
+    doc="A reduced tensor seen in the shape that was reduced.",
+)
+
+# ---- sums and means
+
+
+def _sum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    if dtype is not None:
+        with np.errstate(all="ignore"):
+            a = a.astype(dtype.numpy, copy=False)
+        like = a
+    elif a.dtype.kind in "bui":
+        like = np.empty(0, np.int64)
+    else:
+        like = a
+    axes = _axes(dim, a.ndim)
+    with np.errstate(all="ignore"):
+        if is_half(like):
+            return rounded(a.sum(axes, dtype=np.float32, keepdims=bool(keepdim)), like)
+        total: Array = a.sum(axes, dtype=like.dtype, keepdims=bool(keepdim))
+        return total
+
+
+def _summing(name: str, node: str, **more: Any) -> Any:
+    return linear(
+        f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
+        _sum,
+        native=_kernels.sum,
+        transpose={
+            "input": lambda g, input_shape, dim, keepdim: _spread(g, input_shape, dim, keepdim)
+        },
+        backward=(_kernels.spread, "g input_shape dim keepdim"),
+        node=node,
+        out="dtype",
+        doc="The sum of all elements, or along dimensions.",
+        **more,
+    )
+
+
+def _reduced(make: Any) -> list[Any]:
+    return [(make(2, 3), 0), (make(2, 3), (0, 1), True), (make(2, 3, 4), (-1, 0)), (make(), 0)]
+
+
+sum: Any = _summing(
+    "sum", "SumBackward0", samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)]
+)
+_sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=_reduced)
+variant(sum, "dim", "given", _sum_dims)
+
+
+def _mean(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    if dtype is not None:
+        if not dtype.is_differentiable:
+            raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
+        with np.errstate(all="ignore"):
+            a = a.astype(dtype.numpy, copy=False)
+    elif a.dtype.kind in "bui":
+        raise RuntimeError(_no_mean("Input dtype", scalar_name(a)))
+    with np.errstate(all="ignore"):
+        total = widened(a).sum(_axes(dim, a.ndim), keepdims=bool(keepdim))
+        return rounded(np.true_divide(total, _count(a.shape, dim), dtype=total.dtype), a)
+
+
+def _no_mean(what: str, got: str) -> str:
+    return (
+        f"mean(): could not infer output dtype. {what} must be either a floating point or complex "
+        f"dtype. Got: {got}. Convert first, for instance with .float()."
+    )
+
+
+_FLOAT_DTYPE = (
+    "float dtype",
+    RuntimeError,
+    "mean.dtype_out(): input types can't be cast to the desired output type {got.scalar_name}",
+)
+
+
+def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
+    return linear(
+        f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
+        _mean,
+        native=_kernels.mean,
+        transpose={
+            "input": lambda g, input_shape, dim, keepdim: _spread(
+                g / (_count(input_shape, dim) or 1), input_shape, dim, keepdim
+            )
+        },
+        backward=(_kernels.mean_backward, "g input_shape dim keepdim"),
+        node=node,
+        out=out,
+        doc="The mean of all elements, or along dimensions.",
+        **more,
+    )
+
+
+mean = _averaging(
+    "mean",
+    "MeanBackward0",
+    _FLOAT_DTYPE,
+    samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)],
+)
+_mean_dims = _averaging(
+    "_mean_dims", "MeanBackward1", "float dtype", method=False, samples=_reduced
+)
+variant(mean, "dim", "given", _mean_dims)
+
+
+_multiply: Any = np.multiply.reduce
+
+
+def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    if isinstance(dim, (tuple, list)):
+        raise TypeError(
+            f"prod() received an invalid combination of arguments - got ({type(dim).__name__}), "
+            "but expected one dim. Call it once for each."
+        )
+    if dtype is None:
+        found = _kernels.prod(a, dim, keepdim)
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
+    else:
+        a = a.astype(dtype.numpy, copy=False)
+    like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
+    axes = _axes(dim, a.ndim)
+    with np.errstate(all="ignore"):
+        wide = widened(a).astype(np.float32 if is_half(like) else like.dtype, copy=False)
+        return rounded(_multiply(wide, axes, keepdims=bool(keepdim)), like)
+
+
+def _others(input: Any, dim: int) -> Any:
+    """For each element the product of all others along dim: of those before and those after."""
+    size = input.shape[dim]
+    one = _call("ones_like", input.narrow(dim, 0, 1))
+    before = cat([one, input.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    turned = input.narrow(dim, 1, size - 1).flip(dim)
+    return before * cat([one, turned], dim).cumprod(dim).flip(dim)
+
+
+def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
+    g = _spread(g, input.shape, dim, keepdim)
+    if not anywhere(input == 0):
+        return g * (_spread(out, input.shape, dim, keepdim) / input).conj()
+    if dim is None:
+        return g * _others(input.reshape(-1), 0).reshape(input.shape).conj()
+    return g * (_others(input, dim) if input.ndim else _call("ones_like", input)).conj()
+
+
+def _multiplying(name: str, node: str, **more: Any) -> Any:
+    return general(
+        f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
+        _prod,
+        vjp={
+            "input": lambda g, input, out, dim, keepdim: _prod_grad(
+                g, _cast_to(input, out), out, dim, keepdim
+            )
+        },
+        node=node,
+        out="dtype",
+        doc="The product of all elements, or along a dimension.",
+        **more,
+    )
+
+
+def _cast_to(input: Any, out: Any) -> Any:
+    return input if input.dtype is out.dtype else input.to(out.dtype)
+
+
+prod = _multiplying(
+    "prod", "ProdBackward0", samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3), 1)]
+)
+_prod_dim = _multiplying(
+    "_prod_dim",
+    "ProdBackward1",
+    method=False,
+    samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1, True)],
+)
+variant(prod, "dim", "given", _prod_dim)
+
+
+def _nansum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    if dtype is not None and dtype.is_complex:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
+    if a.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if a.dtype.kind not in "bui":
+        a = np.where(np.isnan(widened(a)), a.dtype.type(0), a)
+    return _sum(a, dim, keepdim, dtype)
+
+
+_NANSUM_OUT = (
+    "nansum: provided dtype must match dtype of result. Got {got.scalar_name} and "
+    "{want.scalar_name}."
+)
+nansum: Any = general(
+    "nansum(input, dim=None, keepdim=False, *, dtype=None)",
+    _nansum,
+    vjp={
+        "input": lambda g, input, input_shape, dim, keepdim: _call(
+            "where", input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
+        )
+    },
+    out=("dtype", RuntimeError, _NANSUM_OUT),
+    samples=_reduced,
+    doc="`sum` with NaN counted as zero.",
+)
+
+
+@composite(samples=_reduced)
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """`mean` of what is not NaN."""
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input.dtype.scalar_name}"
+        )
+    count = sum(~input.detach().isnan(), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+# ---- spread
+
+
+def _var(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
+    axes = _axes(dim, a.ndim)
+    n = _count(a.shape, axes)
+    wide = widened(a)
+    with np.errstate(all="ignore"):
+        away = wide - wide.mean(axes, keepdims=True)
+        squares = (away * away.conj()).real if a.dtype.kind == "c" else away * away
+        total = squares.sum(axes, keepdims=bool(keepdim))
+        result = np.true_divide(total, _largest(n - correction, 0), dtype=total.dtype)
+    return result if a.dtype.kind == "c" else rounded(result, a)
+
+
+def _checked_var(name: str, input: Any, dim: Any, correction: float) -> None:
+    check_tensor(name, input)
+    array = input._array
+    if array.dtype.kind in "bui":
+        what = name if name.endswith("_mean") else "std and var"
+        raise RuntimeError(
+            f"{what} only support floating point and complex dtypes, not {input.dtype.scalar_name}"
+        )
+    count = array.size if dim is None else _count(array.shape, dim)
+    if count - correction <= 0 and (dim is None or 0 not in _kept(array.shape, dim)):
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            "reduction factor (input numel divided by output numel).",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _kept(shape: Sequence[int], dim: Any) -> list[int]:
+    axes = _axes(dim, len(shape))
+    return [n for i, n in enumerate(shape) if i not in axes]
+
+
+def _var_grad(g: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    free = _count(input.shape, dim) - correction
+    scale = 2.0 / free if free > 0 else float("inf")
+    return _spread(g, input.shape, dim, keepdim) * (input - mean(input, dim, True)) * scale
+
+
+def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    return _var_grad(_call("where", out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
+
+
+_var_op: Any = general(
+    "_var(input, dim: dims, correction: number, keepdim: bool)",
+    _var,
+    native=_kernels.var,
+    vjp={
+        "input": lambda g, input, dim, correction, keepdim: _var_grad(
+            g, input, dim, correction, keepdim
+        )
+    },
+    method=False,
+    out="cast",
+    samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    doc="The variance with a correction to the number of elements.",
+)
+_std_op: Any = general(
+    "_std(input, dim: dims, correction: number, keepdim: bool)",
+    lambda a, dim, correction, keepdim: _root(_variance(a, dim, correction, keepdim)),
+    vjp={
+        "input": lambda g, input, out, dim, correction, keepdim: _std_grad(
+            g, input, out, dim, correction, keepdim
+        )
+    },
+    method=False,
+    out="cast",
+    samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    doc="The standard deviation with a correction to the number of elements.",
+)
+
+
+def _variance(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
+    result = _kernels.var(a, dim, correction, keepdim)
+    return _var(a, dim, correction, keepdim) if result is NotImplemented else result
+
+
+def _root(a: Array) -> Array:
+    return rounded(np.sqrt(widened(a)), a)  # of no negative number: nothing to warn of
+
+
+def _with_mean(spread: Any) -> Any:
+    def forward(a: Array, dim: Any, correction: float, keepdim: bool) -> tuple[Array, Array]:
+        return spread(_variance(a, dim, correction, keepdim)), _mean(a, dim, keepdim, None)
+
+    return forward
+
+
+def _sum_of(*gradients: Any) -> Any:
+    """The sum of what is not None."""
+    given = [g for g in gradients if g is not None]
+    return given[0] if len(given) == 1 else given[0] + given[1]
+
+
+def _mean_grad(g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    return _spread(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
+
+
+_var_mean_op: Any = general(
+    "_var_mean(input, dim: dims, correction: number, keepdim: bool)",
+    _with_mean(lambda v: v),
+    vjp={
+        "input": lambda g, g1, input, dim, correction, keepdim: _sum_of(
+            None if g is None else _var_grad(g, input, dim, correction, keepdim),
+            None if g1 is None else _mean_grad(g1, input, dim, keepdim),
+        )
+    },
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    keeps="rows",
+    doc="Variance and mean.",
+)
+_std_mean_op: Any = general(
+    "_std_mean(input, dim: dims, correction: number, keepdim: bool)",
+    _with_mean(_root),
+    vjp={
+        "input": lambda g, g1, input, out, dim, correction, keepdim: _sum_of(
+            None if g is None else _std_grad(g, input, out, dim, correction, keepdim),
+            None if g1 is None else _mean_grad(g1, input, dim, keepdim),
+        )
+    },
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    keeps="rows",
+    doc="Standard deviation and mean.",
+)
+
+
+def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
+    @composite(
+        method=method, name=name, doc=doc, samples=lambda make: [(make(3, 4),), (make(3, 4), 0)]
+    )
+    def function(
+        input: Any,
+        dim: Any = None,
+        unbiased: Any = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+        out: Any = None,
+        **axis: Any,
+    ) -> Any:
+        if axis:
+            dim, keepdim = by_axis(name, axis, dim, keepdim)
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if correction is not None and unbiased is not None:
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got both unbiased and "
+                "correction, but expected one of them"
+            )
+        if correction is None:
+            correction = 0 if unbiased is False else 1
+        if isinstance(dim, (tuple, list)) and not dim:
+            dim = None
+        _checked_var(name, input, dim, correction)
+        if out is not None:
+            return op(input, dim, correction, keepdim, out=out)
+        return op(input, dim, correction, keepdim)
+
+    return function
+
+
+var = _spread_function("var", _var_op, "The variance, of all elements or along dimensions.", True)
+std = _spread_function(
+    "std", _std_op, "The standard deviation, of all elements or along dimensions.", True
+)
+var_mean = _spread_function("var_mean", _var_mean_op, "(variance, mean).", False)
+std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean).", False)
+
+# ---- truth and counts
+
+
+def _truth(name: str) -> Any:
+    kernel = getattr(_kernels, name)
+    reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
+
+    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
+        found = kernel(widened(a), dim, keepdim)
+        if found is NotImplemented:
+            axes = _axes(dim, a.ndim) if dim != () else ()
+            found = reduce(a, axes, keepdims=bool(keepdim))
+        result: Array = found.astype(np.uint8) if a.dtype == np.uint8 else found
+        return result
+
+    return constant(
+        f"{name}(input, dim=None, keepdim=False)",
+        forward,
+        out="truth",
+        samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
+        doc=f"Whether {name} element is not zero.",
+    )
+
+
+any = _truth("any")
+all = _truth("all")
+
+count_nonzero: Any = constant(
+    "count_nonzero(input, dim=None)",
+    lambda a, dim: np.asarray(np.count_nonzero(a, _axes(dim, a.ndim)), np.int64),
+    samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
+    doc="How many elements are not zero.",
+)
+
+# ---- logarithms of sums
+
+
+def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Array:
+    axes = _axes(dim, a.ndim)
+    wide = widened(a) if a.dtype.kind not in "bui" else a.astype(default_float())
+    like = wide if a.dtype.kind in "bui" else a
+    keep = bool(keepdim)
+    with np.errstate(all="ignore"):
+        if a.size == 0:
+            return rounded(np.log(np.exp(wide).sum(axes, keepdims=keep)), like)
+        top = wide.real.max(axes, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0)
+        total = np.log(np.exp(wide - top).sum(axes, keepdims=keep))
+        return rounded(total + (top if keep else top.reshape(total.shape)), like)
+
+
+logsumexp: Any = general(
+    "logsumexp(input, dim: dims, keepdim=False)",
+    _logsumexp,
+    native=_kernels.logsumexp,
+    vjp={
+        "input": lambda g, input, out, dim, keepdim: (
+            _spread(g, input.shape, dim, keepdim)
+            * (input - _spread(out, input.shape, dim, keepdim)).exp().conj()
+        )
+    },
+    out=(
+        "cast",
+        RuntimeError,
+        "logsumexp(): Expected floating point type for result tensor, but got: {got.scalar_name}",
+    ),
+    samples=lambda make: [
+        (make(2, 3), 0),
+        (make(2, 3), (0, 1)),
+        (make(2, 3), 1, True),
+        (make(), 0),
+    ],
+    doc="log(sum(exp(input))) along dimensions, without overflow.",
+)
+
+
+@composite
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum that undoes broadcasting from `size`."""
+    if not size:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    have = tuple(input.shape)
+    lead = len(have) - len(shape)
+    if lead < 0 or not _all([n in (1, h) for n, h in zip(shape, have[lead:], strict=True)]):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
+    if shape == have:
+        return input
+    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
+    total = sum(input, dims, True)
+    return view(total, shape) if lead else total
+
+
+_NAMESPACE.pop("sum_to_size", None)

@@ -1,0 +1,347 @@
+"""Cumulative ops along a dimension, differences and integrals, and counts of values."""
+
+from __future__ import annotations
+
+from builtins import max as _largest
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import of
+from ..elementwise.elementary import _log_add_exp
+from ..layout.joining import cat
+from ..layout.slices import _slice
+from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
+from ..table.kinds import Number, composite, constant, general, linear
+from ..table.statement import OPS
+from .extremes import selecting
+from .reductions import sum
+
+_kernels = _core.kernels
+_wrap = _core.wrap
+Tensor = _core.Tensor
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    return OPS["where"].function(condition, a, b)
+
+
+def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
+    def forward(a: Array, dim: int, dtype: Any) -> Array:
+        if dtype is not None:
+            if dtype is dtypes.bool and a.ndim:
+                raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+            with np.errstate(all="ignore"):
+                a = a.astype(dtype.numpy, copy=False)
+            like = a
+        else:
+            found = kernel(a, dim)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
+            like = a
+        d = dim_in(dim, a.ndim)
+        if a.ndim == 0:
+            return a.copy()
+        with np.errstate(all="ignore"):
+            wide = widened(a)
+            return rounded(ufunc.accumulate(wide, d, dtype=wide.dtype), like)
+
+    return forward
+
+
+def _from_the_end(g: Any, dim: int) -> Any:
+    """The cumulative sum from the other end."""
+    return cumsum(g.flip(dim), dim).flip(dim)
+
+
+def _some(make: Any) -> list[Any]:
+    return [(make(3, 4), 0), (make(3, 4), -1), (make(), 0), (make(0, 3), 1)]
+
+
+cumsum: Any = linear(
+    "cumsum(input, dim: int, *, dtype=None)",
+    _cumulated("cumsum", _kernels.cumsum, np.add),
+    transpose={"input": lambda g, dim: _from_the_end(g, dim)},
+    in_place=True,
+    out="dtype",
+    samples=_some,
+    doc="The sum of all entries so far, along a dimension.",
+)
+
+
+def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
+    if input.ndim == 0:
+        return g
+    if input.dtype is not out.dtype:
+        input = input.to(out.dtype)
+    if not anywhere(input == 0):
+        return _from_the_end(g * out.conj(), dim) / input.conj()
+    # out_i without its factor x_k, for every i and k <= i: row i is x where j <= i and 1 elsewhere,
+    # of which all but the k-th are multiplied.
+    moved, gs = input.movedim(dim, -1), g.movedim(dim, -1)
+    n = moved.shape[-1]
+    lower = of(input).tensor(np.tri(n, dtype=bool))
+    rows = _where(lower, moved.unsqueeze(-2), 1)
+    one = OPS["ones_like"].function(rows.narrow(-1, 0, 1))
+    before = cumprod(cat([one, rows.narrow(-1, 0, n - 1)], -1), -1)
+    after = cumprod(cat([one, rows.narrow(-1, 1, n - 1).flip(-1)], -1), -1).flip(-1)
+    without = _where(lower, before * after, 0)
+    return (gs.unsqueeze(-1) * without.conj()).sum(-2).movedim(-1, dim)
+
+
+cumprod: Any = general(
+    "cumprod(input, dim: int, *, dtype=None)",
+    _cumulated("cumprod", _kernels.cumprod, np.multiply),
+    vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
+    in_place=True,
+    out="dtype",
+    samples=_some,
+    doc="The product of all entries so far, along a dimension.",
+)
+
+
+_SCALAR_TYPE = "expected scalar_type {want.scalar_name} but found {got.scalar_name}"
+
+
+def _extreme_so_far(name: str, largest: bool) -> Any:
+    ufunc = np.maximum if largest else np.minimum
+
+    def forward(a: Array, dim: int) -> tuple[Array, Array]:
+        if a.dtype.kind == "c":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_name(a)}'")
+        d = dim_in(dim, a.ndim)
+        if a.ndim == 0:
+            return a.copy(), np.zeros((), np.int64)
+        wide = widened(a)
+        best = ufunc.accumulate(wide, d)
+        # The latest place that equals the best so far; among NaN, the latest NaN.
+        new = (wide == best) if wide.dtype.kind in "bui" else (wide == best) | np.isnan(wide)
+        place = np.arange(a.shape[d]).reshape([-1 if i == d else 1 for i in range(a.ndim)])
+        index = np.maximum.accumulate(np.where(new, place, 0), d)
+        return rounded(best, a), index
+
+    return selecting(
+        f"{name}(input, dim: int)",
+        forward,
+        keepdim=True,
+        add=True,
+        out=_SCALAR_TYPE,
+        samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
+        keeps="rows",
+        doc=f"The {'largest' if largest else 'smallest'} entry so far along a dimension, and its "
+        "index.",
+    )
+
+
+cummax = _extreme_so_far("cummax", True)
+cummin = _extreme_so_far("cummin", False)
+
+
+def _logcumsumexp(a: Array, dim: int) -> Array:
+    if a.dtype.kind in "bui":
+        raise NotImplementedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_name(a)}'"
+        )
+    d = dim_in(dim, a.ndim)
+    if a.ndim == 0:
+        return a.copy()
+    with np.errstate(all="ignore"):
+        if a.dtype.kind != "c":
+            return rounded(np.logaddexp.accumulate(widened(a), d), a)
+        # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
+        sums = np.moveaxis(_log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
+        step = 1
+        while step < len(sums):
+            sums = np.concatenate([sums[:step], _log_add_exp(sums[:-step], sums[step:])])
+            step *= 2
+        return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
+
+
+def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
+    if input.ndim == 0:
+        return g
+
+    def through(logs: Any) -> Any:
+        return (logcumsumexp(logs.flip(dim), dim).flip(dim) + input).exp()
+
+    if input.dtype.is_complex:
+        return through(g.conj().log() - out).conj()
+
+    def part(values: Any) -> Any:
+        # Where there is nothing to take the logarithm of, a number far below any other.
+        return through(_where(values > 0, _where(values > 0, values, 1).log() - out, -1e30))
+
+    return part(g) - part(-g)
+
+
+logcumsumexp: Any = general(
+    "logcumsumexp(input, dim: int)",
+    _logcumsumexp,
+    vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
+    out=_SCALAR_TYPE,
+    samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
+    keeps="rows",
+    doc="log(cumsum(exp(input))) along a dimension, without overflow.",
+)
+
+# ---- differences and integrals
+
+
+@composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 2, 0)])
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along a dimension, n times over."""
+    if input.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    d = dim_in(dim, input.ndim)
+    for other in (prepend, append):
+        if other is None:
+            continue
+        if not isinstance(other, Tensor):
+            raise TypeError(
+                f"diff(): argument 'prepend' must be Tensor, not {type(other).__name__}"
+            )
+        if other.ndim != input.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for i, size in enumerate(input.shape):
+            if i != d and size != other.shape[i]:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input "
+                    f"except along the differencing dimension; input.size({i}) = {size}, but got "
+                    f"tensor.size({i}) = {other.shape[i]}"
+                )
+    if n == 0:  # as PyTorch: nothing is put before or after then
+        return OPS["zeros_like"].function(input).copy_(input)
+    parts = [p for p in (prepend, input, append) if p is not None]
+    if len(parts) > 1:
+        input = cat(parts, d)
+    for _ in range(min(n, input.shape[d])):  # then nothing is left
+        size = input.shape[d]
+        high = _slice(input, d, 1 if size else 0, size, 1)
+        low = _slice(input, d, 0, _largest(size - 1, 0), 1)
+        input = high.logical_xor(low) if input.dtype is dtypes.bool else high - low
+    return input
+
+
+def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The widths between neighbours: a number, or a tensor that fits the differences of y."""
+    if x is None:
+        return dx
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
+        return diff(x, dim=dim)
+    return diff(x, dim=dim - y.ndim)
+
+
+def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
+    size = y.shape[dim]
+    return _slice(y, dim, 1, size, 1), _slice(y, dim, 0, size - 1, 1)
+
+
+@composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
+def trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+    """The integral along a dimension by the trapezoidal rule."""
+    if y.dtype is dtypes.bool:
+        raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
+    d = dim_in(dim, y.ndim)
+    if y.shape[d] == 0:
+        return OPS["zeros"].function([n for i, n in enumerate(y.shape) if i != d], dtype=y.dtype)
+    if x is None:
+        first, last = y.select(d, 0), y.select(d, -1)
+        return (sum(y, d) - (first + last) * 0.5) * dx
+    high, low = _both_ends(y, d)
+    return sum((high + low) * _steps(y, x, dx, d), d) / 2.0
+
+
+@composite(method=False)
+def trapz(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+    """`trapezoid` under its older name."""
+    return trapezoid(y, x, dx=dx, dim=dim)
+
+
+@composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+    """The integral up to each entry of a dimension by the trapezoidal rule."""
+    d = dim_in(dim, y.ndim)
+    high, low = _both_ends(y, d)
+    if x is None:
+        return cumsum((high + low) * (dx / 2.0), d)
+    return cumsum((high + low) * _steps(y, x, dx, d), d) / 2.0
+
+
+# ---- counts of values
+
+
+def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
+    if a.dtype.kind in "bc":
+        kernel = "linspace_cpu" if a.dtype.kind == "b" else "aminmax_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+    if a.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_name(a)}'")
+    if bins <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    if low > high:
+        raise RuntimeError("max must be larger than min")
+    wide = widened(a).ravel()
+    if low == high and wide.size:
+        low, high = float(wide.min()), float(wide.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"range of [{low}, {high}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    counts, _ = np.histogram(wide[np.isfinite(wide)], bins, (low, high))
+    return counts.astype(a.dtype)
+
+
+histc: Any = constant(
+    "histc(input, bins=100, min: number = 0, max: number = 0)",
+    _histogram,
+    samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
+    doc="How many elements fall in each of `bins` equal intervals from min to max.",
+)
+
+
+def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
+    if a.dtype.kind in "fcVb":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{scalar_name(a)}'")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if a.ndim != 1 or (a.size and a.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if a.size and a.max() == np.iinfo(np.int64).max:
+        raise RuntimeError(
+            "maximum value of input overflowed, it should be < 9223372036854775807 but got "
+            "9223372036854775807"
+        )
+    if weights is not None:
+        if weights.shape != a.shape:
+            raise RuntimeError("weights should be 1-d and have the same length as input")
+        counts = np.bincount(a, weights, minlength)
+        return counts.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+    return np.bincount(a, minlength=minlength).astype(np.int64)
+
+
+def _no_gradient(g: Any) -> Any:
+    raise RuntimeError(
+        "derivative for aten::bincount is not implemented. Detach the weights first, or use "
+        "zeros.index_add(0, input, weights), which has one."
+    )
+
+
+bincount: Any = general(
+    "bincount(input, weights: Tensor = None, minlength=0)",
+    _bincount,
+    vjp={"weights": _no_gradient},
+    node="NotImplemented",
+    out=False,
+    samples=lambda make: [
+        (make(6, kind="int"),),
+        (make(6, kind="int"), make(6, kind="float64"), 5),
+    ],
+    doc="How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs.",
+)

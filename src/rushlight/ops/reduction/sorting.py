@@ -1,0 +1,505 @@
+"""Sorting and what needs it: ranks, quantiles, searching, distinct values.
+
+NaN counts as larger than any number. The values of a sort carry a gradient, which goes to where
+each came from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._devices import of
+from ...return_types import named
+from ..layout.shape import reshape, unsqueeze
+from ..table.arrays import (
+    Array,
+    anywhere,
+    check_tensor,
+    dim_in,
+    listed,
+    scalar_name,
+    warn_once,
+    widened,
+)
+from ..table.kinds import composite, constant, general
+from ..table.statement import OPS
+from .extremes import _at, _checked_dim, _chosen, _take_along, selecting
+
+_wrap = _core.wrap
+Tensor = _core.Tensor
+
+
+def _order(a: Array, dim: int, descending: bool) -> Array:
+    """The stable order of entries along a dimension, NaN as the largest."""
+    wide = widened(a)
+    if not descending:
+        return np.argsort(wide, dim, kind="stable")
+    # Equal entries keep their order: sort what was turned over, and turn back.
+    turned = np.argsort(np.flip(wide, dim), dim, kind="stable")
+    return np.flip(a.shape[dim] - 1 - turned, dim)
+
+
+def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Array]:
+    if a.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    d = dim_in(dim, a.ndim)
+    if a.ndim == 0:
+        return a.copy(), np.zeros((), np.int64)
+    return _chosen(a, _order(a, d, bool(descending)), d, True)
+
+
+def _sorting(name: str, node: str) -> Any:
+    return selecting(
+        f"{name}(input, dim: int, descending: bool, stable: bool)",
+        _sort,
+        keepdim=True,
+        node=node,
+        outputs=named("sort", "values", "indices"),
+        method=False,
+        samples=lambda make: [(make(3, 4), -1, False, False), (make(3, 4), 0, True, True)],
+        keeps="strides: input",
+        doc="The entries of a dimension in order, and where each was.",
+    )
+
+
+_sort_op = _sorting("_sort", "SortBackward0")
+_stable_sort = _sorting("_stable_sort", "SortBackward1")
+
+
+@composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 0, True), (make(),)])
+def sort(
+    input: Any, dim: int = -1, descending: bool = False, stable: Any = None, *, out: Any = None
+) -> Any:
+    """The entries of a dimension in order, and where each was."""
+    check_tensor("sort", input)
+    op = _sort_op if stable is None else _stable_sort
+    if out is not None:
+        return op(input, dim, descending, stable, out=out)
+    return op(input, dim, descending, stable)
+
+
+@composite
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """Where each entry of the sorted dimension was."""
+    return _sort_op(input.detach(), dim, descending, stable)[1]
+
+
+@composite(samples=lambda make: [(make(3, 4),)])
+def msort(input: Any) -> Any:
+    """Sorted along the first dimension."""
+    return _sort_op(input, 0, False, False)[0]
+
+
+def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
+    if a.dtype.kind in "bc":
+        kind = (
+            "topk does not support bool"
+            if a.dtype.kind == "b"
+            else " topk does not support complex"
+        )
+        raise RuntimeError(f"{kind} dtypes on CPU")
+    if not hasattr(k, "__index__"):
+        raise TypeError(f"topk(): argument 'k' (position 1) must be int, not {type(k).__name__}")
+    d = dim_in(dim, a.ndim)
+    size = a.shape[d] if a.ndim else 1
+    if not 0 <= k <= size:
+        raise RuntimeError(
+            f"selected index k out of range. k is {k}; the dimension has {size} entries."
+        )
+    if a.ndim == 0:
+        return a.copy(), np.zeros((), np.int64)
+    first = [slice(None)] * a.ndim
+    first[d] = slice(0, k)
+    return _chosen(a, _order(a, d, bool(largest))[tuple(first)], d, True)
+
+
+topk: Any = selecting(
+    "topk(input, k: int, dim=-1, largest=True, sorted=True)",
+    _topk,
+    keepdim=True,
+    samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, False), (make(), 1)],
+    doc="The k largest (or smallest) entries of a dimension in order, and where each was.",
+)
+
+
+def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    if a.dtype.kind in "bc":
+        raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{scalar_name(a)}'")
+    d = _checked_dim("kthvalue", a, dim)
+    size = a.shape[d] if a.ndim else 1
+    if not 1 <= k <= size:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    index = np.take(_order(a, d, False), [k - 1], d) if a.ndim else a
+    return _chosen(a, index, d, keepdim)
+
+
+kthvalue: Any = selecting(
+    "kthvalue(input, k: int, dim=-1, keepdim=False)",
+    _kthvalue,
+    out="output values must be of same type as input",
+    samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
+    doc="The k-th smallest entry of a dimension, and where it was.",
+)
+
+
+def _refuse_complex(a: Array, kernel: str) -> None:
+    if a.dtype.kind == "c":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+
+
+def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The most frequent entry (the smallest of several), and its last place."""
+    _refuse_complex(a, "mode_cpu")
+    d = _checked_dim("mode", a, dim)
+    if a.ndim == 0:
+        return a.copy(), np.zeros((), np.int64)
+    order = np.moveaxis(_order(a, d, False), d, -1)
+    values = _at(np.moveaxis(widened(a), d, -1), order, -1)
+    n = values.shape[-1]
+    place = np.arange(n)
+    starts = np.ones(values.shape, bool)
+    starts[..., 1:] = values[..., 1:] != values[..., :-1]
+    length = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
+    at = length.argmax(
+        -1, keepdims=True
+    )  # the end of the first longest run: stable order puts its last place there
+    index = np.moveaxis(_at(order, at, -1), -1, d)
+    return _chosen(a, index, d, keepdim)
+
+
+mode: Any = selecting(
+    "mode(input, dim=-1, keepdim=False)",
+    _mode,
+    samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
+    doc="The most frequent entry of a dimension, and where it was last.",
+)
+
+# ---- quantiles
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(
+    name: str, input: Any, q: Any, dim: Any, keepdim: bool, how: str, skip_nan: bool
+) -> Any:
+    if input.numel() == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if isinstance(q, Tensor):
+        if q.ndim > 1:
+            raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        if q.dtype is not input.dtype:
+            raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        if anywhere(~((q >= 0) & (q <= 1))):
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    elif isinstance(q, (int, float)):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+        q = of(input).tensor(np.array(q, input._array.dtype))
+    else:
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({type(q).__name__}), "
+            "but "
+            "expected a float or a tensor for q"
+        )
+    if how not in _INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {how}"
+        )
+    # The dimension goes last; where it is kept, a dimension of size 1 takes its place.
+    ndim = input.ndim
+    if dim is None:
+        moved = reshape(input, [1] * (ndim if keepdim else 0) + [-1])
+    elif keepdim or not ndim:
+        moved = unsqueeze(input, -1).transpose(dim_in(dim, ndim), -1) if ndim else reshape(input, 1)
+    else:
+        moved = input.movedim(dim_in(dim, ndim), -1)
+    values = _sort_op(moved, -1, False, False)[0]
+    size = values.shape[-1]
+    nan = values.isnan()
+    queries = reshape(q, -1)
+    if skip_nan:
+        valid = (size - nan.sum(-1, keepdim=True)).to(input.dtype)
+        ranks = queries * (valid - 1).clamp(min=0)
+    else:
+        # Any NaN makes the result NaN: read the last entry, where it was sorted to.
+        last = of(input).tensor(np.array(size - 1, input._array.dtype))
+        ranks = _where(nan.any(-1, keepdim=True), last, queries * (size - 1))
+    if how == "lower":
+        ranks = ranks.floor()
+    elif how == "higher":
+        ranks = ranks.ceil()
+    elif how == "nearest":
+        ranks = ranks.round()
+    place = ranks.detach()
+    everywhere = (*values.shape[:-1], place.shape[-1])
+    low = place.long().expand(everywhere)
+    result = _take_along(values, low, values.ndim - 1, True, True)
+    if how in ("linear", "midpoint"):
+        weight = 0.5 if how == "midpoint" else ranks - place.floor()
+        high = place.ceil().long().expand(everywhere)
+        above = _take_along(values, high, values.ndim - 1, True, True)
+        result = OPS["lerp"].function(result, above, weight)
+    # One quantile a last entry: with several, they become the first dimension.
+    if q.ndim:
+        result.unsqueeze_(0).transpose_(0, -1)
+    return result.squeeze_(-1)
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    return OPS["where"].function(condition, a, b)
+
+
+@composite(samples=lambda make: [(make(3, 5), 0.4), (make(3, 5), 0.5, 1, True)])
+def quantile(
+    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The q-th quantiles, of all elements or along a dimension."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@composite(samples=lambda make: [(make(3, 5), 0.4)])
+def nanquantile(
+    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """`quantile` with NaN left out."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+# ---- searching
+
+
+def _search(
+    bounds: Array, values: Array, right: bool, side: Any, int32: bool, sorter: Any
+) -> Array:
+    if side is not None:
+        if side not in ("left", "right"):
+            raise RuntimeError(
+                f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+            )
+        if side == "left" and right:
+            raise RuntimeError(
+                "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+                "while right was True"
+            )
+        right = side == "right"
+    if bounds.dtype.kind in "bc":
+        raise NotImplementedError(
+            f"\"searchsorted_out_cpu\" not implemented for '{scalar_name(bounds)}'"
+        )
+    if bounds.ndim == 0:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension")
+    if bounds.ndim > 1 and (values.ndim != bounds.ndim or values.shape[:-1] != bounds.shape[:-1]):
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions "
+            "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{listed(bounds.shape)} and input value tensor {listed(values.shape)}"
+        )
+    if sorter is not None and sorter.shape != bounds.shape:
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got "
+            "boundary "
+            f"tensor {listed(bounds.shape)} and got sorter tensor {listed(sorter.shape)}"
+        )
+    _warn_of_copies(input=values, boundary=bounds, sorter=sorter)
+    if sorter is not None:
+        bounds = np.take_along_axis(bounds, sorter, -1)
+    kind: Any = "right" if right else "left"
+    dtype = np.int32 if int32 else np.int64
+    wide, wanted = widened(bounds), widened(values)
+    if bounds.ndim == 1:
+        return np.asarray(np.searchsorted(wide, wanted, kind), dtype)
+    result = np.empty(values.shape, dtype)
+    for at in np.ndindex(bounds.shape[:-1]):
+        result[at] = np.searchsorted(wide[at], wanted[at], kind)
+    return result
+
+
+def _warn_of_copies(**arrays: Any) -> None:
+    for name, a in arrays.items():
+        if a is not None and not a.flags.c_contiguous:
+            what = "input value" if name == "input" else name
+            warn_once(
+                f"torch.searchsorted(): {what} tensor is non-contiguous, this will lower the "
+                "performance due to extra data copy when converting non-contiguous tensor to "
+                f"contiguous, please use contiguous {what} tensor if possible. This message will "
+                "only appear once per program."
+            )
+
+
+_searchsorted: Any = constant(
+    "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, "
+    "out_int32: bool, sorter: Tensor = None)",
+    _search,
+    method=False,
+    doc="Where values would be inserted to keep a sequence sorted.",
+)
+
+
+def _as_tensor(value: Any, like: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
+    kind = like._array.dtype if isinstance(value, int) or like.is_floating_point() else np.float32
+    return _wrap(np.array(value, kind))
+
+
+@composite(method=False)
+def searchsorted(
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: Any = None,
+    sorter: Any = None,
+    out: Any = None,
+) -> Any:
+    """Where values would be inserted to keep each row of a sorted sequence sorted."""
+    more = {} if out is None else {"out": out}
+    values = _as_tensor(input, sorted_sequence)
+    return _searchsorted(sorted_sequence, values, right, side, out_int32, sorter, **more)
+
+
+@composite(method=False)
+def bucketize(
+    input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None
+) -> Any:
+    """Which of the intervals between boundaries each value lies in."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    more = {} if out is None else {"out": out}
+    return _searchsorted(boundaries, _as_tensor(input, boundaries), right, None, out_int32, **more)
+
+
+# ---- distinct values
+
+
+def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Array]:
+    """(values, where each element went, how many of each)."""
+    _refuse_complex(a, "unique")
+    shape = a.shape
+    if dim is None:
+        rows: Array = widened(a).reshape(-1)
+    else:
+        d = dim_in(dim, a.ndim)
+        if 0 in shape[:d] + shape[d + 1 :]:
+            raise RuntimeError(
+                "There are 0 sized dimensions, and they aren't selected, so unique cannot be "
+                f"applied. The shape is {listed(shape)}, dim {dim}."
+            )
+        rest = math.prod(shape[:d] + shape[d + 1 :])
+        rows = np.moveaxis(widened(a), d, 0).reshape(shape[d], rest)
+    n = rows.shape[0]
+    if consecutive:
+        order = np.arange(n)
+    elif rows.ndim == 1:
+        order = np.argsort(rows, kind="stable")
+    else:
+        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
+    ordered = rows[order]
+    new = np.ones(n, bool)
+    if n:
+        differs = ordered[1:] != ordered[:-1]
+        new[1:] = differs if rows.ndim == 1 else differs.any(1)
+    starts = np.flatnonzero(new)
+    inverse = np.empty(n, np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    counts = np.diff(np.append(starts, n)).astype(np.int64)
+    chosen = order[starts]
+    if dim is None:
+        return a.reshape(-1)[chosen], inverse.reshape(shape), counts
+    taken = np.ascontiguousarray(np.moveaxis(a, d, 0)[chosen])
+    return np.moveaxis(taken, 0, d), inverse, counts
+
+
+def _no_gradient(name: str) -> Any:
+    def rule(g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented. Detach the tensor first, or gather "
+            "the "
+            "values yourself with the indices of return_inverse=True."
+        )
+
+    return rule
+
+
+def _distinct_op(name: str, torch_name: str, node: str) -> Any:
+    return general(
+        f"{name}(input, dim: int, consecutive: bool)",
+        _distinct,
+        vjp={"input": _no_gradient(torch_name)},
+        node=node,
+        first_only=True,
+        method=False,
+        out=False,
+        doc="Distinct elements or slices, where each went, and how many of each there are.",
+    )
+
+
+_unique_all = _distinct_op("_unique_all", "_unique2", "Unique2Backward0")
+_unique_dim = _distinct_op("_unique_dim", "unique_dim", "UniqueDimBackward0")
+_unique_runs = _distinct_op("_unique_runs", "unique_consecutive", "UniqueConsecutiveBackward0")
+
+
+def _wanted(found: Any, inverse: bool, counts: bool) -> Any:
+    values, where, many = found
+    if not inverse and not counts:
+        return values
+    return (values, *([where] if inverse else []), *([many] if counts else []))
+
+
+@composite
+def unique(
+    input: Any,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: Any = None,
+) -> Any:
+    """The distinct elements (or slices along dim) in order."""
+    op = _unique_all if dim is None else _unique_dim
+    return _wanted(op(input, dim, False), return_inverse, return_counts)
+
+
+@composite
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    """The elements (or slices along dim) without repeats of the one before."""
+    return _wanted(_unique_runs(input, dim, True), return_inverse, return_counts)
+
+
+@composite(method=False)
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
+    """Whether each element is among the test elements."""
+    if isinstance(elements, Tensor):
+        test_elements = _as_tensor(test_elements, elements)
+    else:
+        elements = _as_tensor(elements, test_elements)
+    for x in (elements, test_elements):
+        if x.dtype.is_complex or x.dtype is dtypes.bool:
+            raise RuntimeError(
+                f"Unsupported input type encountered for isin(): {x.dtype.scalar_name}"
+            )
+    return _isin(elements, test_elements, invert)
+
+
+_isin: Any = constant(
+    "_isin(elements: Tensor, test_elements: Tensor, invert: bool)",
+    lambda a, b, invert: np.asarray(np.isin(widened(a), widened(b), invert=bool(invert))),
+    method=False,
+    out=False,
+    doc="Whether each element is among others.",
+)

@@ -1,0 +1,272 @@
+"""What the functions of several families ask of ndarrays (element types by torch's names, half
+precision) and of their arguments.
+
+NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and rounds
+the result. `widened` gives the array to compute with, `rounded` brings a result back.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._dtypes import from_numpy_dtype
+from ..._errors import dim_out_of_range
+
+__all__ = [
+    "Array",
+    "anywhere",
+    "by_axis",
+    "c_name",
+    "cell",
+    "check_tensor",
+    "check_tensors",
+    "common_type",
+    "default_float",
+    "dim_in",
+    "distinct",
+    "elements",
+    "fitted_number",
+    "is_half",
+    "listed",
+    "none_left",
+    "refuse",
+    "rounded",
+    "scalar_name",
+    "times",
+    "unshared",
+    "warn_once",
+    "widened",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+def anywhere(condition: Any) -> bool:
+    """Whether a tensor of booleans holds in any place, in any element of a batch under vmap.
+
+    For rules that go another way then, one that is right for all: `bool()` of such a tensor could
+    not be asked under vmap.
+    """
+    while condition._watched is not None:
+        condition = condition._watched.value
+    if condition._meta:
+        return False  # nobody knows, and both ways give one shape
+    return bool(condition._array.any())
+
+
+def elements(t: Any) -> Array:
+    """The array of a tensor whose elements are looked at: on meta there are none."""
+    if t._meta:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    array: Array = t._array
+    return array
+
+
+def is_half(a: Array) -> bool:
+    """Whether a is float16 or bfloat16."""
+    return a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+
+
+def widened(a: Array) -> Array:
+    """The array itself, or as float32 when it is of half precision."""
+    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+
+
+def rounded(result: Array, like: Array) -> Array:
+    """The result in the element type of `like`."""
+    return result if result.dtype == like.dtype else result.astype(like.dtype)
+
+
+def distinct(a: Array) -> Array:
+    """The array without the dimensions along which it shows the same elements again and again, for
+    questions about its elements: such a dimension may be longer than memory."""
+    if 0 not in a.strides:
+        return a
+    seen: Array = a[tuple([slice(None, 1) if s == 0 else slice(None) for s in a.strides])]
+    return seen
+
+
+def unshared(index: Array) -> Array:
+    """A copy of an index for NumPy's fancy indexing and `ufunc.at`, which check it and read it once
+    more without the GIL, when another thread may have written to what they were given."""
+    return index.copy()
+
+
+def scalar_name(a: Array) -> str:
+    """'Float', 'Long', ... as torch's messages have it."""
+    return from_numpy_dtype(a.dtype).scalar_name
+
+
+def c_name(a: Array) -> str:
+    """'float', 'long int', ... as torch's messages have it."""
+    return from_numpy_dtype(a.dtype).c_name
+
+
+def default_float() -> np.dtype[Any]:
+    """The element type that integers become where a float is wanted."""
+    from ..._dtypes import get_default_dtype
+
+    return get_default_dtype().numpy
+
+
+def common_type(*arrays: Array) -> np.dtype[Any]:
+    """torch's promotion of the arrays' types; arrays without dimensions count less, as there."""
+    first: np.dtype[Any] = arrays[0].dtype
+    if all(a.dtype == first for a in arrays):
+        return first
+    promoted: np.dtype[Any] = _core.result_type([_core.wrap(a) for a in arrays]).numpy
+    return promoted
+
+
+_C_NAMES = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "uint8": "uint8_t",
+    "uint16": "uint16_t",
+    "uint32": "uint32_t",
+    "uint64": "uint64_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "complex64": 3.4028234663852886e38,
+}
+
+
+def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python number as an element of the type holds it; torch's errors where it cannot.
+
+    Integers go into unsigned types by their bits, as long as their size fits; floats lose their
+    fraction. A number beyond the type's range, nan and inf for integers, and an imaginary part for
+    real types are refused.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = float(value) if value.dtype.kind == "V" else value.item()
+    if isinstance(value, int):  # so wide numbers never reach an op
+        if value >= 2**64:
+            raise OverflowError(f"int too big to convert: {value}")
+        if value < -(2**63):
+            raise OverflowError(f"can't convert negative int to unsigned: {value}")
+    kind, name = dtype.kind, dtype.name
+    if kind == "b":
+        return value != 0
+    real = value
+    if isinstance(value, complex):
+        if kind != "c" and value.imag != 0:
+            raise _no_room(value, name)
+        real = value.real
+        if name == "complex64" and _too_large(value.imag, name):
+            raise _no_room(value, name)
+    if kind in "iu":
+        bits = 8 * dtype.itemsize
+        top = 1 << (bits if kind == "u" else bits - 1)
+        if isinstance(real, float):
+            # torch compares with the largest value as a double: 2**63 itself passes.
+            if not (0 if kind == "u" else -top) <= real <= (top - 1 if bits < 64 else top):
+                raise _no_room(value, name)
+            real = int(real)
+            return real if real < top else (-top if kind == "i" else 0)
+        if not (-top if kind == "i" else 1 - top) <= real < top:
+            raise _no_room(value, name)
+        return real + top if real < 0 and kind == "u" else real
+    if _too_large(real, name):
+        raise _no_room(value, name)
+    return value if kind == "c" else float(real)
+
+
+def _too_large(value: float, name: str) -> bool:
+    return name in _LARGEST and math.isfinite(value) and abs(value) > _LARGEST[name]
+
+
+def _no_room(value: Any, name: str) -> RuntimeError:
+    return RuntimeError(
+        f"value cannot be converted to type {_C_NAMES.get(name, name)} without overflow: {value}"
+    )
+
+
+def cell(value: Any, dtype: np.dtype[Any]) -> Array:
+    """A Python number as a 0-d array of the type; one that does not fit is refused."""
+    return np.array(fitted_number(value, dtype), dtype)
+
+
+def check_tensors(values: Sequence[Any]) -> None:
+    """torch's TypeError for the first of several arguments that is no tensor."""
+    for i, value in enumerate(values):
+        if not isinstance(value, _core.Tensor):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}"
+            )
+
+
+def dim_in(dim: Any, ndim: int) -> int:
+    """A dimension made non-negative; torch's IndexError where it does not exist."""
+    d, n = as_int(dim), ndim or 1
+    if not -n <= d < n:
+        dim_out_of_range(d, ndim)
+    return d + n if d < 0 else d
+
+
+def listed(shape: Sequence[int]) -> str:
+    """A shape as torch writes it in messages: [2, 3]."""
+    return "[" + ", ".join(str(int(s)) for s in shape) + "]"
+
+
+def times(shape: Sequence[int]) -> str:
+    """A shape as torch writes it for matrices: 2x3."""
+    return "x".join(str(int(s)) for s in shape)
+
+
+_warned: set[str] = set()
+
+
+def warn_once(text: str, stacklevel: int = 3) -> None:
+    """A UserWarning at the caller's caller, the first time only, as torch gives those about
+    deprecated names."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, stacklevel=stacklevel)
+
+
+def refuse(op: str, a: Array, kinds: str, halves: bool = False) -> None:
+    """NotImplementedError, in torch's words, for an element type of these NumPy kinds, or of half
+    precision."""
+    if a.dtype.kind in kinds or (halves and is_half(a)):
+        raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name(a)}'")
+
+
+def check_tensor(function: str, input: Any) -> None:
+    """TypeError, in torch's words, where the first argument is no tensor."""
+    if not isinstance(input, _core.Tensor):
+        raise TypeError(
+            f"{function}(): argument 'input' (position 1) must be Tensor, "
+            f"not {type(input).__name__}"
+        )
+
+
+def none_left(function: str, named: dict[str, Any]) -> None:
+    """TypeError for a keyword that a function with `**named` does not know."""
+    if named:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+
+
+def by_axis(function: str, named: dict[str, Any], dim: Any, keepdim: Any) -> tuple[Any, Any]:
+    """dim and keepdim, which may have come under NumPy's names."""
+    dim, keepdim = named.pop("axis", dim), named.pop("keepdims", keepdim)
+    none_left(function, named)
+    return dim, keepdim

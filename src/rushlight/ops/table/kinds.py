@@ -1,0 +1,370 @@
+"""The kinds of op. Each takes one statement and derives the rest; use these and no others.
+
+| kind        | you write                          | derived                                     |
+|-------------|------------------------------------|---------------------------------------------|
+| `pointwise` | the local partial of each argument | vjp, jvp, broadcasting, promotion, in-place |
+| `linear`    | its transpose                      | jvp is the op itself                        |
+| `bilinear`  | two transposes                     | jvp by the product rule                     |
+| `general`   | a vjp (a jvp only if it is faster) | the rest                                    |
+| `composite` | plain Python in terms of other ops | everything                                  |
+| `constant`  | nothing                            | never recorded                              |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar, Unpack, overload
+
+from ... import _core
+from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
+from ..._dtypes import ALL
+from . import reference as _portable
+from . import statement as _op
+from .formulas import Untraceable, trace, trace_partial
+from .statement import OPS, Entry, Rule, define, read_by, sources
+from .words import Words
+
+__all__ = [
+    "Flag",
+    "Ints",
+    "Number",
+    "Sizes",
+    "bilinear",
+    "composite",
+    "constant",
+    "general",
+    "linear",
+    "pointwise",
+    "variant",
+]
+
+# Words for the annotations of public Python functions, to which `table/arguments.py` holds their
+# arguments (as to int, bool, float, str and Tensor). A Flag is whatever is true or false.
+Number: TypeAlias = int | float | complex
+Ints: TypeAlias = int | Sequence[int]
+Sizes: TypeAlias = Sequence[int]
+Flag: TypeAlias = bool
+
+_RESULTS = {
+    "promoted": ResultType.PROMOTED,
+    "float": ResultType.FLOAT,
+    "bool": ResultType.BOOL,
+}
+_WHENS = {"given": When.GIVEN, "scalar": When.SCALAR, "equals": When.EQUALS, "below": When.BELOW}
+_Tensor = _core.Tensor
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _codes(category: int) -> tuple[int, ...]:
+    return tuple(t.code for t in ALL if t.category == category)
+
+
+# The element types by their codes, in the words that `refuses` uses.
+_TYPES = {
+    "bool": _codes(Category.BOOL),
+    "int": _codes(Category.INTEGER),
+    "half": (DType.float16, DType.bfloat16),
+    "float": _codes(Category.FLOATING),
+    "complex": _codes(Category.COMPLEX),
+}
+
+
+def _numbers(words: str) -> list[int]:
+    return [n for word in words.split() for n in _TYPES[word]]
+
+
+def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """What `define` is told: the refused common types, and those of single arguments."""
+    common: dict[int, tuple[type, str]] = {}
+    arguments = []
+    for key, why in refuses.items():
+        who, _, words = key.rpartition(": ")
+        kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
+        if " " not in text:
+            text = f"\"{text}\" not implemented for '{{}}'"
+        found = {
+            n: (kind, text.format(ALL[n].scalar_name, c=ALL[n].c_name)) for n in _numbers(words)
+        }
+        if who:
+            arguments.append((-1 if who == "any" else names.index(who), found))
+        else:
+            common.update(found)
+    return {"refusals": common or None, "argument_refusals": arguments}
+
+
+def _is_whole(partial: Any) -> bool:
+    """Whether a partial reads g, and so gives the gradient itself instead of the factor."""
+    return read_by(partial)[:1] == ("g",)
+
+
+def _zero_rule(g: Any) -> Any:
+    return OPS["zeros_like"].function(g)
+
+
+def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
+    if not callable(partial):
+        if partial == 0:
+            return Rule(_zero_rule, [(Source.GRAD, 0)], partial)
+        if partial == 1:
+            return Rule(lambda g: g, [(Source.GRAD, 0)], partial)
+        return Rule(lambda g: g * partial, [(Source.GRAD, 0)], partial)
+    places = sources(read_by(partial), names, op)
+    if _is_whole(partial):
+        return Rule(partial, places, partial)
+
+    def rule(g: Any, *saved: Any) -> Any:
+        value = partial(*saved)
+        if isinstance(value, _Tensor):
+            if value.dtype.name == "bool":
+                return OPS["where"].function(value, g, 0)
+            if value.dtype.is_complex:
+                value = value.conj()
+        elif isinstance(value, complex):
+            value = value.conjugate()
+        elif value == 0:
+            return _zero_rule(g)
+        return g * value
+
+    return Rule(rule, [(Source.GRAD, 0), *places], partial)
+
+
+def _compile(op: Any) -> None:
+    """Trace an op's composed forward and its partials; called by the core when first needed."""
+    entry = op.entry
+    if entry.traced_forward is not None:
+        try:
+            forward = entry.traced_forward
+            _core.set_program(op, trace(forward, forward.__code__.co_argcount))
+        except Untraceable:
+            if entry.portable is None:
+                raise
+    for i, rule in enumerate(entry.rules):
+        partial = rule.partial
+        if not callable(partial):
+            if partial == 1:
+                _core.set_rule_program(op, i, True, None, [])
+            elif partial == 0:
+                program = trace(lambda g: g.trace.emit("where", False, g, 0), 1)
+                _core.set_rule_program(op, i, False, program, [(Source.GRAD, 0)])
+            elif isinstance(partial, (int, float)):
+                program = trace(lambda g, c=partial: g * c, 1)
+                _core.set_rule_program(op, i, False, program, [(Source.GRAD, 0)])
+            continue
+        if any(
+            kind in (Source.ARG_SHAPE, Source.ARG_DTYPE, Source.GRADS) for kind, _ in rule.sources
+        ):
+            continue
+        try:
+            n = partial.__code__.co_argcount
+            program = trace(partial, n) if _is_whole(partial) else trace_partial(partial, n)
+        except (Untraceable, TypeError, AttributeError):
+            continue
+        _core.set_rule_program(op, i, False, program, rule.sources)
+
+
+def pointwise(
+    signature: str,
+    *,
+    partials: dict[str, Any] | None = None,
+    forward: Callable[..., Any] | None = None,
+    kernel: str | None = None,
+    dtype: str = "promoted",
+    domain: tuple[float, float] = (-2.0, 2.0),
+    refuses: dict[str, Any] | None = None,
+    portable_for: str = "",
+    halves: Any = None,
+    **more: Unpack[Words],
+) -> Any:
+    """An op that maps elements to elements.
+
+    partials: for each differentiable argument a number, or a lambda of the local derivative; a
+    boolean value *selects* the gradient instead of multiplying it (no 0 * inf). Where the gradient
+    is no product (g / other, or the real part of something complex), a lambda whose first parameter
+    is g gives all of it. forward: for a composed function, a lambda of other pointwise ops, traced
+    into one pass. portable: the definition on NumPy arrays of the common type; with a kernel of the
+    op's name it serves complex numbers and tests. dtype: of the result: 'promoted', 'float'
+    (integers become the default float) or 'bool'. domain: where tests draw arguments from. refuses:
+    {"bool complex": why}: common types that the op does not take; `why` is torch's name of the
+    kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
+    type, text); "condition: int float": types of one argument, "any: bool": of any. portable_for:
+    common types ("bool int") that go to `portable` even where there is a kernel; the result has the
+    type that `portable` gives it. halves: the definition on arrays of half precision, where it is
+    another than `portable` in float32, rounded.
+    """
+    name, params, _ = _op.parse(signature, OpKind.POINTWISE)
+    names = [p[0] for p in params]
+    rules = {arg: _partial_rule(p, names, name) for arg, p in (partials or {}).items()}
+    if kernel is None and forward is None and _core.kernel_arity(name) >= 0:
+        kernel = name
+    numeric = [p for p in params if p[1] in (ParamKind.TENSOR, ParamKind.OPERAND, ParamKind.NUMBER)]
+    arity = forward.__code__.co_argcount if forward else len(numeric)
+    if kernel is not None:
+        arity = _core.kernel_arity(kernel)
+    more.setdefault("in_place", True)
+    if more.get("portable") is not None:
+        more["portable"] = _portable.widened(more["portable"], halves)
+    op = define(
+        OpKind.POINTWISE,
+        signature,
+        None,
+        rules,
+        result=_RESULTS[dtype],
+        kernel=kernel,
+        arity=arity,
+        **_refusals(refuses or {}, names),
+        portable_for=sum(1 << n for n in _numbers(portable_for + " half" * (halves is not None))),
+        **more,
+    )
+    op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
+    return op
+
+
+def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
+    name, params, _ = _op.parse(signature, kind)
+    names = [p[0] for p in params]
+    return {arg: Rule(rule, sources(read_by(rule), names, name)) for arg, rule in given.items()}
+
+
+def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward of an op that is given by what it writes."""
+
+    def forward(x: Any, *args: Any) -> Any:
+        out = x.copy()
+        return NotImplemented if write(out, *args) is NotImplemented else out
+
+    return forward
+
+
+def _with_kernel(more: Words, forward: Any, native: Any) -> Any:
+    """A native kernel goes first; where it answers NotImplemented, the NumPy definition."""
+    if forward is None:
+        write = more.get("write")
+        if write is None:
+            raise TypeError("an op needs a forward, or write=")
+        forward = _on_copy(write)
+        if native is not None:
+            more["write"], native = native, _on_copy(native)
+    if native is None:
+        return forward
+    more["portable"] = forward
+    return native
+
+
+def linear(
+    signature: str,
+    forward: Callable[..., Any] | None = None,
+    *,
+    transpose: dict[str, Any],
+    native: Any = None,
+    **more: Unpack[Words],
+) -> Any:
+    """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays.
+
+    Without a forward, `write=` says what the op writes to its first argument in place, or else to a
+    copy of it (and `native=` does the same natively).
+    """
+    forward = _with_kernel(more, forward, native)
+    return define(
+        OpKind.LINEAR, signature, forward, _rules(transpose, signature, OpKind.LINEAR), **more
+    )
+
+
+def bilinear(
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    transpose: dict[str, Any],
+    native: Any = None,
+    **more: Unpack[Words],
+) -> Any:
+    """An op linear in each of two arguments; each transpose reads the other argument."""
+    forward = _with_kernel(more, forward, native)
+    rules = _rules(transpose, signature, OpKind.BILINEAR)
+    return define(OpKind.BILINEAR, signature, forward, rules, **more)
+
+
+def general(
+    signature: str,
+    forward: Callable[..., Any] | None = None,
+    *,
+    vjp: dict[str, Any],
+    native: Any = None,
+    **more: Unpack[Words],
+) -> Any:
+    """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at
+    once). The forward is as for `linear`."""
+    forward = _with_kernel(more, forward, native)
+    return define(
+        OpKind.GENERAL, signature, forward, _rules(vjp, signature, OpKind.GENERAL), **more
+    )
+
+
+def constant(
+    signature: str, forward: Callable[..., Any], *, native: Any = None, **more: Unpack[Words]
+) -> Any:
+    """An op without derivative (comparisons, indices, integers)."""
+    forward = _with_kernel(more, forward, native)
+    return define(OpKind.CONSTANT, signature, forward, {}, **more)
+
+
+@overload
+def composite(function: _F) -> _F: ...
+@overload
+def composite(
+    *,
+    method: bool | None = None,
+    where: str = "torch",
+    name: str | None = None,
+    doc: str | None = None,
+    operator: str | None = None,
+    reflected: str | None = None,
+    samples: Any = None,
+    asks: str = "all",
+) -> Callable[[_F], _F]: ...
+def composite(
+    function: Callable[..., Any] | None = None,
+    *,
+    method: bool | None = None,
+    where: str = "torch",
+    name: str | None = None,
+    doc: str | None = None,
+    operator: str | None = None,
+    reflected: str | None = None,
+    samples: Any = None,
+    asks: str = "all",
+) -> Any:
+    """A plain function of tensors in terms of other ops:
+    a decorator that enters it in the table.
+
+    name: of the op, where the function's own is another. doc: for a function made once for each of
+    several ops. asks: whose `__torch_function__` may take a call over, that of "all", of "modes"
+    alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the call to no
+    one).
+    """
+
+    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        if name is not None:
+            f.__name__ = f.__qualname__ = name
+        f.__doc__ = doc or f.__doc__
+        entry = Entry(name or f.__name__, OpKind.COMPOSITE, f.__name__, f.__doc__ or "", f)
+        entry.namespace, entry.samples = where, samples
+        f.entry = entry  # type: ignore[attr-defined]
+        _op.enter(
+            entry,
+            f,
+            method=method,
+            in_place=False,
+            operator=operator,
+            reflected=reflected,
+            asks=asks,
+        )
+        return f
+
+    return decorate(function) if function is not None else decorate
+
+
+def variant(op: Any, param: str, when: str, other: Any, value: Any = None) -> None:
+    """Let `other` (same parameters) take over `op` when an argument is a number ('scalar'), differs
+    from its default ('given'), is `value` ('equals', the type included) or a number less than that
+    ('below'). The first that fits is taken."""
+    _core.add_variant(op, op.params.index(param), _WHENS[when], other, value)

@@ -1,0 +1,94 @@
+"""`out=`: which element types an op writes, and the writing.
+
+torch's pointwise functions convert their result to the type of `out`; every other one wants the
+type that it computes. Where an op differs, its statement says so (`out=`, see README.md).
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ... import _core
+from ..._devices import of
+from .statement import OPS
+
+__all__ = ["write_out", "written"]
+
+_CAST = "result type {want.scalar_name} can't be cast to the desired output type {got.scalar_name}"
+_TEXTS = {
+    "cast": _CAST,
+    "exact": "Expected out tensor to have dtype {want.c_name}, but got {got.c_name} instead",
+    "found": "Found dtype {got.scalar_name} but expected {want.scalar_name}",
+    "same": "{name}(): self and result must have the same scalar type",
+    "truth": "{name} only supports bool tensor for result, got: {got.scalar_name}",
+}
+"""What is said of an `out` of another type than the result, by the word of the statement."""
+
+
+def _check(name: str, rule: Any, result: Any, out: Any) -> None:
+    if not isinstance(out, _core.Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    want, got = result.dtype, out.dtype
+    word, error, text = rule if isinstance(rule, tuple) else (rule, RuntimeError, None)
+    if got is want or (word == "truth" and got.name == "uint8"):
+        return
+    if word == "dtype":
+        word = "exact"
+    elif word == "float dtype":
+        word, text = ("exact", None) if got.is_differentiable else ("cast", text)
+    if word != "cast" or not _core.can_cast(want.code, got.code):
+        said = str(text or _TEXTS.get(word, word))
+        raise error(said.format(name=name, want=want, got=got))
+
+
+def write_out(out: Any, result: Any, name: str) -> Any:
+    """Write an op's results to the `out=` tensors; resizes them, refuses types that do not fit."""
+    rule = OPS[name].out
+    if not isinstance(result, tuple):
+        _check(name, rule, result, out)
+        return _write(out, result)
+    outs = tuple(out)
+    for o, r in zip(outs, result, strict=True):
+        _check(name, rule, r, o)
+    for o, r in zip(outs, result, strict=True):
+        _write(o, r)
+    return type(result)(outs)
+
+
+def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
+    """`out` with a composite's result: what a statement's `out=` word does for an op."""
+    if _core.is_grad_enabled() and (result.requires_grad or getattr(out, "requires_grad", False)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    _check(name, rule, result, out)
+    return _write(out, result)
+
+
+def _write(out: Any, result: Any) -> Any:
+    _core.check_in_place(out, False)
+    if out._meta is not result._meta:
+        raise RuntimeError(
+            f"Attempting to copy from device {result.device} to device {out.device}, but "
+            "cross-device copies are not allowed!"
+        )
+    array = result._array
+    if out._array.shape != array.shape:
+        if out._array.size:
+            warnings.warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out.shape)}, which does not match the required output shape "
+                f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero "
+                "elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        out.resize_(array.shape)
+    if of(out).has_memory:
+        _core.write_values(out, array)
+    out._bump_version()
+    return out

@@ -1,0 +1,65 @@
+"""What portable definitions share: halves are computed in float32, NumPy's warnings silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from .arrays import is_half
+from .statement import namespace
+
+__all__ = ["add_method", "alias", "is_float", "widened"]
+
+
+def is_float(array: Any) -> bool:
+    """Whether the elements are real floating-point numbers."""
+    return array.dtype.kind == "f" or is_half(array)  # bfloat16 is among NumPy's void types
+
+
+def _is_half_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and is_half(value)
+
+
+def widened(
+    definition: Callable[..., Any], halves: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """`definition`, given halves as float32 arrays, its float32 result rounded back; or `halves` on
+    the halves themselves."""
+
+    def portable(*args: Any) -> Any:
+        half = None
+        for a in args:
+            if _is_half_array(a):
+                half = a.dtype
+                break
+        with np.errstate(all="ignore"):
+            if half is None:
+                return definition(*args)
+            if halves is not None:
+                return halves(*args)
+            wide = [a.astype(np.float32) if _is_half_array(a) else a for a in args]
+            result = definition(*wide)
+            return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
+
+    return portable
+
+
+def add_method(name: str, member: Any, doc: str | None = None) -> None:
+    """Put a function or a property among Tensor's members."""
+    if doc is not None:
+        member.__doc__ = doc
+    setattr(_core.Tensor, name, member)
+
+
+def alias(name: str, function: Any, *, method: bool = True, where: str = "torch") -> None:
+    """Another public name of an op, with its in-place form where it has one."""
+    namespace(where)[name] = function
+    if not method:
+        return
+    add_method(name, _core.make_public(function, True))
+    form = getattr(_core.Tensor, f"{function.__name__}_", None)
+    if form is not None:
+        setattr(_core.Tensor, f"{name}_", form)

@@ -1,0 +1,485 @@
+"""How one statement of the table becomes an op.
+
+Read `ops/README.md` first; it shows every kind. Here is the mechanism they share: `parse` reads a
+signature, `sources` turns a rule's parameter names into places of a recorded call, `define` hands
+both to the native `Op` and enters the result in `OPS`.
+
+A rule is a Python function over tensors. Its parameter names say what it reads:
+
+- an argument's name: that argument; `<name>_shape`, `<name>_dtype`: only its shape or dtype;
+- `out`: the result (`out1`, `out2`: of several); `g`: the gradient of the result
+  (`g1`, `g2`: of several); `gs`: all of them; `needs`: for each edge 0 where no gradient is
+  wanted, else one more than the dimensions of what is to get it.
+
+Nothing else is kept alive.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, TypeVar, Unpack
+
+from ... import _core
+from ..._core import Asks, Flag, Keeps, OpKind, Overlap, ParamKind, Source
+from ..._devices.meta import like_first, shapes
+from .words import Spec
+
+__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
+
+_NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
+KINDS = tuple(sorted(_NUMBERS, key=_NUMBERS.__getitem__))  # each at its number
+
+_MARKS = {
+    "Tensor": ParamKind.TENSOR,
+    "Tensors": ParamKind.TENSORS,
+    "Operand": ParamKind.OPERAND,
+    "Number": ParamKind.NUMBER,
+}
+_NO_DEFAULT = object()
+
+# What an in-place form does about memory that is seen twice: the written tensor may show an element
+# twice; arguments may share memory with it, or never; written with itself, nothing happens; what
+# else is wrong is said before.
+OVERLAPS = {
+    "self": Overlap.SELF_MAY,
+    "arguments": Overlap.ARGUMENTS_MAY,
+    "never": Overlap.ARGUMENTS_NEVER,
+    "same": Overlap.COPIES_SAME,
+    "late": Overlap.SAID_LATE,
+}
+
+# How results lie in memory: see `Keeps` in native/core/core.h.
+KEEPS = {
+    "": Keeps.MADE,
+    "rows": Keeps.ROWS,
+    "columns": Keeps.COLUMNS,
+    "format": Keeps.FORMAT,
+    "format and back": Keeps.FORMAT_AND_BACK,
+    "strides": Keeps.STRIDES,
+}
+
+# The bit of a lazy view.
+LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}
+
+
+class Entry:
+    """A row of the table: the op, and what documentation and tests derive from."""
+
+    __slots__ = (
+        "doc",
+        "domain",
+        "forms",
+        "function",
+        "kernel",
+        "kind",
+        "name",
+        "namespace",
+        "out",
+        "partials",
+        "portable",
+        "rules",
+        "samples",
+        "signature",
+        "targets",
+        "traced_forward",
+    )
+
+    def __init__(self, name: str, kind: int, signature: str, doc: str, function: Any) -> None:
+        self.name, self.kind, self.signature, self.doc = name, KINDS[kind], signature, doc
+        self.function = function
+        self.namespace = "torch"
+        self.samples: Any = None
+        self.domain: tuple[float, float] = (-2.0, 2.0)
+        self.portable: Any = None
+        self.partials: dict[str, Any] = {}
+        self.rules: list[Any] = []
+        self.targets: list[list[int]] = []  # of each rule: the parameters it gives gradients for
+        self.traced_forward: Any = None
+        self.kernel: str | None = None
+        self.out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
+        self.forms: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} op {self.signature}>"
+
+
+OPS: dict[str, Entry] = {}
+"""Every op by name, in the order of definition."""
+
+_NAMESPACES: dict[str, dict[str, Any]] = {
+    "torch": {},
+    "nn": {},
+    "linalg": {},
+    "fft": {},
+    "special": {},
+}
+
+
+def namespace(name: str) -> dict[str, Any]:
+    """The public functions of a namespace: 'torch', 'nn' (nn.functional), 'linalg', ..."""
+    return _NAMESPACES[name]
+
+
+def internal(*names: str) -> None:
+    """Take ops out of the public namespace: what torch has only as a method, or not at all."""
+    for name in names:
+        namespace("torch").pop(name, None)
+
+
+# What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by
+# the room `func`.
+mapped_draw: Any = None
+
+
+def draws(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of functions that draw random numbers: vmap decides whether elements share them."""
+
+    @functools.wraps(function)
+    def drawing(*args: Any, **kwargs: Any) -> Any:
+        if mapped_draw is None:
+            return function(*args, **kwargs)
+        return mapped_draw(function, args, kwargs)
+
+    return drawing
+
+
+def entry_of(op: Any) -> Entry:
+    """The table row of an op."""
+    return op.entry  # type: ignore[no-any-return]
+
+
+# Operators with an assignment form: `a += b`.
+_AUGMENTED = frozenset("add sub mul truediv floordiv mod pow and or xor lshift rshift".split())
+
+_DEFAULTS = {"None": None, "True": True, "False": False}
+
+
+def _default(text: str) -> Any:
+    if text in _DEFAULTS:
+        return _DEFAULTS[text]
+    if text[0] in "'\"":
+        return sys.intern(text[1:-1])  # a literal in a program is then the same object
+    if text[0] == "(":
+        return tuple(_default(t) for t in text[1:-1].replace(",", " ").split())
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _split(body: str) -> list[str]:
+    """The parameters of a signature; commas inside brackets belong to a default."""
+    if not body:
+        return []
+    if "(" not in body:
+        return body.split(",")
+    parts, depth = [""], 0
+    for c in body:
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
+
+
+@functools.cache  # the same few hundred parameters come again and again
+def _row(part: str, pointwise: bool, first: bool) -> tuple[Any, ...]:
+    """A parameter's name, kind and, where it has one, default."""
+    head, has_default, default = part.partition("=")
+    head, _, mark = head.partition(":")
+    head, mark = head.strip(), mark.strip()
+    if head[0] == "*":
+        return head[1:], ParamKind.VARARGS
+    if mark:
+        kind = _MARKS.get(mark, ParamKind.PLAIN)
+        if mark == "Tensor" and has_default:
+            kind = ParamKind.OPTIONAL
+    elif has_default:
+        kind = ParamKind.NUMBER if pointwise else ParamKind.PLAIN
+    else:
+        kind = ParamKind.OPERAND if pointwise and not first else ParamKind.TENSOR
+    return (head, kind, _default(default.strip())) if has_default else (head, kind)
+
+
+@functools.lru_cache(maxsize=1)  # a kind of op asks first, then `define`
+def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
+    """Read 'name(a, b: Tensor = None, *, c=1)': the name, (name, kind, default) rows, and how many
+    are positional."""
+    name, _, rest = signature.partition("(")
+    params: list[tuple[Any, ...]] = []
+    positional = -1
+    for part in _split(rest.rstrip().removesuffix(")")):
+        part = part.strip()
+        if part == "*":
+            positional = len(params)
+            continue
+        params.append(_row(part, kind == OpKind.POINTWISE, not params))
+        if part[0] == "*" and positional < 0:
+            positional = len(params)
+    return name, params, positional if positional >= 0 else len(params)
+
+
+def marks(signature: str) -> dict[str, str]:
+    """The word that a signature marks each parameter with: `dim: int`."""
+    found = {}
+    for part in _split(signature.partition("(")[2].rstrip().removesuffix(")")):
+        name, _, mark = part.partition("=")[0].partition(":")
+        found[name.strip()] = mark.strip()
+    return found
+
+
+def read_by(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a rule's parameters."""
+    code = rule.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def sources(reads: Sequence[str], names: Sequence[str], op: str) -> list[tuple[int, int]]:
+    """Where each of the things that a rule reads comes from, as (source kind, index)."""
+    found = []
+    for wanted in reads:
+        if wanted in names:
+            found.append((Source.ARG, names.index(wanted)))
+        elif wanted == "g" or wanted == "out":
+            found.append((Source.GRAD if wanted == "g" else Source.OUT, 0))
+        elif wanted == "gs":
+            found.append((Source.GRADS, 0))
+        elif wanted == "needs":
+            found.append((Source.NEEDS, 0))
+        elif wanted[:3] == "out" and wanted[3:].isdigit():
+            found.append((Source.OUT, int(wanted[3:])))
+        elif wanted[0] == "g" and wanted[1:].isdigit():
+            found.append((Source.GRAD, int(wanted[1:])))
+        elif wanted.endswith("_shape") and wanted[:-6] in names:
+            found.append((Source.ARG_SHAPE, names.index(wanted[:-6])))
+        elif wanted.endswith("_dtype") and wanted[:-6] in names:
+            found.append((Source.ARG_DTYPE, names.index(wanted[:-6])))
+        else:
+            raise TypeError(f"op '{op}': a rule asks for '{wanted}', which is no argument of it")
+    return found
+
+
+def node_name(op: str) -> str:
+    """torch's class name of the node: CamelCase, 'Backward', and the overload's number."""
+    return "".join(word.capitalize() for word in op.strip("_").split("_")) + "Backward0"
+
+
+# What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
+_PYTHON = frozenset(
+    "shape out in_place in_place_node doc samples where method operator reflected".split()
+)
+
+
+def _keeps(words: str, names: list[str]) -> tuple[int, int]:
+    """What `keeps=` says: a rule, and the arguments that it is about."""
+    rule, _, arguments = words.partition(": ")
+    return KEEPS[rule], sum(1 << names.index(name) for name in arguments.split())
+
+
+def define(
+    kind: int, signature: str, forward: Any, rules: dict[str, Any], **words: Unpack[Spec]
+) -> Any:
+    """Make the op of one statement and enter it in the table: see the kinds in `kinds.py` and the
+    words in `words.py`."""
+    name, params, positional = parse(signature, kind)
+    names = [p[0] for p in params]
+    said: dict[str, Any] = {w: v for w, v in words.items() if v is not None and w not in _PYTHON}
+    rows = []
+    for wanted, rule in rules.items():
+        targets = [t.strip() for t in wanted.split(",")]
+        for target in targets:
+            if target not in names:
+                raise TypeError(f"op '{name}': a rule for '{target}', which is no argument of it")
+        rows.append((rule.function, rule.sources, [names.index(t) for t in targets]))
+    if rows:
+        said["rules"] = rows
+        said.setdefault("node", node_name(name))
+    if "edges" in said:
+        said["edges"] = [names.index(p) for p in said["edges"].split()]
+    if "toggles" in said:
+        said["toggles"] = LAZY[said["toggles"]]
+    if "overlap" in said:
+        said["overlap"] = sum(OVERLAPS[word] for word in said["overlap"].split())
+    if "keeps" in said:
+        said["keeps"] = _keeps(said["keeps"], names)
+    if "zero_dim" in said:
+        who, text = said["zero_dim"]
+        said["zero_dim"] = names.index(who), text
+    if "backward" in said:
+        fused, reads = said["backward"]
+        said["backward"] = fused, sources(reads.split(), names, name)
+    if words.get("shape") is not None:
+        shapes[name] = words["shape"]
+    if "write" in said:
+        like_first.add(name)
+    out = words.get("out", True)
+    if out:
+        said["takes_out"] = True
+        word = out[0] if isinstance(out, tuple) else out  # it may stand before an error of its own
+        if word in ("dtype", "float dtype"):
+            said["typed_out"] = names.index("dtype")
+            said["float_out"] = word == "float dtype"
+    op = _core.make_op(name, kind, params, positional, forward, said)
+    entry = Entry(name, kind, signature, words.get("doc", ""), op)
+    entry.samples, entry.portable = words.get("samples"), words.get("portable")
+    entry.namespace, entry.kernel = words.get("where", "torch"), words.get("kernel")
+    entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
+    entry.rules = list(rules.values())
+    entry.targets = [row[2] for row in rows]
+    op.entry = entry
+    op.__doc__ = f"{signature}\n\n{entry.doc}"
+    enter(
+        entry,
+        op,
+        method=words.get("method"),
+        in_place=words.get("in_place", False),
+        in_place_node=words.get("in_place_node"),
+        operator=words.get("operator"),
+        reflected=words.get("reflected"),
+    )
+    return op
+
+
+def publish() -> None:
+    """Put what looks at its arguments first in the place of every plain function of the namespaces
+    and of Tensor. A function has the name that programs know it by. An op whose dimensions may
+    stand one by one is called so as a method only."""
+    for space in _NAMESPACES.values():
+        _publish(space, False, space.__setitem__)
+    methods = {n: f for n, f in vars(_core.Tensor).items() if not n.startswith("__")}
+    _publish(methods, True, functools.partial(setattr, _core.Tensor))
+
+
+def _publish(space: dict[str, Any], method: bool, put: Callable[[str, Any], None]) -> None:
+    for name, function in list(space.items()):
+        if type(function) is _core.Op and not method and function.has_var_args:
+            put(name, _core.make_public(function, method))
+        if type(function) is FunctionType:  # by `type()`: a Public has its function's `__class__`
+            put(name, _core.make_public(_named(function, name, space), method))
+
+
+def _find(where: str, name: str) -> Any:
+    if where == "method":
+        return getattr(_core.Tensor, name)
+    return _NAMESPACES[where].get(name) or OPS[name].function
+
+
+def _reduce(function: Any) -> Any:
+    name = function.__name__
+    if getattr(sys.modules.get(function.__module__), name, None) is function:
+        return name
+    for where, functions in (*_NAMESPACES.items(), ("method", vars(_core.Tensor))):
+        if functions.get(name) is function:
+            return _find, (where, name)
+    return _find, ((OPS[name].namespace if name in OPS else "method"), name)
+
+
+# Whose `__torch_function__` is asked about calls of a function: all; modes alone, where the
+# arguments are data to make a tensor of; nobody, where PyTorch shows the call to no one.
+ASKS = {"all": Asks.ALL, "modes": Asks.MODES, "nobody": Asks.NOBODY}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def overridable(function: _Function) -> _Function:
+    """Decorator: a plain function that `__torch_function__` may take over."""
+    return _core.overridable(function)  # type: ignore[no-any-return]
+
+
+def quietly(function: _Function) -> _Function:
+    """Decorator of the library's own code on tensors of a program: nobody is asked about it."""
+    return _core.overridable(function, ASKS["nobody"])  # type: ignore[no-any-return]
+
+
+def _named(function: Any, name: str, members: Any) -> Any:
+    """The function with the name that programs know it by: a `__torch_function__` may read it."""
+    if function.__name__ not in members:
+        function.__name__ = function.__qualname__ = name
+    return function
+
+
+# Members of Tensor that are no functions of tensors to a program.
+_NO_GATE = ("_typed_storage",)
+
+
+def put_gates() -> None:
+    """Let `__torch_function__` take over what stands among the public functions and Tensor's
+    members as plain Python; what comes from the table can be taken over as it is."""
+    members = vars(_core.Tensor)
+    for name, member in list(members.items()):
+        if type(member) is FunctionType and name not in _NO_GATE:
+            setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
+        elif type(member) is property:
+            how = member.fget, member.fset, member.fdel
+            setattr(_core.Tensor, name, _core.Attribute(name, *how, member.__doc__))
+    made: dict[Any, Any] = {}
+    for functions in _NAMESPACES.values():
+        for name, function in functions.items():
+            if type(function) is FunctionType and name not in _NO_TENSORS:
+                if function not in made:
+                    made[function] = _core.overridable(_named(function, name, functions))
+                functions[name] = made[function]
+
+
+# Functions that stand in a namespace, but are asked about anything.
+_NO_TENSORS = ("is_tensor", "typename")
+
+copyreg.pickle(_core.Op, _reduce)
+copyreg.pickle(_core.Public, _reduce)
+
+# Attributes of a Public are its function's, but help() looks at the type for this one.
+_core.Public.__doc__ = property(lambda self: self.__wrapped__.__doc__)  # type: ignore[assignment]
+
+
+def enter(
+    entry: Entry,
+    function: Any,
+    *,
+    method: bool | None,
+    in_place: bool,
+    in_place_node: str | None = None,
+    operator: str | None,
+    reflected: str | None = None,
+    asks: str = "all",
+) -> None:
+    """Put a function where programs find it: its namespace, Tensor's methods, the operators.
+
+    method: whether it is one; None: as long as it is in the namespace 'torch'. asks: see ASKS.
+    """
+    name = entry.name
+    OPS[name] = entry
+    if not name.startswith("_"):
+        plain = entry.kind == "composite"
+        _NAMESPACES[entry.namespace][name] = (
+            _core.make_public(function, False, ASKS[asks]) if plain else function
+        )
+    if method if method is not None else entry.namespace == "torch":
+        setattr(_core.Tensor, name, _core.make_public(function, True))
+        entry.forms.add("method")
+    if operator:
+        _core.set_operator(operator, function)
+        if reflected:
+            _core.set_operator(reflected, function)
+    if in_place:
+        node = (in_place_node,) if in_place_node else ()
+        form = _core.make_in_place(function, name + "_", *node)
+        form.entry = entry
+        form.__doc__ = f"In-place version of `{name}`."
+        setattr(_core.Tensor, name + "_", form)
+        entry.forms.add("in_place")
+        if operator in _AUGMENTED:
+            _core.set_operator("i" + operator, form)
+
+
+class Rule:
+    """A rule's function with the places its arguments come from."""
+
+    __slots__ = ("function", "partial", "sources")
+
+    def __init__(self, function: Any, places: list[tuple[int, int]], partial: Any = None) -> None:
+        self.function, self.sources, self.partial = function, places, partial

@@ -1,0 +1,90 @@
+"""The words of a statement of the table: what may be said of an op beside its signature, its
+forward and its rules. They come in groups, which `struct Op` (native/core/core.h) has, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypedDict
+
+__all__ = ["Words"]
+
+# Of element types, by their codes: the exception and its text.
+Reasons: TypeAlias = dict[int, tuple[type, str]]
+
+
+class Promotion(TypedDict, total=False):
+    """Which element types a pointwise op computes in."""
+
+    one_type: bool | str  # all tensors have the type of the first; what is said of one that has not
+    numbers_fit: bool  # a number must fit the common type
+    halves_round: bool  # then a half takes any number, and is infinite where it is too large
+    numbers_round: bool  # with halves a number is rounded to their type first
+    integer_power: bool  # the second argument is an exponent: none below 0 for integers
+    own_type: bool  # the common type is that of the first argument
+    zero_dim: tuple[str, str]  # the tensor that must have no dimensions; what is said of one
+
+
+class Result(TypedDict, total=False):
+    """What an op gives."""
+
+    shape: Any  # of the results from the arguments, for tensors without memory; see devices/meta.py
+    outputs: Any  # the namedtuple class of several
+    view: bool  # it shows the memory of the first argument
+    multi_view: bool  # it is one of several such
+    toggles: str  # and is the lazy conjugate ("conj") or negative ("neg") of it
+    put_off: Callable[..., Any]  # shown a call with a lazy tensor first, and may refuse it
+    keeps: str  # how it lies in memory: one of KEEPS in table/statement.py, and of which arguments
+    lends: bool  # it may share memory with an argument that nobody else sees
+    out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see table/outputs.py
+
+
+class InPlace(TypedDict, total=False):
+    """How an op writes its first argument."""
+
+    in_place: bool  # `name_` exists
+    in_place_node: str  # the class of its node, where that is another
+    write: Callable[..., Any] | None  # what it runs on ndarrays; else the result is copied
+    overlap: str  # what memory seen twice means; words of OVERLAPS
+
+
+class Backward(TypedDict, total=False):
+    """What is recorded of a call, and how its gradients are computed."""
+
+    backward: tuple[Any, str]  # a kernel of all gradients, and what it reads as rules do
+    node: str | None  # the node's class where it does not follow from the name
+    nodes: list[tuple[int, int, str]]  # by the dimensions of the first two arguments
+    edges: str  # the arguments in the order of the node's edges
+    unfold: Callable[..., Any]  # makes the several nodes that PyTorch has for a call
+    first_only: bool  # of several results only the first is differentiable
+
+
+class Public(TypedDict, total=False):
+    """Where programs find it, what is said of it, and what tests call it with."""
+
+    doc: str
+    samples: Any
+    where: str  # a namespace; "torch" unless told
+    method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
+    operator: str
+    reflected: str
+
+
+class Words(Promotion, Result, InPlace, Backward, Public, total=False):
+    """All of them, and the definition on ndarrays where a kernel goes first."""
+
+    portable: Any
+
+
+class Derived(TypedDict, total=False):
+    """What the kinds say to `define` for a statement."""
+
+    kernel: str | None
+    arity: int  # how many leading arguments the loop reads
+    result: int  # a ResultType
+    refusals: Reasons | None  # common types that are not taken
+    argument_refusals: list[tuple[int, Reasons]]  # types of one argument, -1: of any
+    portable_for: int  # a bit for each common type that goes to `portable` all the same
+
+
+class Spec(Words, Derived, total=False):
+    """What `define` takes."""

@@ -1,0 +1,120 @@
+"""Getting the samples of one batch from a dataset, in the loader's own process or in a worker."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._collate import default_collate
+from .dataset import IterableDataset, Subset, TensorDataset
+
+_INTEGERS = frozenset((int, np.int64, np.int32))
+
+
+def fetcher(
+    dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+) -> Callable[[Any], Any]:
+    """A function from what the index sampler yields to a batch; raises StopIteration when a stream
+    ends.
+    """
+    if isinstance(dataset, IterableDataset):
+        return _StreamFetcher(dataset, auto_collation, collate_fn, drop_last)
+    if not auto_collation:
+        return lambda index: collate_fn(dataset[index])
+    many = getattr(dataset, "__getitems__", None)
+
+    def fetch(indices: Any) -> Any:
+        return collate_fn([dataset[i] for i in indices] if many is None else many(indices))
+
+    rows = _row_fetcher(dataset) if collate_fn is default_collate else None
+    if rows is None:
+        return fetch
+
+    def fetch_rows(indices: Any) -> Any:
+        indices = list(indices)
+        batch = rows(indices)
+        return fetch(indices) if batch is None else batch
+
+    return fetch_rows
+
+
+def _row_fetcher(dataset: Any) -> Callable[[list[Any]], list[Any] | None] | None:
+    """For rows of plain tensors: one indexing a tensor instead of one a sample and a stack.
+
+    The function gives None for indices that are not all integers: the list of them would mean
+    something else to a tensor than each of them does.
+    """
+    if type(dataset) is Subset:
+        inner = _row_fetcher(dataset.dataset)
+        if inner is None:
+            return None
+        places = dataset.indices
+        return lambda indices: inner([places[i] for i in indices])
+    if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
+        return None
+    tensors = dataset.tensors
+
+    def rows(indices: list[Any]) -> list[Any] | None:
+        if not indices or not _INTEGERS.issuperset(map(type, indices)):
+            return None
+        return [tensor[indices] for tensor in tensors]
+
+    return rows
+
+
+class _StreamFetcher:
+    def __init__(
+        self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+    ) -> None:
+        self.samples = iter(dataset)
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+        self.ended = False
+
+    def __call__(self, places: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.auto_collation:
+            return self.collate_fn(next(self.samples))
+        batch = []
+        for _ in places:
+            try:
+                batch.append(next(self.samples))
+            except StopIteration:
+                self.ended = True
+                break
+        if not batch or (self.drop_last and len(batch) < len(places)):
+            raise StopIteration
+        return self.collate_fn(batch)
+
+
+class LengthCheck:
+    """Warns where a stream yields more samples than its `__len__` told."""
+
+    def __init__(self, loader: Any) -> None:
+        self.dataset = loader.dataset
+        self.told = loader._reported_length
+        self.workers = loader.num_workers
+        self.yielded = 0
+
+    def count(self) -> None:
+        """Notes one more item."""
+        self.yielded += 1
+        if self.told is None or self.yielded <= self.told:
+            return
+        text = (
+            f"Length of IterableDataset {self.dataset} was reported to be {self.told}"
+            f"(when accessing len(dataloader)), but {self.yielded} samples have been fetched. "
+        )
+        if self.workers > 0:
+            text += (
+                "For multiprocessing data-loading, this could be caused by not properly "
+                "configuring the IterableDataset replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
+                "for examples."
+            )
+        warnings.warn(text, stacklevel=3)
