@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from ..ops import overridable
+from ..ops.table.signature import Tensor
 from ._running import refuse_backward
 from ._running import state as _state
 
@@ -199,7 +200,7 @@ def _inputs(function: str, value: Any) -> tuple[Any, ...]:
 
 
 def tensor_backward(
-    self: Any,
+    self: Tensor,
     gradient: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -383,4 +384,4 @@ def _batched(
         return tuple(None if f is None else levels.rows(f, level) for f in found)
 
 
-_Tensor.backward = tensor_backward  # type: ignore[method-assign]
+_Tensor.backward = tensor_backward  # type: ignore[assignment, method-assign]
