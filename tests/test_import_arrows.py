@@ -41,7 +41,7 @@ ORDER = [
         "distributions",
         "testing",
     ),
-    *("overrides", "profiler"),
+    *("overrides", "profiler", "_trace_calls"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "torch_alias", "explain", ""),
     *("_child", "cli", "__main__"),

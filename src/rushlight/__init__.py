@@ -27,6 +27,7 @@ try:
 
     from . import _C as _C
     from . import _callbacks as _callbacks
+    from . import _trace_calls as _trace_calls
     from . import autograd, backends, cuda, linalg, nn, optim, special, utils
     from .func import vmap
     from .torch_alias import install_as_torch
@@ -59,6 +60,8 @@ __all__ += [
     and k not in ("Any", "TYPE_CHECKING", "annotations")
     and (not isinstance(v, type(_base)) or k == "random")
 ]
+
+_trace_calls.follow_environment()
 
 __getattr__ = _missing_name(
     __name__,

@@ -5,7 +5,7 @@ Nothing here runs before the package is imported whole. `check_registered` names
 
 from __future__ import annotations
 
-from . import _core
+from . import _core, _trace_calls
 from .autograd import anomaly_mode, engine, graph, levels, running, saved
 from .device import device, layout, memory_format, resolve
 from .devices import meta
@@ -100,13 +100,16 @@ _core.register(
         "watched_version": levels._watched_version,
         "watched_grad_fn": levels._watched_grad_fn,
         "watched_backward": levels.run_backward,
-        # anomaly mode, the profiler and selective checkpoints
+        # anomaly mode, the profiler, selective checkpoints and the trace
         "op_starts": _selective._op_starts,
         "op_ran": anomaly_mode._op_ran,
         "op_ends": _selective._op_ends,
         "node_made": anomaly_mode.note_place,
         "node_ran": anomaly_mode._node_ran,
         "node_failed": anomaly_mode.node_failed,
+        "trace_starts": _trace_calls._starts,
+        "trace_ran": _trace_calls._ran,
+        "trace_ends": _trace_calls._ends,
     }
 )
 _core.check_registered()
