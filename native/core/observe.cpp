@@ -138,6 +138,18 @@ PyObject* ObservedCall::end(PyObject* result) {
   return done ? owned.release() : nullptr;
 }
 
+bool ObservedWork::begin_with(const char* name, PyObject* const* values, Py_ssize_t n) {
+  const Ref text(PyUnicode_FromString(name));
+  if (!text || !Observation::begin(text.get(), values, n, program_site())) return false;
+  run();
+  return true;
+}
+
+PyObject* ObservedWork::end(PyObject* result) {
+  Ref owned(result);
+  return ran(result, clock_ns()) && Observation::end() ? owned.release() : nullptr;
+}
+
 // ---------------------------------------------------------------- nodes
 
 int report_made(Node* node) {

@@ -20,7 +20,7 @@ int64_t clock_ns();
 
 // How the result of a call was computed, and how the gradients of a node were (bits, as a node may have several rules). Each is
 // noted where that is decided, whether anybody is told or not: a store costs less than a test.
-enum class Path : uint8_t { None, Block, Machine, Strided, Kernel, Numpy, Fallback, StandIns, Composite, Formula, Level, Kept };
+enum class Path : uint8_t { None, Block, Machine, Strided, Kernel, Numpy, Fallback, StandIns, View, InPlace, Composite, Formula, Level, Kept };
 enum Way : uint16_t {
   kFused = 1,
   kFusedNumpy = 2,
@@ -86,6 +86,20 @@ class ObservedCall : Observation {
   Op* op_;
   PyObject* const* slots_;
   Ref known_;
+};
+
+// What is no call of an op, and has a line in the trace as if it were.
+class ObservedWork : Observation {
+ public:
+  template <class... Values>
+  bool begin(const char* name, Values... values) {  // false with an exception
+    PyObject* given[] = {values...};
+    return begin_with(name, given, sizeof...(values));
+  }
+  PyObject* end(PyObject* result);  // takes over `result` and gives it back, or nullptr with an exception
+
+ private:
+  bool begin_with(const char* name, PyObject* const* values, Py_ssize_t n);
 };
 
 // A node that a backward runs. What is noted of one that nobody is told of is nothing.

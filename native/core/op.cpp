@@ -437,6 +437,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (!op->variants.empty()) {
     if (!(op = choose_variant(op, slots))) return nullptr;
     if (op->in_place.is_form) {  // `inplace=True`
+      note_path(Path::InPlace);
       PyObject* bound[kMaxParams];
       for (int i = 0; i < op->n_params; ++i) bound[i] = slots[i];
       return run_in_place(op, bound);

@@ -454,6 +454,7 @@ int wants_recording(Tensor* self, bool* recording) {
 }
 
 PyObject* leave_to(const Callback& callback, PyObject* self, PyObject* key, PyObject* value) {
+  note_path(Path::Composite);
   PyObject* result;
   // Keys and values of other classes are rare ones; of another `self`, all were asked at once.
   if (is_plain(self) && subscript_overridden(self, key, value, &result)) return result;
@@ -530,11 +531,7 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-}  // namespace
-
-PyObject* tensor_subscript(PyObject* self, PyObject* key) {
-  PyObject* taken;
-  if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
+PyObject* get_subscript(PyObject* self, PyObject* key) {
   Tensor* t = as_tensor(self);
   if (watched_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
@@ -563,16 +560,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   return done == Outcome::Error ? nullptr : leave_to(callbacks.getitem, self, key, nullptr);
 }
 
-int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
-  if (!value) {
-    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
-    return -1;
-  }
-  PyObject* taken;
-  if (!is_plain(self) && subscript_overridden(self, key, value, &taken)) {
-    Py_XDECREF(taken);
-    return taken ? 0 : -1;
-  }
+int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   Tensor* t = as_tensor(self);
   bool number = PyFloat_Check(value) || PyLong_Check(value);
   if (number && PyLong_Check(value)) {
@@ -627,6 +615,33 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
   }
   Ref rare(leave_to(callbacks.setitem, self, key, value));
   return rare ? 0 : -1;
+}
+
+}  // namespace
+
+PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
+  if (!observed()) return get_subscript(self, key);
+  ObservedWork work;
+  return work.begin("getitem", self, key) ? work.end(get_subscript(self, key)) : nullptr;
+}
+
+int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
+    return -1;
+  }
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, value, &taken)) {
+    Py_XDECREF(taken);
+    return taken ? 0 : -1;
+  }
+  if (!observed()) return assign_subscript(self, key, value);
+  ObservedWork work;
+  if (!work.begin("setitem", self, key, value)) return -1;
+  const Ref done(work.end(assign_subscript(self, key, value) < 0 ? nullptr : Py_NewRef(Py_None)));
+  return done ? 0 : -1;
 }
 
 PyMethodDef kSubscriptMethods[] = {

@@ -355,6 +355,8 @@ class Path:
     NUMPY: Final[int]
     FALLBACK: Final[int]
     STAND_INS: Final[int]
+    VIEW: Final[int]
+    IN_PLACE: Final[int]
     COMPOSITE: Final[int]
     FORMULA: Final[int]
     LEVEL: Final[int]

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import _core
+from .autograd.levels import youngest
 from .autograd.running import carried
 from .dtypes import dtype
 
@@ -39,6 +40,8 @@ _PATHS = {
     _Path.NUMPY: "NumPy reference",
     _Path.FALLBACK: "NumPy fallback",
     _Path.STAND_INS: "shapes only",
+    _Path.VIEW: "view",
+    _Path.IN_PLACE: "in-place form",
     _Path.COMPOSITE: "composite",
     _Path.FORMULA: "formula",
     _Path.KEPT: "checkpoint",
@@ -50,7 +53,7 @@ _WAYS = {
     _Way.PASSED_ON: "passed on",
     _Way.RULE: "Python rule",
     _Way.FUNCTION: "Function",
-    _Way.COPY_SLICES: "view's base",
+    _Way.COPY_SLICES: "written view",
     _Way.STORED: "stored",
     _Way.COPIED: "copied",
     _Way.ADDED: "added",
@@ -139,25 +142,22 @@ carried.append(_thread)
 
 
 class _Line:
-    __slots__ = ("depth", "level", "name", "of_op", "place", "running", "took", "types", "way")
+    __slots__ = ("backward", "depth", "level", "name", "place", "running", "took", "types", "way")
 
 
 def _starts(what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> _Line:
     line = _Line()
     line.running = running = _thread.running
     line.depth = running.depth
-    line.of_op = isinstance(what, _Op)
-    line.level = "transform"
-    if line.of_op:
+    line.backward = isinstance(what, _core.Node)
+    line.name = what if isinstance(what, str) else type(what).__name__
+    if isinstance(what, _Op):
         line.name = what.__name__
         line.types = _arguments(what, values)
-        if any(isinstance(v, _Tensor) and v._flags() & _Flag.TRANSFORMED for v in _flat(values)):
-            line.level = "vmap"
-        elif any(isinstance(v, _Tensor) and v._flags() & _Flag.TANGENT for v in _flat(values)):
-            line.level = "tangents"
+        line.level = _level(values)
     else:
-        line.name = type(what).__name__
         line.types = _several(values)
+        line.level = _level(values[:1])
     line.place = "" if place is None else f"{_short_path(place[0])}:{place[1]}"
     line.took, line.way = 0, ""
     running.lines.append(line)
@@ -169,15 +169,15 @@ def _ran(line: _Line, values: Any, error: Any, took: int) -> None:
     line.took = took
     if error is not None:
         line.types += f" -> {error.__name__}"
-    elif not line.of_op and not values:
+    elif line.backward and not values:
         line.types += " -> .grad"
-    else:
+    elif values is not None:
         line.types += f" -> {_several(values if isinstance(values, (tuple, list)) else (values,))}"
 
 
 def _ends(line: _Line, path: int, ways: int) -> None:
-    if line.of_op:
-        line.way = line.level if path == _Path.LEVEL else _PATHS[path]
+    if not line.backward:
+        line.way = line.level or _PATHS[path]
     else:
         line.way = ", ".join(text for way, text in _WAYS.items() if ways & way) or "-"
     running = line.running
@@ -210,7 +210,7 @@ def _write(text: str, file: int | None) -> None:
 
 
 def _text(line: _Line) -> str:
-    direction = "forward" if line.of_op else "backward"
+    direction = "backward" if line.backward else "forward"
     name = "  " * line.depth + line.name
     text = f"{direction:<8}  {name:<20}  {line.types:<50}  {line.way:<15}  {_time(line.took):>9}"
     return f"{text}  {line.place}{_whose()}".rstrip() + "\n"
@@ -244,12 +244,10 @@ def _short_path(path: str) -> str:
     return path[max((len(f) for f in known if path.startswith(f)), default=0) :]
 
 
-def _flat(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from value
-        else:
-            yield value
+def _level(values: Any) -> str:
+    """Which transform answers a call: that of its youngest level."""
+    found = youngest(values)
+    return {"batch": "vmap", "dual": "jvp"}.get(found.level.kind, found.level.kind) if found else ""
 
 
 def _arguments(op: Any, values: tuple[Any, ...]) -> str:
@@ -258,7 +256,8 @@ def _arguments(op: Any, values: tuple[Any, ...]) -> str:
     for name, value in zip(op.params, values, strict=True):
         if value is None:
             continue
-        bare = name in ("input", "other") or any(isinstance(v, _Tensor) for v in _flat((value,)))
+        first = value[0] if isinstance(value, (list, tuple)) and value else value
+        bare = name in ("input", "other") or isinstance(first, _Tensor)
         found.append(_value(value) if bare else f"{name}={_value(value)}")
     return ", ".join(found)
 
@@ -284,7 +283,7 @@ def _value(value: Any) -> str:
         parts = (value.start, value.stop, value.step)[: 2 if value.step is None else 3]
         return ":".join("" if part is None else _value(part) for part in parts)
     if isinstance(value, (tuple, list)):
-        return f"[{_several(value)}]" if kind is list else f"({_several(value)})"
+        return f"[{_several(value)}]"
     if kind is dtype:
         return str(value.name)
     return kind.__name__
