@@ -75,6 +75,14 @@ bool Observation::begin(PyObject* what, PyObject* const* values, Py_ssize_t n, S
   return static_cast<bool>(line_);
 }
 
+bool Observation::begin(Op* op, PyObject* const* slots, PyObject* out) {
+  if (!traced()) return true;
+  PyObject* given[kMaxParams + 1];  // without what has its default
+  for (int i = 0; i < op->n_params; ++i) given[i] = slots[i] == op->params[i].fallback ? nullptr : slots[i];
+  given[op->n_params] = out;
+  return begin(as_object(op), given, op->n_params + (out != nullptr), program_site());
+}
+
 void Observation::run() {
   reported_ = tls.reported;
   start_ = clock_ns();
@@ -104,11 +112,7 @@ bool Observation::end() {
 // ---------------------------------------------------------------- calls
 
 bool ObservedCall::begin() {
-  if (traced()) {
-    PyObject* given[kMaxParams];  // without what has its default
-    for (int i = 0; i < op_->n_params; ++i) given[i] = slots_[i] == op_->params[i].fallback ? nullptr : slots_[i];
-    if (!Observation::begin(as_object(op_), given, op_->n_params, program_site())) return false;
-  }
+  if (!Observation::begin(op_, slots_, nullptr)) return false;
   if (observing & kSelective && !tls.reporting) {
     const Reporting on;
     PyObject* f = callbacks.op_starts.get();
@@ -141,6 +145,12 @@ PyObject* ObservedCall::end(PyObject* result) {
 bool ObservedWork::begin_with(const char* name, PyObject* const* values, Py_ssize_t n) {
   const Ref text(PyUnicode_FromString(name));
   if (!text || !Observation::begin(text.get(), values, n, program_site())) return false;
+  run();
+  return true;
+}
+
+bool ObservedWork::begin(Op* op, PyObject* const* slots, PyObject* out) {
+  if (!Observation::begin(op, slots, out)) return false;
   run();
   return true;
 }

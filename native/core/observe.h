@@ -20,7 +20,7 @@ int64_t clock_ns();
 
 // How the result of a call was computed, and how the gradients of a node were (bits, as a node may have several rules). Each is
 // noted where that is decided, whether anybody is told or not: a store costs less than a test.
-enum class Path : uint8_t { None, Block, Machine, Strided, Kernel, Numpy, Fallback, StandIns, View, InPlace, Composite, Formula, Level, Kept };
+enum class Path : uint8_t { None, Block, Machine, Strided, Kernel, Numpy, Fallback, StandIns, View, InPlace, Out, Composite, Formula, Level, Kept };
 enum Way : uint16_t {
   kFused = 1,
   kFusedNumpy = 2,
@@ -63,6 +63,7 @@ class Observation {
 
  protected:
   bool begin(PyObject* what, PyObject* const* values, Py_ssize_t n, Site site);  // false with an exception
+  bool begin(Op* op, PyObject* const* slots, PyObject* out);
   void run();                                                                    // what is timed begins now
   bool ran(PyObject* values, int64_t stop);  // and has ended: with `values`, or nullptr and an exception, which stays
   bool end();                                // true unless an exception is set
@@ -88,7 +89,7 @@ class ObservedCall : Observation {
   Ref known_;
 };
 
-// What is no call of an op, and has a line in the trace as if it were.
+// What is no call of an op, and has a line in the trace as if it were; and a call with out=, around the call without.
 class ObservedWork : Observation {
  public:
   template <class... Values>
@@ -96,6 +97,7 @@ class ObservedWork : Observation {
     PyObject* given[] = {values...};
     return begin_with(name, given, sizeof...(values));
   }
+  bool begin(Op* op, PyObject* const* slots, PyObject* out);
   PyObject* end(PyObject* result);  // takes over `result` and gives it back, or nullptr with an exception
 
  private:

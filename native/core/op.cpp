@@ -513,6 +513,7 @@ bool takes_type_of_out(Op* op, PyObject* const* slots, PyObject* out) {
 }
 
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
+  note_path(Path::Out);
   Seen seen;
   if (op->kind == Op::Pointwise && !is_tensor(out)) {
     PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", public_name(op).c_str(), Py_TYPE(out)->tp_name);
@@ -587,6 +588,10 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
   Bound owned;
   if (bind(op, args, n, kwnames, slots, &out, &owned) < 0) return nullptr;
   if (op->in_place.is_form) return run_in_place(op, slots);
+  if (out && observed()) {
+    ObservedWork work;
+    return work.begin(op, slots, out) ? work.end(call_with_out(op, slots, out)) : nullptr;
+  }
   if (out) return call_with_out(op, slots, out);
   return call_op(op, slots);
 }

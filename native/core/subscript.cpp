@@ -538,6 +538,7 @@ PyObject* get_subscript(PyObject* self, PyObject* key) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && index->ndim() && t->ndim() && !watched_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
+      note_path(Path::Composite);
       return call_op(ops.index, slots);
     }
   }
@@ -551,6 +552,7 @@ PyObject* get_subscript(PyObject* self, PyObject* key) {
     if (done == Outcome::Done) {
       Ref view(walk.changed() ? walk.finish() : Py_NewRef(self));
       PyObject* slots[kMaxParams] = {view.get(), place.index.get(), place.dims.get(), place.at.get()};
+      note_path(Path::Composite);
       return view ? call_op(ops.index, slots) : nullptr;
     }
   } else if (done == Outcome::Done) {
@@ -579,9 +581,11 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
     }
     if (done == Outcome::Done && walk.has_entries()) {
       done = assign_places(t, &walk, value);
+      note_path(Path::Composite);
       if (done == Outcome::Done) return 0;
     } else if (done == Outcome::Done && number && !recording) {
       done = walk.fill(value, t->dtype);
+      note_path(Path::Kernel);
       if (done == Outcome::Done) return 0;
       if (done == Outcome::Rare) done = Outcome::Done;
     }
@@ -608,6 +612,7 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
       } else if (check_in_place(as_tensor(target.get()), recording) < 0) {
         return -1;  // as torch: a number is a copied tensor here, so memory that overlaps itself is refused
       }
+      note_path(Path::Composite);
       Ref written(call_op(fill ? ops.fill_ : ops.copy_, target.get(), source.get()));
       return written ? 0 : -1;
     }

@@ -429,6 +429,7 @@ PyObject* detached(PyObject* self) {
     PyObject* f = callbacks.watched_detach.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
+  note_path(Path::View);
   return as_object(alias(t, true));
 }
 

@@ -357,6 +357,7 @@ class Path:
     STAND_INS: Final[int]
     VIEW: Final[int]
     IN_PLACE: Final[int]
+    OUT: Final[int]
     COMPOSITE: Final[int]
     FORMULA: Final[int]
     LEVEL: Final[int]

@@ -42,6 +42,7 @@ _PATHS = {
     _Path.STAND_INS: "shapes only",
     _Path.VIEW: "view",
     _Path.IN_PLACE: "in-place form",
+    _Path.OUT: "copied to out",
     _Path.COMPOSITE: "composite",
     _Path.FORMULA: "formula",
     _Path.KEPT: "checkpoint",
@@ -253,11 +254,11 @@ def _level(values: Any) -> str:
 def _arguments(op: Any, values: tuple[Any, ...]) -> str:
     """The arguments of a call; None stands for those that have their default."""
     found = []
-    for name, value in zip(op.params, values, strict=True):
+    for name, value in zip((*op.params, "out"), values, strict=False):
         if value is None:
             continue
         first = value[0] if isinstance(value, (list, tuple)) and value else value
-        bare = name in ("input", "other") or isinstance(first, _Tensor)
+        bare = name in ("input", "other") or (isinstance(first, _Tensor) and name != "out")
         found.append(_value(value) if bare else f"{name}={_value(value)}")
     return ", ".join(found)
 
