@@ -99,7 +99,7 @@ constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELE
 constexpr Number kPaths[] = {
     {"NONE", Path::None},         {"BLOCK", Path::Block},          {"MACHINE", Path::Machine},     {"STRIDED", Path::Strided},
     {"KERNEL", Path::Kernel},     {"NUMPY", Path::Numpy},          {"FALLBACK", Path::Fallback},   {"STAND_INS", Path::StandIns},
-    {"VIEW", Path::View}, {"IN_PLACE", Path::InPlace}, {"OUT", Path::Out}, {"FORMULA", Path::Formula},   {"COMPOSITE", Path::Composite},  {"LEVEL", Path::Level},         {"KEPT", Path::Kept},
+    {"VIEW", Path::View}, {"IN_PLACE", Path::InPlace}, {"OUT", Path::Out},   {"COMPOSITE", Path::Composite},  {"LEVEL", Path::Level},         {"KEPT", Path::Kept},
 };
 constexpr Number kWays[] = {
     {"FUSED", kFused}, {"FUSED_NUMPY", kFusedNumpy}, {"TRACED", kTraced}, {"PASSED_ON", kPassedOn}, {"RULE", kRule},

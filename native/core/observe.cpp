@@ -100,9 +100,9 @@ bool Observation::ran(PyObject* values, int64_t stop) {
 }
 
 bool Observation::end() {
+  if (!shown_) ran(nullptr, clock_ns());
   const Ref line = std::move(line_);
   if (!line) return true;
-  if (!shown_) ran(nullptr, clock_ns());
   const Kept error;
   const Reporting on;
   PyObject* f = callbacks.trace_ends.get();

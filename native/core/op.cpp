@@ -446,10 +446,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   Seen seen;
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  if (seen.symbolic) {
-    note_path(Path::Formula);
-    return call_with_slots(callbacks.trace_call, op, slots);
-  }
+  if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
   if (seen.flags & kWatched) {
     if (seen.flags & kStandsFor) {
       note_path(Path::Level);

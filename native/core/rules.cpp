@@ -16,6 +16,7 @@ int compile_rules(Op* op) {
   // Said to be done when it is: another thread that comes meanwhile traces as well, and what is set twice stays as it was.
   const OverridesOf quiet(Overrides::None);
   if (op->kind == Op::Pointwise) {
+    const Unreported own_work;
     PyObject* f = callbacks.compile.get();
     if (!f || !Ref(PyObject_CallOneArg(f, as_object(op)))) return -1;
   }

@@ -359,7 +359,6 @@ class Path:
     IN_PLACE: Final[int]
     OUT: Final[int]
     COMPOSITE: Final[int]
-    FORMULA: Final[int]
     LEVEL: Final[int]
     KEPT: Final[int]
 

@@ -22,11 +22,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import _core
-from .autograd.levels import youngest
 from .autograd.running import carried
 from .dtypes import dtype
 
-__all__ = ["follow_environment", "start", "stop", "traced"]
+__all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
 
 _VARIABLE = "RUSHLIGHT_TRACE"
 _Tensor, _Op = _core.Tensor, _core.Op
@@ -44,9 +43,9 @@ _PATHS = {
     _Path.IN_PLACE: "in-place form",
     _Path.OUT: "copied to out",
     _Path.COMPOSITE: "composite",
-    _Path.FORMULA: "formula",
     _Path.KEPT: "checkpoint",
 }
+_LEVELS = {"batch": "vmap", "dual": "jvp", "forward_ad": "forward AD"}
 _WAYS = {
     _Way.FUSED: "fused kernel",
     _Way.FUSED_NUMPY: "fused NumPy",
@@ -121,6 +120,13 @@ def follow_environment() -> None:
         _write(f"rushlight: {_VARIABLE}: can't open file {wanted!r}: {error.strerror}\n", None)
 
 
+def follow_option() -> None:
+    """Do the same for `rushlight run --trace`; processes that the program starts do so too."""
+    if os.environ.get(_VARIABLE, "0") in ("", "0"):
+        os.environ[_VARIABLE] = "1"
+        follow_environment()
+
+
 # ---- what the core tells
 
 
@@ -185,7 +191,8 @@ def _ends(line: _Line, path: int, ways: int) -> None:
     running.depth = line.depth
     if not line.depth:
         lines, running.lines = running.lines, []
-        _write("".join(map(_text, lines)), _Target.files[-1] if _Target.files else None)
+        for file in _Target.files[-1:]:  # none where the trace was turned off meanwhile
+            _write("".join(map(_text, lines)), file)
 
 
 def _write(text: str, file: int | None) -> None:
@@ -201,8 +208,7 @@ def _write(text: str, file: int | None) -> None:
             sys.stderr.flush()
         while data:
             end = len(data) if len(data) <= _PIPE else data.rfind(b"\n", 0, _PIPE) + 1 or len(data)
-            os.write(file, data[:end])
-            data = data[end:]
+            data = data[os.write(file, data[:end]) :]
     except (AttributeError, OSError, ValueError):
         pass
 
@@ -246,9 +252,14 @@ def _short_path(path: str) -> str:
 
 
 def _level(values: Any) -> str:
-    """Which transform answers a call: that of its youngest level."""
-    found = youngest(values)
-    return {"batch": "vmap", "dual": "jvp"}.get(found.level.kind, found.level.kind) if found else ""
+    """Which transform answers a call: that of its youngest level; "" where none does."""
+    found = None
+    for value in values:
+        for t in value if isinstance(value, (list, tuple)) else (value,):
+            attached = t._attached if isinstance(t, _Tensor) else None
+            if attached is not None and (found is None or attached.level.number > found.number):
+                found = attached.level
+    return "" if found is None else _LEVELS[found.kind]
 
 
 def _arguments(op: Any, values: tuple[Any, ...]) -> str:
