@@ -97,14 +97,24 @@ constexpr Number kCategories[] = {
 };
 constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}};
 constexpr Number kPaths[] = {
-    {"NONE", Path::None},         {"BLOCK", Path::Block},          {"MACHINE", Path::Machine},     {"STRIDED", Path::Strided},
-    {"KERNEL", Path::Kernel},     {"NUMPY", Path::Numpy},          {"FALLBACK", Path::Fallback},   {"STAND_INS", Path::StandIns},
-    {"VIEW", Path::View}, {"IN_PLACE", Path::InPlace}, {"OUT", Path::Out},   {"COMPOSITE", Path::Composite},  {"LEVEL", Path::Level},         {"KEPT", Path::Kept},
+    {"NONE", Path::None},     {"BLOCK", Path::Block},      {"MACHINE", Path::Machine},   {"STRIDED", Path::Strided},
+    {"KERNEL", Path::Kernel}, {"NUMPY", Path::Numpy},      {"FALLBACK", Path::Fallback}, {"STAND_INS", Path::StandIns},
+    {"VIEW", Path::View},     {"IN_PLACE", Path::InPlace}, {"OUT", Path::Out},           {"COMPOSITE", Path::Composite},
+    {"LEVEL", Path::Level},   {"KEPT", Path::Kept},
 };
 constexpr Number kWays[] = {
-    {"FUSED", kFused}, {"FUSED_NUMPY", kFusedNumpy}, {"TRACED", kTraced}, {"PASSED_ON", kPassedOn}, {"RULE", kRule},
-    {"FUNCTION", kFunction}, {"COPY_SLICES", kCopySlices}, {"STORED", kStored}, {"COPIED", kCopied}, {"ADDED", kAdded},
-    {"CAPTURED", kCaptured}, {"HOOKS", kHooks},
+    {"FUSED", kFused},
+    {"FUSED_NUMPY", kFusedNumpy},
+    {"TRACED", kTraced},
+    {"PASSED_ON", kPassedOn},
+    {"RULE", kRule},
+    {"FUNCTION", kFunction},
+    {"COPY_SLICES", kCopySlices},
+    {"STORED", kStored},
+    {"COPIED", kCopied},
+    {"ADDED", kAdded},
+    {"CAPTURED", kCaptured},
+    {"HOOKS", kHooks},
 };
 constexpr Number kAsks[] = {{"ALL", Asks::All}, {"MODES", Asks::Modes}, {"NOBODY", Asks::Nobody}};
 constexpr Number kOverrides[] = {{"ALL", Overrides::All}, {"MODES", Overrides::Modes}, {"NONE", Overrides::None}};

@@ -20,7 +20,22 @@ int64_t clock_ns();
 
 // How the result of a call was computed, and how the gradients of a node were (bits, as a node may have several rules). Each is
 // noted where that is decided, whether anybody is told or not: a store costs less than a test.
-enum class Path : uint8_t { None, Block, Machine, Strided, Kernel, Numpy, Fallback, StandIns, View, InPlace, Out, Composite, Level, Kept };
+enum class Path : uint8_t {
+  None,
+  Block,
+  Machine,
+  Strided,
+  Kernel,
+  Numpy,
+  Fallback,
+  StandIns,
+  View,
+  InPlace,
+  Out,
+  Composite,
+  Level,
+  Kept
+};
 enum Way : uint16_t {
   kFused = 1,
   kFusedNumpy = 2,

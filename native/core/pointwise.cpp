@@ -302,7 +302,8 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
     if (released) pins[i].take(a->storage());
   }
   if (!released) {
-    note_traversal(kernels().run_program(program, compute, inputs, Strided{out->data(), out->dtype, out->strides()}, ndim, out->sizes()));
+    note_traversal(
+        kernels().run_program(program, compute, inputs, Strided{out->data(), out->dtype, out->strides()}, ndim, out->sizes()));
     return 0;
   }
   // Another thread may give `out` another layout meanwhile.

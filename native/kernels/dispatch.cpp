@@ -76,7 +76,7 @@ const Kernels& choose() {
 decltype(Kernels::run_view) run_view = nullptr;  // of the chosen table; set before anyone has the table
 
 Traversal run_program(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-                 const ptrdiff_t* shape) {
+                      const ptrdiff_t* shape) {
   const ProgramView view = {program.n_inputs,
                             static_cast<int>(compute == DType::I64 ? program.int_constants.size() : program.constants.size()),
                             static_cast<int>(program.code.size()),

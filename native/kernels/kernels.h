@@ -72,10 +72,10 @@ struct Kernels {
   // round to nearest even). Supported element types: all but the complex ones. out must not partially overlap an
   // input; it may be exactly an input. Splits over threads (parallel_for) when large.
   Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-                      const ptrdiff_t* shape);
+                           const ptrdiff_t* shape);
   // The same, from plain pointers.
   Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-                   const ptrdiff_t* shape);
+                        const ptrdiff_t* shape);
 };
 
 const Kernels& kernels();

@@ -10,6 +10,7 @@ In the examples of docstrings `nn` and `F` are `torch.nn` and `torch.nn.function
 """
 
 import gc as _gc
+import os as _os
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 _collects = _gc.isenabled()
@@ -27,7 +28,6 @@ try:
 
     from . import _C as _C
     from . import _callbacks as _callbacks
-    from . import _trace_calls as _trace_calls
     from . import autograd, backends, cuda, linalg, nn, optim, special, utils
     from .func import vmap
     from .torch_alias import install_as_torch
@@ -61,7 +61,10 @@ __all__ += [
     and (not isinstance(v, type(_base)) or k == "random")
 ]
 
-_trace_calls.follow_environment()
+if _os.environ.get("RUSHLIGHT_TRACE"):
+    from . import _trace_calls
+
+    _trace_calls.follow_environment()
 
 __getattr__ = _missing_name(
     __name__,

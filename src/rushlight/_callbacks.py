@@ -5,7 +5,10 @@ Nothing here runs before the package is imported whole. `check_registered` names
 
 from __future__ import annotations
 
-from . import _core, _trace_calls
+from collections.abc import Callable
+from typing import Any
+
+from . import _core
 from .autograd import anomaly_mode, engine, graph, levels, running, saved
 from .device import device, layout, memory_format, resolve
 from .devices import meta
@@ -31,6 +34,18 @@ from .ops import (
 )
 from .tensor import _missing_attribute, _tensor_new
 from .utils import _selective
+
+
+def _traced(name: str) -> Callable[..., Any]:
+    """A function of `_trace_calls`, which few programs use: it is imported when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        from . import _trace_calls
+
+        return getattr(_trace_calls, name)(*arguments)
+
+    return call
+
 
 _core.register(
     callbacks={
@@ -107,9 +122,9 @@ _core.register(
         "node_made": anomaly_mode.note_place,
         "node_ran": anomaly_mode._node_ran,
         "node_failed": anomaly_mode.node_failed,
-        "trace_starts": _trace_calls._starts,
-        "trace_ran": _trace_calls._ran,
-        "trace_ends": _trace_calls._ends,
+        "trace_starts": _traced("_starts"),
+        "trace_ran": _traced("_ran"),
+        "trace_ends": _traced("_ends"),
     }
 )
 _core.check_registered()

@@ -1,7 +1,7 @@
 """The trace: a line for each call of an op, and for each node that a backward runs.
 
-    forward   mul            float32[4, 4], float32[4, 4] -> float32[4, 4]  block function  1.2 us  prog.py:7
-    backward  MulBackward0   float32[4, 4] -> float32[4, 4], float32[4, 4]  traced program  0.9 us  prog.py:7
+    forward   mul           float32[4], float32[4] -> float32[4]  block function  1.2 us  prog.py:7
+    backward  MulBackward0  float32[4] -> float32[4], float32[4]  traced program  0.9 us  prog.py:7
 
 `RUSHLIGHT_TRACE=1` and `rushlight run --trace` write to standard error, `RUSHLIGHT_TRACE=PATH`
 appends to a file. The columns are: the direction; the op or the node; its arguments and results,
@@ -74,26 +74,30 @@ _PIPE = 4096
 class _Target:
     """Where lines go; one for the process."""
 
-    lock = threading.Lock()
-    files: list[int | None] = []  # the innermost last; None: standard error
-    process = os.getpid()
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.files: list[int | None] = []  # the innermost last; None: standard error
+        self.process = os.getpid()
+
+
+_target = _Target()
 
 
 def start(path: str | None = None) -> None:
     """Trace all threads from now on: to standard error, or to the end of a file."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     file = None if path is None else os.open(path, flags, 0o666)
-    with _Target.lock:
-        _Target.files.append(file)
-        _Target.process = os.getpid()
+    with _target.lock:
+        _target.files.append(file)
+        _target.process = os.getpid()
         _core.observe(_core.Observed.TRACE, True)
 
 
 def stop() -> None:
     """End what the last `start` began."""
-    with _Target.lock:
-        file = _Target.files.pop()
-        if not _Target.files:
+    with _target.lock:
+        file = _target.files.pop()
+        if not _target.files:
             _core.observe(_core.Observed.TRACE, False)
     if file is not None:
         os.close(file)
@@ -149,26 +153,30 @@ carried.append(_thread)
 
 
 class _Line:
+    """A call or a node; its columns are known bit by bit."""
+
     __slots__ = ("backward", "depth", "level", "name", "place", "running", "took", "types", "way")
+
+    def __init__(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> None:
+        self.running = _thread.running
+        self.depth = self.running.depth
+        self.backward = isinstance(what, _core.Node)
+        self.name: str = what if isinstance(what, str) else type(what).__name__
+        if isinstance(what, _Op):
+            self.name = what.__name__
+            self.types = _arguments(what, values)
+            self.level = _level(values)
+        else:
+            self.types = _several(values)
+            self.level = _level(values[:1])
+        self.place = "" if place is None else f"{_short_path(place[0])}:{place[1]}"
+        self.took, self.way = 0, ""
 
 
 def _starts(what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> _Line:
-    line = _Line()
-    line.running = running = _thread.running
-    line.depth = running.depth
-    line.backward = isinstance(what, _core.Node)
-    line.name = what if isinstance(what, str) else type(what).__name__
-    if isinstance(what, _Op):
-        line.name = what.__name__
-        line.types = _arguments(what, values)
-        line.level = _level(values)
-    else:
-        line.types = _several(values)
-        line.level = _level(values[:1])
-    line.place = "" if place is None else f"{_short_path(place[0])}:{place[1]}"
-    line.took, line.way = 0, ""
-    running.lines.append(line)
-    running.depth += 1
+    line = _Line(what, values, place)
+    line.running.lines.append(line)
+    line.running.depth += 1
     return line
 
 
@@ -191,7 +199,7 @@ def _ends(line: _Line, path: int, ways: int) -> None:
     running.depth = line.depth
     if not line.depth:
         lines, running.lines = running.lines, []
-        for file in _Target.files[-1:]:  # none where the trace was turned off meanwhile
+        for file in _target.files[-1:]:  # none where the trace was turned off meanwhile
             _write("".join(map(_text, lines)), file)
 
 
@@ -233,7 +241,7 @@ def _time(ns: int) -> str:
 def _whose() -> str:
     """Which process and thread, where it is not the first of each."""
     process, thread = os.getpid(), threading.get_native_id()
-    if process != _Target.process:
+    if process != _target.process:
         return f"  process {process}" + (f" thread {thread}" if thread != process else "")
     main = threading.main_thread().native_id
     return f"  thread {thread}" if thread != main else ""

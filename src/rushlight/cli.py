@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
 
-from rushlight import _missing, _trace_calls, torch_alias
+from rushlight import _missing, torch_alias
 from rushlight._version import __version__
 
 USAGE = """\
@@ -48,6 +48,8 @@ def main(arguments: list[str] | None = None) -> None:
     if given[:1] != ["run"] or len(given) < 2:
         _refuse(USAGE)
     if given[1] == "--trace":
+        from rushlight import _trace_calls  # here alone: not part of what every program imports
+
         _trace_calls.follow_option()
         del given[1]
         if len(given) < 2:

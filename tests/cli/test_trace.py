@@ -1,4 +1,4 @@
-"""The trace of calls and nodes: real programs in processes of their own, and the lines they print."""
+"""The trace of calls and nodes: real programs in processes of their own, and what they print."""
 
 import os
 import re
@@ -20,7 +20,8 @@ class Line(NamedTuple):
 
 
 LINE = re.compile(
-    r"(forward|backward) {2,3}((?:  )*)(\S+) {2,}(\S.*?) {2,}(\S.*?) {2,}(\d+\.\d+) (?:us|ms|s)  (.*)"
+    r"(forward|backward) {2,3}((?:  )*)(\S+) {2,}(\S.*?) {2,}(\S.*?) {2,}"
+    r"(\d+\.\d+) (?:us|ms|s)  (.*)"
 )
 
 
@@ -162,13 +163,17 @@ def test_the_path_of_a_call(trace, call, path):
 
 def test_a_kernel_that_answers_not_implemented(trace):
     """The same op with a kernel and, for halves of integers, without."""
-    found = trace("torch.ones(2, 2) @ torch.ones(2, 2)\na = torch.ones(2, 2, dtype=torch.int8)\na @ a")
+    found = trace(
+        "torch.ones(2, 2) @ torch.ones(2, 2)\na = torch.ones(2, 2, dtype=torch.int8)\na @ a"
+    )
     assert [line.path for line in found] == ["kernel", "NumPy fallback"]
 
 
 def test_the_notes_of_a_call_are_its_own(trace):
     """A call that notes nothing does not show what the one before has noted."""
-    found = trace("x = torch.ones(3)\nx * x\ntry: torch.mul(x, torch.ones(2))\nexcept RuntimeError: 0")
+    found = trace(
+        "x = torch.ones(3)\nx * x\ntry: torch.mul(x, torch.ones(2))\nexcept RuntimeError: 0"
+    )
     assert [line.path for line in found] == ["block function", "-"]
 
 
@@ -231,7 +236,12 @@ def test_backward(trace):
     assert [line[2:] for line in found if line.direction == "backward"] == [
         ("SumBackward0", "float32[] -> float32[2, 2]", "fused kernel", "prog.py:6"),
         ("AddBackward0", "float32[2, 2] -> float32[2, 2], None", "passed on", "prog.py:6"),
-        ("MulBackward0", "float32[2, 2] -> float32[2, 2], float32[2, 2]", "traced program", "prog.py:5"),
+        (
+            "MulBackward0",
+            "float32[2, 2] -> float32[2, 2], float32[2, 2]",
+            "traced program",
+            "prog.py:5",
+        ),
         ("TBackward0", "float32[2, 2] -> float32[2, 2]", "fused kernel", "prog.py:5"),
         ("SoftmaxBackward0", "float32[2, 2] -> float32[2, 2]", "fused kernel", "prog.py:4"),
         ("AccumulateGrad", "float32[2, 2] -> .grad", "stored", "prog.py:7"),
@@ -573,5 +583,10 @@ def test_beside_the_profiler_and_anomaly_mode(program):
     )
     assert "'aten::exp', 'aten::sum'" in done.stdout
     assert [line.name for line in lines(done.stderr)] == [
-        "exp", "sum", "SumBackward0", "ExpBackward0", "AccumulateGrad", "mul"
+        "exp",
+        "sum",
+        "SumBackward0",
+        "ExpBackward0",
+        "AccumulateGrad",
+        "mul",
     ]

@@ -410,7 +410,7 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
 }
 
 Traversal run_view(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-              const ptrdiff_t* shape) {
+                   const ptrdiff_t* shape) {
   ptrdiff_t n = 1;
   for (int d = 0; d < ndim; ++d) n *= shape[d];
   if (n == 0) return Traversal::Block;
