@@ -180,6 +180,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 Tensor* become_view(Tensor* t, Tensor* source) {
   if (!t) return nullptr;
+  note_path(Path::View);
   if (source->flags & kInference) {
     // Nothing is known of inference tensors that could be kept right.
     t->flags |= kInference | (source->flags & kLazy);
@@ -420,7 +421,7 @@ PyGetSetDef kGetSet[] = {
 
 // ---------------------------------------------------------------- methods
 
-PyObject* method_detach(PyObject* self, PyObject*) {
+PyObject* detached(PyObject* self) {
   Tensor* t = as_tensor(self);
   const int watched = is_watched(t);
   if (watched < 0) return nullptr;
@@ -428,7 +429,14 @@ PyObject* method_detach(PyObject* self, PyObject*) {
     PyObject* f = callbacks.watched_detach.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
+  note_path(Path::View);
   return as_object(alias(t, true));
+}
+
+PyObject* method_detach(PyObject* self, PyObject*) {
+  if (!observed()) return detached(self);
+  ObservedWork work;
+  return work.begin("detach", self) ? work.end(detached(self)) : nullptr;
 }
 
 int check_subclass(PyObject* cls) {
