@@ -8,18 +8,6 @@
 namespace rushlight {
 
 PyObject* set_operator(PyObject*, PyObject* args);
-PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
-PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
-PyObject* empty_meta(PyObject*, PyObject* args);
-PyObject* like_strides_of(PyObject*, PyObject* o);
-PyObject* is_channels_last_function(PyObject*, PyObject* o);
-PyObject* suggests_channels_last_function(PyObject*, PyObject* o);
-PyObject* make_subclass(PyObject*, PyObject* args);
-PyObject* wrap_view_function(PyObject*, PyObject* args);
-PyObject* arguments_of(PyObject*, PyObject* args);
-PyObject* bump_versions(PyObject*, PyObject* list);
-PyObject* to_write(PyObject*, PyObject* o);
-PyObject* write_values(PyObject*, PyObject* args);
 PyObject* shown(PyObject*, PyObject* args);
 PyObject* find_members(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
@@ -246,18 +234,6 @@ PyMethodDef kMethods[] = {
     {"register", method_of<register_objects>(), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
     {"check_registered", method_of<check_registered>(), METH_NOARGS, "Raises where a callback is not registered, and names it."},
     {"set_operator", method_of<set_operator>(), METH_VARARGS, "What an operator of Tensor calls."},
-    {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
-    {"empty_meta", method_of<empty_meta>(), METH_VARARGS, "A leaf tensor without memory."},
-    {"like_strides", method_of<like_strides_of>(), METH_O, "The strides of a new tensor like another; None: row-major."},
-    {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},
-    {"suggests_channels_last", method_of<suggests_channels_last_function>(), METH_O, "Whether the strides tell that."},
-    {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
-    {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
-    {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
-    {"arguments_of", method_of<arguments_of>(), METH_O, "What a custom Function asks of its arguments."},
-    {"bump_versions", method_of<bump_versions>(), METH_O, "Counts one in-place write of each tensor."},
-    {"to_write", method_of<to_write>(), METH_O, "An array for the new values of a tensor."},
-    {"write_values", method_of<write_values>(), METH_VARARGS, "Puts values where a tensor shows them."},
     {"find_members", method_of<find_members>(), METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", method_of<set_default_dtype>(), METH_O, "The type of Python floats."},
     {"is_grad_enabled", method_of<is_grad_enabled>(), METH_NOARGS, "Whether this thread records."},
@@ -296,7 +272,8 @@ PyObject* make_module() {
   PyObject* m = module.get();
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions, kStorageFunctions, kDlpackFunctions}) {
+  for (PyMethodDef* methods :
+       {kSubscriptMethods, kSavedMethods, kTensorFunctions, kWatchedFunctions, kStorageFunctions, kDlpackFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0 ||

@@ -1,5 +1,5 @@
-// What the files about Op share: op.cpp (a call), arguments.cpp (reading its arguments), make_op.cpp (the type, and how
-// ops are made), public.cpp (an op under the name that programs see).
+// What the files about Op share: op.cpp (a call), out.cpp (a call with out=), arguments.cpp (reading its arguments),
+// make_op.cpp (the type, and how ops are made), public.cpp (an op under the name that programs see).
 #pragma once
 #include <cstring>
 #include <string>
@@ -83,6 +83,9 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
 extern const vectorcallfunc kOpVectorcall;  // what an Op's own call runs
 // call_op(op, slots): the call that watched_call was told of, with other arguments.
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
+
+// ---- out.cpp ----
+PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out);
 
 // ---- public.cpp ----
 // make_public(function, method, asks=0): see Public.
