@@ -400,7 +400,7 @@ class Backward {
         return -1;
       }
       if (n->hooks) incoming = Ref::borrow(g);
-      // One that stopped to want a gradient after the graph was made gets none.
+      // A leaf that wants no gradient any more gets none.
       if (requires_grad(v) && add_to_leaf(v, owned.release(), incoming ? 2 : 1, create_graph_) < 0) return -1;
     }
     if (leaf_hooks) {

@@ -95,6 +95,7 @@ constexpr Number kCategories[] = {
     {"FLOATING", Category::Floating},
     {"COMPLEX", Category::Complex},
 };
+constexpr Number kReductions[] = {{"NONE", Reduction::None}, {"MEAN", Reduction::Mean}, {"SUM", Reduction::Sum}};
 constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}};
 constexpr Number kAsks[] = {{"ALL", Asks::All}, {"MODES", Asks::Modes}, {"NOBODY", Asks::Nobody}};
 constexpr Number kOverrides[] = {{"ALL", Overrides::All}, {"MODES", Overrides::Modes}, {"NONE", Overrides::None}};
@@ -129,6 +130,7 @@ int init_enums(PyObject* m) {
                       add(m, "ResultType", "The element type of a pointwise result.", kResults) < 0 ||
                       add(m, "DType", "The codes of the element types.", kDTypes) < 0 ||
                       add(m, "Category", "The ranks of element types in promotion.", kCategories) < 0 ||
+                      add(m, "Reduction", "What a loss makes of the losses of its elements.", kReductions) < 0 ||
                       add(m, "Observed", "Bits of what calls are reported to.", kObserved) < 0 ||
                       add(m, "Asks", "Whose `__torch_function__` is asked about a function.", kAsks) < 0 ||
                       add(m, "Overrides", "Who takes calls over on a thread.", kOverrides) < 0 ||

@@ -46,7 +46,7 @@ PyObject* fit_to_edge(Node* n, int i, const Edge& e, PyObject* g, bool create_gr
   const Py_ssize_t* dims;
   if (e.node->kind == Node::Accumulate) {
     Tensor* v = e.node->variable;
-    if (!v || !requires_grad(v)) return g;  // one that stopped to want a gradient may have another shape now
+    if (!v || !requires_grad(v)) return g;  // it wants no gradient any more, and may have another shape now
     dtype = v->dtype;
     if (const Ref own_dtype = v->grad_dtype.own()) {
       if (own_dtype.get() == Py_None) dtype = as_tensor(g)->dtype;

@@ -238,16 +238,11 @@ bool same_data(PyObject* o, Tensor* self) {
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   if (op->in_place.overlap & kArgumentsMay) return false;
   const bool never = op->in_place.overlap & kArgumentsNever;
-  for (uint8_t i : op->tensor_params) {
-    if (i == written || !slots[i]) continue;
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (!is_tensor(o)) continue;
-      if ((as_tensor(o)->flags | out->flags) & kLazy && !(op->in_place.overlap & kCopiesSame)) continue;
-      const Sharing found = sharing(as_tensor(o), out);
-      if (found == Sharing::Some || (found == Sharing::All && never)) return true;
-    }
-  }
-  return false;
+  return !for_each_tensor(op, slots, [=](Tensor* t, int i) {
+    if (i == written || ((t->flags | out->flags) & kLazy && !(op->in_place.overlap & kCopiesSame))) return true;
+    const Sharing found = sharing(t, out);
+    return found == Sharing::Nothing || (found == Sharing::All && !never);
+  });
 }
 
 int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
@@ -263,11 +258,7 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   DType result = common_type_of(op, operands, n);
   if (op->promotion.result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
   if (op->promotion.result == ResultType::Bool) result = DType::Bool;
-  if (!can_cast(result, self->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
-                 scalar_name(self->dtype));
-    return -1;
-  }
+  if (!can_cast(result, self->dtype)) return refuse_cast(result, self->dtype);
   bool copy_first = !self->is_aligned();
   for (int i = 0; i < n; ++i) {
     if (is_tensor(operands[i])) copy_first |= overlaps(as_tensor(operands[i]), self);
@@ -305,12 +296,7 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   if (!value) return -1;
   const Owned<Tensor> from(result_tensor(value.release()));
   if (!from || check_out_shape(self, from->ndim(), from->sizes()) < 0) return -1;
-  const DType result = from->dtype;
-  if (!can_cast(result, self->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
-                 scalar_name(self->dtype));
-    return -1;
-  }
+  if (!can_cast(from->dtype, self->dtype)) return refuse_cast(from->dtype, self->dtype);
   return copy_seen(self, from.get());
 }
 
@@ -396,7 +382,7 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
       return -1;
     }
     const uint32_t before = t->history_version;
-    t->history_version = now;  // first: what moves with the history asks for it
+    t->history_version = now;  // set first, as moving a retained gradient comes here again
     if (remake_grad_fn(t) < 0) {
       t->history_version = before;
       return -1;
@@ -429,7 +415,7 @@ int check_place(Tensor* self, bool recording) {
 
 namespace {
 
-// Whether its memory may be. `may_overlap`: it may show an element twice.
+// Whether the memory of `self` may be written. `may_overlap`: it may show an element twice.
 int check_memory(Tensor* self, bool may_overlap) {
   if (!may_overlap && overlaps_itself(self)) return refuse_twice();
   if (!self->is_writeable()) {

@@ -230,6 +230,23 @@ PyObject* set_threads(PyObject*, PyObject* n) {
 }
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
 
+// refuse_shape(shape of out, shape, advice=""), refuse_cast(type, type of out, advice=""): these raise.
+PyObject* refuse_shape_function(PyObject*, PyObject* args) {
+  PyObject *out, *shape;
+  const char* advice = "";
+  if (!PyArg_ParseTuple(args, "OO|s", &out, &shape, &advice)) return nullptr;
+  const Ref lists[] = {Ref(PySequence_List(out)), Ref(PySequence_List(shape))};
+  if (!lists[0] || !lists[1]) return nullptr;
+  const Ref texts[] = {Ref(PyObject_Str(lists[0].get())), Ref(PyObject_Str(lists[1].get()))};
+  if (texts[0] && texts[1]) raise_shape(PyUnicode_AsUTF8(texts[0].get()), PyUnicode_AsUTF8(texts[1].get()), advice);
+  return nullptr;
+}
+PyObject* refuse_cast_function(PyObject*, PyObject* args) {
+  const char *type, *out, *advice = "";
+  if (PyArg_ParseTuple(args, "ss|s", &type, &out, &advice)) raise_cast(type, out, advice);
+  return nullptr;
+}
+
 PyMethodDef kMethods[] = {
     {"register", method_of<register_objects>(), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
     {"check_registered", method_of<check_registered>(), METH_NOARGS, "Raises where a callback is not registered, and names it."},
@@ -257,6 +274,10 @@ PyMethodDef kMethods[] = {
     {"promote", method_of<promote_function>(), METH_VARARGS, "The common type of two element type codes."},
     {"can_cast", method_of<can_cast_function>(), METH_VARARGS,
      "Whether a type code converts to another without losing its category."},
+    {"refuse_shape", method_of<refuse_shape_function>(), METH_VARARGS,
+     "Raises: a result has not the shape of what it is written to."},
+    {"refuse_cast", method_of<refuse_cast_function>(), METH_VARARGS,
+     "Raises: a result's type does not go into the written tensor's."},
     {"isa", method_of<isa>(), METH_NOARGS, "The instruction set the kernels run with."},
     {"set_num_threads", method_of<set_threads>(), METH_O, "How many threads long kernels may use."},
     {"get_num_threads", method_of<get_threads>(), METH_NOARGS, "How many threads long kernels may use."},

@@ -63,13 +63,11 @@ void look_at(Tensor* t, Seen* seen) {
 
 // What is wrong with the history of an argument is said before the call computes anything.
 int refresh_arguments(Op* op, PyObject* const* slots) {
-  for (uint8_t i : op->tensor_params) {
-    for (PyObject* o : items_at(op, slots, i)) {
-      Node* node;
-      if (is_tensor(o) && as_tensor(o)->base && refresh_grad_fn(as_tensor(o), &node) < 0) return -1;
-    }
-  }
-  return 0;
+  const auto refresh = [](Tensor* t, int) {
+    Node* node;
+    return !t->base || refresh_grad_fn(t, &node) >= 0;
+  };
+  return for_each_tensor(op, slots, refresh) ? 0 : -1;
 }
 
 int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
@@ -129,14 +127,10 @@ void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad) {
     cut_here(result, grad_enabled() ? Cut::NoDerivative : tls.inference ? Cut::Inference : Cut::NoGrad);
     return;
   }
-  for (uint8_t i : op->tensor_params) {
-    PyObject* o = slots[i];
-    if (i == op->list_param) {
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) inherit_cut(result, as_tensor(PySequence_Fast_GET_ITEM(o, k)));
-    } else if (is_tensor(o)) {
-      inherit_cut(result, as_tensor(o));
-    }
-  }
+  for_each_tensor(op, slots, [result](Tensor* t, int) {
+    inherit_cut(result, t);
+    return true;
+  });
 }
 
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic) {
@@ -161,24 +155,19 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
 // may be on the CPU, as it may be in torch.
 int check_devices(Op* op, PyObject* const* slots) {
   const Tensor* first = nullptr;
-  for (uint8_t i : op->tensor_params) {
-    const char* name = PyUnicode_AsUTF8(op->params[i].name);
-    const bool index = !strncmp(name, "ind", 3);  // index, indices
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (!is_tensor(o)) continue;
-      const Tensor* t = as_tensor(o);
-      if (t->device() == DeviceType::Cpu && (index || (op->kind == Op::Pointwise && t->ndim() == 0))) continue;
-      if (!first) first = t;
-      if (t->device() == first->device()) continue;
-      PyErr_Format(PyExc_RuntimeError,
-                   "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
-                   "with .to('%s').",
-                   device_name(t->device()), device_name(first->device()), op_name(op) + (*op_name(op) == '_'),
-                   device_name(first->device()));
-      return -1;
-    }
-  }
-  return 0;
+  const auto fits = [op, &first](Tensor* t, int i) {
+    const bool index = !strncmp(PyUnicode_AsUTF8(op->params[i].name), "ind", 3);  // index, indices
+    if (t->device() == DeviceType::Cpu && (index || (op->kind == Op::Pointwise && t->ndim() == 0))) return true;
+    if (!first) first = t;
+    if (t->device() == first->device()) return true;
+    PyErr_Format(PyExc_RuntimeError,
+                 "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
+                 "with .to('%s').",
+                 device_name(t->device()), device_name(first->device()), op_name(op) + (*op_name(op) == '_'),
+                 device_name(first->device()));
+    return false;
+  };
+  return for_each_tensor(op, slots, fits) ? 0 : -1;
 }
 
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
@@ -188,10 +177,8 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
     return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   }
-  for (uint8_t i : op->tensor_params) {
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (is_tensor(o) && as_tensor(o)->flags & kMeta) return run_on_stand_ins(op, function, slots, op->n_params);
-    }
+  if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kMeta); })) {
+    return run_on_stand_ins(op, function, slots, op->n_params);
   }
   Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {
@@ -284,7 +271,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     return t;
   }
   if (from_numpy) restride(t);
-  // An op that is no view owns its result, unless it says that it lends an argument's memory.
+  // The result of an op that makes no view has memory of its own, unless the op may lend an argument's.
   const bool argument = Py_REFCNT(t) != 1;
   if (!argument && (op->result.lends || owns_memory(t))) {
     return op->result.keeps.rule ? keep(op, slots, t) : t;
@@ -525,7 +512,7 @@ PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type) {
   Py_ssize_t n_edges = 0;
-  for (uint8_t p : op->backward.edges) n_edges += p == op->list_param ? PySequence_Fast_GET_SIZE(slots[p]) : 1;
+  for (uint8_t p : op->backward.edges) n_edges += items_at(op, slots, p).n;
   if (!type) type = op->backward.node_type;
   for (const Op::Backward::NodeName& n : op->backward.node_types) {
     if (as_tensor(slots[0])->ndim() == n.ndim_a && as_tensor(slots[1])->ndim() == n.ndim_b) type = n.type;
@@ -540,20 +527,10 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   uint32_t wanting = 0;
   int e = 0;
   for (uint8_t p : op->backward.edges) {
-    PyObject* o = slots[p];
-    if (p == op->list_param) {
-      const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-      for (Py_ssize_t k = 0; k < n; ++k, ++e) {
-        if (gradient_edge(as_tensor(PySequence_Fast_GET_ITEM(o, k)), &node->edges[e]) < 0) return nullptr;
-        if (node->edges[e].node) wanting |= 1u << p;
-      }
-      continue;
+    for (PyObject* o : items_at(op, slots, p)) {
+      if (is_tensor(o) && gradient_edge(as_tensor(o), &node->edges[e]) < 0) return nullptr;
+      if (node->edges[e++].node) wanting |= 1u << p;
     }
-    if (is_tensor(o)) {
-      if (gradient_edge(as_tensor(o), &node->edges[e]) < 0) return nullptr;
-      if (node->edges[e].node) wanting |= 1u << p;
-    }
-    ++e;
   }
   for (size_t i = 0; i < op->backward.saves.size(); ++i) {
     const Op::Backward::Save& save = op->backward.saves[i];

@@ -21,6 +21,17 @@ struct Items {
 inline Items items_at(Op* op, PyObject* const* slots, int i) {
   return i == op->list_param ? Items{PySequence_Fast_ITEMS(slots[i]), PySequence_Fast_GET_SIZE(slots[i])} : Items{&slots[i], 1};
 }
+// Calls f(tensor, parameter) for the tensors among the arguments of a call, until one returns false. Whether none did.
+template <typename F>
+inline bool for_each_tensor(Op* op, PyObject* const* slots, const F& f) {
+  for (uint8_t i : op->tensor_params) {
+    if (!slots[i]) continue;
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (is_tensor(o) && !f(as_tensor(o), i)) return false;
+    }
+  }
+  return true;
+}
 
 // The name that programs know: of a private overload (`_clamp`) that of its node (`ClampBackward0`), as torch writes it.
 std::string public_name(Op* op);

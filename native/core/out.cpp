@@ -43,17 +43,14 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   if (look_at_arguments(op, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
   if (is_tensor(out)) flags |= as_tensor(out)->flags | watched_bits(as_tensor(out));
   if (flags & kMeta && is_tensor(out)) {
-    for (uint8_t i : op->tensor_params) {
-      for (PyObject* o : items_at(op, slots, i)) {
-        if (!is_tensor(o) || as_tensor(o)->ndim() == 0 || as_tensor(o)->device() == as_tensor(out)->device()) continue;
-        const bool to_meta = as_tensor(out)->flags & kMeta;
-        PyErr_Format(
-            PyExc_RuntimeError,
-            "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
-            "%s() must be where its result is.",
-            to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
-        return nullptr;
-      }
+    const DeviceType device = as_tensor(out)->device();
+    if (!for_each_tensor(op, slots, [device](Tensor* t, int) { return t->ndim() == 0 || t->device() == device; })) {
+      const bool to_meta = as_tensor(out)->flags & kMeta;
+      PyErr_Format(PyExc_RuntimeError,
+                   "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
+                   "%s() must be where its result is.",
+                   to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
+      return nullptr;
     }
   }
   if (flags & kTangent) {
