@@ -39,8 +39,6 @@ struct Library {
   static constexpr int cost = kLibrary;
 };
 
-constexpr double kLog2E = 1.4426950408889634;
-
 // Integer arithmetic that wraps.
 inline uint64_t unsign(int64_t x) { return static_cast<uint64_t>(x); }
 inline int64_t wrap(uint64_t x) { return static_cast<int64_t>(x); }
@@ -101,10 +99,14 @@ inline int64_t pow(int64_t a, int64_t b) {
   return wrap(result);
 }
 
-// The greater of the two and what the other adds to it.
 template <Real T>
-inline T log_add_exp(T a, T b, T more) {
-  const T r = (a > b ? a : b) + more;
+inline T logaddexp(T a, T b) {
+  const T r = (a > b ? a : b) + math::log1p(math::exp(-math::abs(a - b)));
+  return (a == b) & (math::abs(a) == T(math::kInf)) ? a : r;
+}
+template <Real T>
+inline T logaddexp2(T a, T b) {
+  const T r = (a > b ? a : b) + math::log1p(math::exp2(-math::abs(a - b))) * T(1.4426950408889634);
   return (a == b) & (math::abs(a) == T(math::kInf)) ? a : r;
 }
 
