@@ -89,7 +89,7 @@ bool join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
       Unlocked unlocked(outer * length > kReleaseGilBytes, {a.tensor, result.tensor});
       for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
     } else {
-      // What lies otherwise in memory is copied into a view of the piece's place.
+      // A tensor that lies in memory otherwise is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];
       for (int i = 0; i < a.ndim; ++i) strides[i] = result.strides[stack && i >= dim ? i + 1 : i];
       Ref place(as_object(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])));

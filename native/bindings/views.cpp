@@ -156,7 +156,7 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// What `select` shows of a layout whose dimension `dim` has more than `index` entries; false with an exception set.
+// Takes entry `index` of dimension `dim`, which goes. False with an exception set where there is no such entry.
 bool selected(Layout& l, int dim, Py_ssize_t index) {
   if (l.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
   const Py_ssize_t size = l.shape[dim];

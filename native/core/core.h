@@ -189,14 +189,14 @@ PyObject* report_start(Op* op);
 PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
 int report_made(Node* node);  // "node_made"
 int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);  // "node_ran" or "node_failed"; gives `done`
-// Whether calls are recorded: recording is on, and inference mode, where it may be on too, is not.
-// Set when any thread first enters inference mode or saved-tensor hooks, and never cleared: what every new tensor and every saved
-// value would ask its thread costs more than to ask here first.
+// Set when any thread first enters inference mode or saved-tensor hooks, and never cleared. Every new tensor and every saved value
+// asks here first, as asking the thread costs more.
 extern std::atomic<bool> modes_used;
 inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) && tls.inference; }
 inline PyObject* saved_hooks() {
   return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
 }
+// Whether calls are recorded. Recording may be on in inference mode too, which records nothing.
 inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {

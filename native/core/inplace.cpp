@@ -74,8 +74,8 @@ PyObject* place_op(const Callback& plain_op, const Callback& mixed_op, const cha
   return PyObject_Vectorcall(f, slots, n, nullptr);
 }
 
-// What the view shows of its root, of a tensor that lies in memory as the root does. As in torch's graph, what makes a complex root
-// real comes before a negative of that.
+// The view of `whole`, a tensor that lies in memory as the root does. As in torch's graph, a complex root is first made real, and a
+// negative is taken after that.
 PyObject* show(const Geometry& g, PyObject* whole) {
   PyObject* place[] = {g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
   const bool of_parts = g.mixed && !strcmp(g.mixed, "root") && g.before & kNegBit;
@@ -130,7 +130,7 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   static PyTypeObject* type = node_type("CopySlices");
   Geometry g;
   if (!type || geometry_of(view, &g, view->base->data()) < 0) return nullptr;
-  const int more = edge < 0;  // the write's own node leads nowhere near: the rest of the root still does
+  const int more = edge < 0;  // the write does not depend on the view's old values; the rest of the root still does
   Node* n = new_node(type, Node::Rewrite, inner->n_edges + more, 2, 1);
   if (!n) return nullptr;
   Ref owner(as_object(n));
@@ -215,7 +215,7 @@ bool overlaps(const Tensor* a, const Tensor* out) {
 
 enum class Sharing { Nothing, Some, All };
 
-// What torch can tell at a glance: of two dense blocks whether they share some memory, or are element for element the same.
+// As torch, only dense blocks are compared: whether they share some memory, or are the same element for element.
 Sharing sharing(Tensor* t, Tensor* out) {
   const Tensor *a = t, *b = out;
   if (t == out) return Sharing::All;
@@ -234,7 +234,8 @@ bool same_data(PyObject* o, Tensor* self) {
          !((as_tensor(o)->flags ^ self->flags) & kLazy) && same_shape(a, b) && same_sizes(a->ndim(), a->strides(), b->strides());
 }
 
-// `written`: the parameter that is `out` itself in an in-place form, or -1. What is put off is read first, but by copy_.
+// Whether an argument shares memory with `out` in a way that the op refuses. `written`: the parameter that is `out` itself in an
+// in-place form, or -1. Arguments with a conjugate or negative put off do not count, as they are read first, except by copy_.
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   if (op->in_place.overlap & kArgumentsMay) return false;
   const bool never = op->in_place.overlap & kArgumentsNever;
@@ -382,7 +383,7 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
       return -1;
     }
     const uint32_t before = t->history_version;
-    t->history_version = now;  // set first, as moving a retained gradient comes here again
+    t->history_version = now;  // set first: moving a retained gradient asks for grad_fn
     if (remake_grad_fn(t) < 0) {
       t->history_version = before;
       return -1;
@@ -488,7 +489,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
     PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(given.get())->tp_name);
     return -1;
   }
-  // What a custom Function gave may have another type, or a shape that is still to be summed.
+  // A gradient from a custom Function may have another type, or a shape that is still to be summed.
   const OutputMeta& m = inner->metas[0];
   if (as_tensor(given.get())->ndim() >= m.ndim) {
     given = Ref(fit_gradient(given.release(), m.dtype, m.ndim, m.dims(), create_graph));

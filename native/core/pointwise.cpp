@@ -309,7 +309,7 @@ void raise_not_implemented(Op* op, DType common) {
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
 }
 
-// What a definition is given of a tensor on meta, where only the type of its result is asked for.
+// Stands for a tensor on meta in a call of a definition, where only the type of the result is asked for.
 Tensor* one_element(const Tensor* t) {
   Py_ssize_t sizes[kMaxDims];
   std::fill_n(sizes, t->ndim(), 1);

@@ -200,7 +200,7 @@ Tensor* become_view(Tensor* t, Tensor* source) {
   Tensor* root = source->base ? source->base : source;
   Py_INCREF(root);
   t->base = root;
-  // How a view was made is said by one bit at most; an ordinary view of a special one is special in the same way.
+  // At most one bit says how a view was made. An ordinary view of a special one is special in the same way.
   t->flags = (t->flags & ~kInference) | (source->flags & kLazy);
   if (tls.inference || source->flags & kInferenceView) t->flags |= kInferenceView;
   else if (!grad_enabled()) t->flags |= kNoGradView;
@@ -212,8 +212,8 @@ Tensor* become_view(Tensor* t, Tensor* source) {
 
 namespace {
 
-// What a transform has taken over is asked for its memory: an element of a batch has none of its own. Where something was put off,
-// these are values of their own, which nobody may write: that would be lost.
+// A tensor that stands for others in a transform has no memory of its own: its level is asked. Where a conjugate or negative was put
+// off, the array is a read-only copy, as a write to it would be lost.
 PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   const int watched = is_watched(t);
@@ -250,7 +250,7 @@ PyObject* get_shape(PyObject* self, void*) { return shape_of(as_tensor(self)); }
 PyObject* get_dtype(PyObject* self, void*) { return Py_XNewRef(dtype_object(as_tensor(self)->dtype)); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(as_tensor(self)->ndim()); }
 
-// What assigning to a read-only attribute says, with the class name that torch's own message has.
+// Refuses to assign to a read-only attribute, with the class name that torch's own message has.
 int refuse_assignment(PyObject*, PyObject*, void* name) {
   PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not writable",
                static_cast<const char*>(name));
@@ -364,7 +364,7 @@ PyObject* get_attached(PyObject* self, void*) {
   return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
 }
 
-// What a transform or forward-mode attached, as (flag, object); (0, None) removes it.
+// Attaches the (flag, object) of a transform or of forward mode; (0, None) removes it.
 int set_watched(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   unsigned flag;
@@ -520,7 +520,7 @@ PyObject* method_cut(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// What is recorded from now on leads to an AccumulateGrad of its own.
+// Later calls are recorded with a new AccumulateGrad of this leaf.
 PyObject* method_forget_accumulator(PyObject* self, PyObject*) {
   as_tensor(self)->accumulator = nullptr;
   Py_RETURN_NONE;
