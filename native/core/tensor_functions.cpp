@@ -8,6 +8,16 @@
 
 namespace rushlight {
 
+namespace {
+
+int check_can_require_grad(DType dtype) {
+  if (is_differentiable(dtype)) return 0;
+  PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
+  return -1;
+}
+
+}  // namespace
+
 int check_subclass(PyObject* cls) {
   if (!PyType_Check(cls)) {
     PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
@@ -57,9 +67,8 @@ PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t 
   }
   Tensor* t = make(Py_NewRef(args[0]));
   if (t && n == 2 && PyObject_IsTrue(args[1])) {
-    if (!is_differentiable(t->dtype)) {
+    if (check_can_require_grad(t->dtype) < 0) {
       Py_DECREF(t);
-      PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
       return nullptr;
     }
     t->flags |= kRequiresGrad;
@@ -96,10 +105,7 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
       return nullptr;
     }
   }
-  if (wants && !is_differentiable(dtype)) {
-    PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
-    return nullptr;
-  }
+  if (wants && check_can_require_grad(dtype) < 0) return nullptr;
   Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta)
                                : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
   if (t && wants) t->flags |= kRequiresGrad;
@@ -147,10 +153,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
     return nullptr;
   }
   Tensor* from = as_tensor(source);
-  if (wants && !is_differentiable(from->dtype)) {
-    PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
-    return nullptr;
-  }
+  if (wants && check_can_require_grad(from->dtype) < 0) return nullptr;
   Tensor* t = allocate_tensor(reinterpret_cast<PyTypeObject*>(cls));
   if (!t) return nullptr;
   VersionCounter* v = shared_version(from);
