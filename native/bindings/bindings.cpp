@@ -74,9 +74,9 @@ Ref contiguous_as(Tensor* tensor, DType dtype) {
   return copy && copy_into(as_tensor(copy), tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
 }
 
-bool look_again(Array& a, int dim, Py_ssize_t size) {
+bool look_again(TensorInfo& a, int dim, Py_ssize_t size) {
   const int ndim = a.ndim;
-  a = view_of(a.tensor);
+  a = info_of(a.tensor);
   if (a.ndim == ndim && (ndim == 0 || a.shape[dim] == size)) return true;
   return fail(PyExc_RuntimeError, "a tensor was given another shape during a call that works with it");
 }
@@ -205,6 +205,49 @@ PyObject* gradients_of(std::initializer_list<Ref*> gradients) {
   return tuple.release();
 }
 
+bool index_argument(PyObject* o, Py_ssize_t& out) {
+  out = PyNumber_AsSsize_t(o, PyExc_OverflowError);
+  return out != -1 || !PyErr_Occurred();
+}
+
+int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
+  if (PyIndex_Check(o)) {
+    n = 1;
+    return index_argument(o, out[0]) ? 1 : -1;
+  }
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
+  Ref items = held_items(o, "");
+  if (!items) return -1;
+  const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
+  if (length > kMaxDims) {
+    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, length);
+    return -1;
+  }
+  n = static_cast<int>(length);
+  for (int i = 0; i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
+    if (!PyIndex_Check(item)) return 0;
+    if (!index_argument(item, out[i])) return -1;
+  }
+  return 1;
+}
+
+bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n) {
+  const int read = ints_of(o, out, n);
+  if (read == 0) {
+    Ref items = PyTuple_Check(o) || PyList_Check(o) ? held_items(o, "") : Ref(PyTuple_New(0));
+    if (!items) return false;
+    PyObject* culprit = o;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      culprit = PyTuple_GET_ITEM(items.get(), i);
+      if (!PyIndex_Check(culprit)) break;
+    }
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s", function,
+                 argument, Py_TYPE(culprit)->tp_name);
+  }
+  return read > 0;
+}
+
 bool double_argument(PyObject* object, double& out) {
   out = PyFloat_AsDouble(object);
   return out != -1.0 || !PyErr_Occurred();
@@ -232,9 +275,9 @@ PyObject* make_kernels_module() {
                                    nullptr,
                                    nullptr,
                                    nullptr};
-  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods, kNormMethods,
-                                  kMatmulMethods,    kConvMethods,    kPoolMethods, kOptimizerMethods,
-                                  kRandomMethods,    kViewMethods,    kJoinMethods, kIndexingMethods};
+  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods,      kNormMethods,   kMatmulMethods,
+                                  kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods,
+                                  kReshapeMethods,   kJoinMethods,    kIndexingMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
   for (PyMethodDef* table : kTables)

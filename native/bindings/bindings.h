@@ -29,7 +29,8 @@ extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, line
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
-extern PyMethodDef kViewMethods[];       // views.cpp: view, transpose, expand, select, ... and their gradients
+extern PyMethodDef kViewMethods[];       // views.cpp: transpose, expand, select, ... and their gradients
+extern PyMethodDef kReshapeMethods[];    // reshape.cpp: view, reshape
 extern PyMethodDef kJoinMethods[];       // joins.cpp: cat, stack, clone
 extern PyMethodDef kRandomMethods[];     // random.cpp: the Mersenne Twister generator and its samplers
 extern PyMethodDef kIndexingMethods[];   // indexing.cpp: get, put and add by index, gather, scatter
@@ -72,7 +73,7 @@ inline PyMethodDef long_kernel(const char* name, const char* doc) {
 bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high);
 
 // A tensor seen from C++. `tensor` is borrowed.
-struct Array {
+struct TensorInfo {
   Tensor* tensor = nullptr;
   DType dtype = DType::Count;
   int ndim = 0;
@@ -84,11 +85,11 @@ struct Array {
   bool contiguous() const { return tensor->is_contiguous() && tensor->is_aligned(); }
 };
 
-inline Array view_of(Tensor* t) { return {t, t->dtype, t->ndim(), t->sizes(), t->strides(), t->data()}; }
+inline TensorInfo info_of(Tensor* t) { return {t, t->dtype, t->ndim(), t->sizes(), t->strides(), t->data()}; }
 // False where the object is no tensor. No exception.
-inline bool as_array(PyObject* object, Array& out) {
+inline bool read_tensor(PyObject* object, TensorInfo& out) {
   if (!is_tensor(object)) return false;
-  out = view_of(as_tensor(object));
+  out = info_of(as_tensor(object));
   return true;
 }
 inline Tensor* as_tensor(const Ref& r) { return as_tensor(r.get()); }
@@ -99,17 +100,17 @@ T* data_of(const Ref& r) {
 
 // Looks at a tensor again, after something that may have run a program's code (an allocation of the collector's, a
 // converter). False with an exception set where its dimension `dim` has another size now.
-bool look_again(Array& a, int dim, Py_ssize_t size);
+bool look_again(TensorInfo& a, int dim, Py_ssize_t size);
 
-// Where the result of such arguments is: on meta, where nothing is computed, as soon as one of them is. An Array that was
+// Where the result of such arguments is: on meta, where nothing is computed, as soon as one of them is. An TensorInfo that was
 // not given counts for nothing.
 template <class... A>
-DeviceType device_of(const A&... arrays) {
-  return ((arrays.tensor && arrays.tensor->device() == DeviceType::Meta) || ...) ? DeviceType::Meta : DeviceType::Cpu;
+DeviceType device_of(const A&... tensors) {
+  return ((tensors.tensor && tensors.tensor->device() == DeviceType::Meta) || ...) ? DeviceType::Meta : DeviceType::Cpu;
 }
 template <class... A>
-bool is_meta(const A&... arrays) {
-  return device_of(arrays...) == DeviceType::Meta;
+bool is_meta(const A&... tensors) {
+  return device_of(tensors...) == DeviceType::Meta;
 }
 
 // The tensor itself, or a C-contiguous aligned copy, of the given element type; a new reference.
@@ -165,6 +166,11 @@ bool dims_argument(PyObject* object, int ndim, uint64_t& mask);
 bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out);
 // A sequence of at most kMaxDims sizes >= 0; false with an exception set.
 bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
+bool index_argument(PyObject* object, Py_ssize_t& out);
+// A sequence of ints, or one int, of any values. 1: read; 0: it holds something else (no exception); -1: with an exception.
+int ints_of(PyObject* object, Py_ssize_t* out, int& n);
+// The same, where anything else is a TypeError; false with an exception set.
+bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n);
 bool double_argument(PyObject* object, double& out);
 // What a rule is told of its n edges: 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
 bool needs_argument(PyObject* object, int n, int* needs);
@@ -172,8 +178,10 @@ bool needs_argument(PyObject* object, int n, int* needs);
 PyObject* gradients_of(std::initializer_list<Ref*> gradients);
 bool bool_argument(PyObject* object, bool& out);
 
+inline PyObject* make_view(const TensorInfo& a, const Layout& l) { return as_object(new_view(a.tensor, l)); }
+inline std::string shape_text(const TensorInfo& a) { return sizes_text(a.shape, a.ndim); }
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
-bool view_strides(const Array& a, Layout& l);
+bool view_strides(const TensorInfo& a, Layout& l);
 
 // parallel_for over a lambda f(begin, end).
 template <class F>
@@ -183,11 +191,11 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
       const_cast<F*>(&f));
 }
 
-// The call's first argument as a tensor, in a call of low to high arguments; where false, return no_array().
-inline bool first_array(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, Array& out) {
-  return check_count(name, n, low, high) && as_array(args[0], out);
+// The call's first argument as a tensor, in a call of low to high arguments; where false, return no_tensor().
+inline bool first_tensor(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, TensorInfo& out) {
+  return check_count(name, n, low, high) && read_tensor(args[0], out);
 }
-inline PyObject* no_array() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
+inline PyObject* no_tensor() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
 // Sets the exception; nullptr.
 PyObject* fail(PyObject* type, const std::string& message);
 

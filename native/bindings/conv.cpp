@@ -145,11 +145,11 @@ PyObject* no_memory_or(bool worked, Ref result) { return worked ? result.release
 
 // (x, w, bias or None, stride, padding, dilation, groups)
 PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array x, w, bias;
+  TensorInfo x, w, bias;
   Geometry g;
   if (!check_count("conv2d", count, 7, 7)) return nullptr;
   const bool has_bias = args[2] != Py_None;
-  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
+  if (!read_tensor(args[0], x) || !read_tensor(args[1], w) || (has_bias && !read_tensor(args[2], bias))) return not_implemented();
   if (!x.is_float() || w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype) || x.ndim != 4 || w.ndim != 4)
     return not_implemented();
   if (!read_geometry(x.shape, w.shape, args + 3, g)) return nullptr;
@@ -220,7 +220,7 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return no_memory_or(worked, static_cast<Ref&&>(result));
 }
 
-bool check_gradient(const Array& grad, const Geometry& g) {
+bool check_gradient(const TensorInfo& grad, const Geometry& g) {
   if (grad.shape[0] == g.batch && grad.shape[1] == g.out_channels && grad.shape[2] == g.window.out_h &&
       grad.shape[3] == g.window.out_w)
     return true;
@@ -243,11 +243,11 @@ bool shape4(PyObject* object, Py_ssize_t* shape) {
 
 // (g, w, x_shape, stride, padding, dilation, groups) -> the gradient of the input
 PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array grad, w;
+  TensorInfo grad, w;
   Geometry g;
   Py_ssize_t shape[4];
   if (!check_count("conv2d_grad_input", count, 7, 7)) return nullptr;
-  if (!as_array(args[0], grad) || !as_array(args[1], w)) return not_implemented();
+  if (!read_tensor(args[0], grad) || !read_tensor(args[1], w)) return not_implemented();
   if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
   Ref gc = contiguous(grad.tensor), wc = gc ? contiguous(w.tensor) : Ref();
@@ -289,11 +289,11 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
 
 // (g, x, w_shape, stride, padding, dilation, groups) -> the gradient of the weight
 PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array grad, x;
+  TensorInfo grad, x;
   Geometry g;
   Py_ssize_t shape[4];
   if (!check_count("conv2d_grad_weight", count, 7, 7)) return nullptr;
-  if (!as_array(args[0], grad) || !as_array(args[1], x)) return not_implemented();
+  if (!read_tensor(args[0], grad) || !read_tensor(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
   Ref gc = contiguous(grad.tensor), xc = gc ? contiguous(x.tensor) : Ref();

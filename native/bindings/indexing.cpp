@@ -22,26 +22,26 @@ PyObject* out_of_bounds(long long index, Py_ssize_t dim, Py_ssize_t size) {
 }
 
 // A tensor argument; with int64 indices made contiguous.
-bool array_argument(PyObject* object, const char* function, Array& out) {
-  if (as_array(object, out)) return true;
+bool tensor_argument(PyObject* object, const char* function, TensorInfo& out) {
+  if (read_tensor(object, out)) return true;
   PyErr_Format(PyExc_TypeError, "%s() expects a tensor, not %s", function, Py_TYPE(object)->tp_name);
   return false;
 }
 
-bool index_argument(PyObject* object, const char* function, Ref& owner, Array& out) {
-  if (!array_argument(object, function, out)) return false;
+bool index_argument(PyObject* object, const char* function, Ref& owner, TensorInfo& out) {
+  if (!tensor_argument(object, function, out)) return false;
   if (out.dtype != DType::I64 && out.dtype != DType::I32) {
     PyErr_Format(PyExc_TypeError, "%s(): the index must be int64", function);
     return false;
   }
   owner = out.dtype == DType::I64 ? contiguous(out.tensor) : contiguous_as(out.tensor, DType::I64);
   if (!owner) return false;
-  out = view_of(as_tensor(owner));
+  out = info_of(as_tensor(owner));
   return true;
 }
 
 // Aligned memory that the kernels can read; strides may be anything.
-Ref aligned(const Array& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
+Ref aligned(const TensorInfo& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
 
 // Drops dimensions of size 1 and joins those that are one run of memory.
 int joined(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, ptrdiff_t* to_shape, ptrdiff_t* to_strides) {
@@ -70,7 +70,7 @@ struct Indexed {
 };
 
 // Reads dims and at, works out the values' shape, checks the index where it has a value. `shape`, `strides`: of the tensor.
-bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, const Array& index, PyObject* dims_object,
+bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, const TensorInfo& index, PyObject* dims_object,
                  PyObject* at_object, Indexed& in) {
   if (!PyTuple_Check(dims_object) || PyTuple_GET_SIZE(dims_object) == 0) {
     PyErr_SetString(PyExc_TypeError, "dims must be a tuple of at least one dimension");
@@ -163,7 +163,7 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
 }
 
 // The values that an index gives, in torch's order: the dimensions of x that are left in the order that they have there.
-PyObject* in_order_of(const Array& x, PyObject* dims, PyObject* at_object, Ref out) {
+PyObject* in_order_of(const TensorInfo& x, PyObject* dims, PyObject* at_object, Ref out) {
   const Tensor* t = as_tensor(out);
   uint64_t indexed;
   if (x.tensor->is_contiguous()) return out.release();
@@ -184,14 +184,14 @@ PyObject* in_order_of(const Array& x, PyObject* dims, PyObject* at_object, Ref o
 // index_get(x, index, dims, at)
 PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_get", n, 4, 4)) return nullptr;
-  Array x, index;
+  TensorInfo x, index;
   Ref index_owner;
-  if (!array_argument(args[0], "index_get", x) || !index_argument(args[1], "index_get", index_owner, index)) {
+  if (!tensor_argument(args[0], "index_get", x) || !index_argument(args[1], "index_get", index_owner, index)) {
     return nullptr;
   }
   Ref x_owner = aligned(x);
   if (!x_owner) return nullptr;
-  x = view_of(as_tensor(x_owner));
+  x = info_of(as_tensor(x_owner));
   Indexed in;
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
   const DeviceType device = device_of(x, index);
@@ -205,7 +205,7 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return in_order_of(x, args[2], args[3], std::move(out));
 }
 
-bool share_memory(const Array& a, const Array& b) {
+bool share_memory(const TensorInfo& a, const TensorInfo& b) {
   if (a.size() == 0 || b.size() == 0) return false;
   const char *a_low, *a_high, *b_low, *b_high;
   extent(a.tensor, &a_low, &a_high);
@@ -214,7 +214,7 @@ bool share_memory(const Array& a, const Array& b) {
 }
 
 // Values of the places' shape: `one` element for all, or contiguous. They never share memory with `x`.
-Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one) {
+Ref values_for(const TensorInfo& values, const TensorInfo& x, const Indexed& in, bool& one) {
   one = values.size() == 1;
   bool fits = values.ndim <= in.ndim;
   for (int i = 1; i <= values.ndim && fits; i++) {
@@ -240,11 +240,11 @@ Ref values_for(const Array& values, const Array& x, const Indexed& in, bool& one
 // index_put(x, index, dims, at, values, accumulate): writes x.
 PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_put", n, 6, 6)) return nullptr;
-  Array x, index, values;
+  TensorInfo x, index, values;
   Ref index_owner;
   bool accumulate;
-  if (!array_argument(args[0], "index_put", x) || !index_argument(args[1], "index_put", index_owner, index) ||
-      !array_argument(args[4], "index_put", values) || !bool_argument(args[5], accumulate)) {
+  if (!tensor_argument(args[0], "index_put", x) || !index_argument(args[1], "index_put", index_owner, index) ||
+      !tensor_argument(args[4], "index_put", values) || !bool_argument(args[5], accumulate)) {
     return nullptr;
   }
   if (!x.tensor->is_aligned()) return not_implemented();
@@ -276,18 +276,18 @@ PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // Zeros of `shape` with the elements of g added at the places.
 PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_backward", n, 5, 5)) return nullptr;
-  Array g, index;
+  TensorInfo g, index;
   Ref index_owner;
   int ndim;
   Py_ssize_t shape[kMaxDims];
-  if (!array_argument(args[0], "index_backward", g) || !index_argument(args[1], "index_backward", index_owner, index) ||
+  if (!tensor_argument(args[0], "index_backward", g) || !index_argument(args[1], "index_backward", index_owner, index) ||
       !shape_argument(args[4], shape, ndim)) {
     return nullptr;
   }
   const DeviceType device = device_of(g, index);
   Ref out = zeros_ref(g.dtype, ndim, shape, device);
   if (!out) return nullptr;
-  Array x = view_of(as_tensor(out));
+  TensorInfo x = info_of(as_tensor(out));
   Indexed in;
   if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
   bool one;
@@ -317,7 +317,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
   bool check;
   if (!bool_argument(args[3], check)) return nullptr;
   std::vector<Ref> owners(k);
-  std::vector<Array> arrays(k);
+  std::vector<TensorInfo> tensors(k);
   std::vector<int64_t> sizes(k), counts(k);
   std::string shapes;
   int ndim = 0;
@@ -325,20 +325,20 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < k; i++) {
     sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
     counts[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[2], i));
-    if (PyErr_Occurred() || !index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], arrays[i])) {
+    if (PyErr_Occurred() || !index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], tensors[i])) {
       return nullptr;
     }
-    if (arrays[i].ndim > ndim) ndim = arrays[i].ndim;
-    if (is_meta(arrays[i])) device = DeviceType::Meta;
+    if (tensors[i].ndim > ndim) ndim = tensors[i].ndim;
+    if (is_meta(tensors[i])) device = DeviceType::Meta;
     for (int64_t c = 0; c < counts[i]; c++) {
-      shapes += (shapes.empty() ? "" : ", ") + sizes_text(arrays[i].shape, arrays[i].ndim);
+      shapes += (shapes.empty() ? "" : ", ") + sizes_text(tensors[i].shape, tensors[i].ndim);
     }
   }
   Py_ssize_t shape[kMaxDims];
   Py_ssize_t total = 1;
   for (int d = 0; d < ndim; d++) {
     Py_ssize_t size = 1;
-    for (const Array& a : arrays) {
+    for (const TensorInfo& a : tensors) {
       const int own = d - (ndim - a.ndim);
       if (own < 0 || a.shape[own] == 1) continue;
       if (size != 1 && size != a.shape[own]) {
@@ -363,7 +363,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
   int64_t* to = data_of<int64_t>(out);
   int64_t first = 0;
   for (Py_ssize_t j = 0; j < k; first += counts[j++]) {
-    const Array& a = arrays[j];
+    const TensorInfo& a = tensors[j];
     const int64_t size = sizes[j];
     const int64_t* values = reinterpret_cast<const int64_t*>(a.data);
     Py_ssize_t at[kMaxDims] = {}, steps[kMaxDims] = {};
@@ -395,7 +395,7 @@ namespace {
 // These have one answer to everything that is not in order, NotImplemented: the Python side then finds out what to say.
 
 // Whether every index lies in [0, size).
-bool in_range(const Array& index, Py_ssize_t size) {
+bool in_range(const TensorInfo& index, Py_ssize_t size) {
   // The sign of v | (size - 1 - v) tells, and loops of these vectorise where comparisons of 64 bits do not.
   const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
   const Py_ssize_t n = index.size();
@@ -407,13 +407,13 @@ bool in_range(const Array& index, Py_ssize_t size) {
 
 // x, dim, index of gather and scatter; `src` may be null.
 struct Scattering {
-  Array x, index, src;
+  TensorInfo x, index, src;
   Ref index_owner;
   int dim = 0;
 
   // 1 in order, 0 not, -1 exception.
   int read(PyObject* x_object, PyObject* dim_object, PyObject* index_object, PyObject* src_object) {
-    if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
+    if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
     if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
     if (x.ndim == 0 || x.ndim != index.ndim || !x.tensor->is_aligned()) return 0;
     const long d = PyLong_AsLong(dim_object);
@@ -426,7 +426,7 @@ struct Scattering {
       if (i != dim && index.shape[i] > x.shape[i]) return 0;
     }
     if (src_object) {
-      if (!as_array(src_object, src) || src.dtype != x.dtype || !src.tensor->is_aligned()) return 0;
+      if (!read_tensor(src_object, src) || src.dtype != x.dtype || !src.tensor->is_aligned()) return 0;
       if (src.ndim && src.ndim != x.ndim) return 0;
       for (int i = 0; i < src.ndim; i++) {
         if (index.shape[i] > src.shape[i]) return 0;
@@ -446,7 +446,7 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const DeviceType device = device_of(s.x, s.index);
   Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape, device);
   if (!out || device == DeviceType::Meta) return out.release();
-  const Array to = view_of(as_tensor(out));
+  const TensorInfo to = info_of(as_tensor(out));
   const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
   Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
@@ -464,7 +464,7 @@ PyObject* land(PyObject* const* args, Land how) {
   if (share_memory(s.x, s.src)) {
     src_owner = Ref(as_object(contiguous_copy(s.src.tensor)));
     if (!src_owner) return nullptr;
-    s.src = view_of(as_tensor(src_owner));
+    s.src = info_of(as_tensor(src_owner));
   }
   const Py_ssize_t still[kMaxDims] = {};  // a number without dimensions lands everywhere
   const Picks picks{s.x.ndim,
@@ -500,9 +500,9 @@ PyObject* scatter_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // ---------------------------------------------------------------- whole slices of one dimension
 
 // 1 in order, 0 not, -1 exception. Slices are named by int64 vectors of indices >= 0.
-int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, Array& x, Array& index, Ref& index_owner,
-                int& dim) {
-  if (!as_array(x_object, x) || !as_array(index_object, index) || !PyLong_Check(dim_object)) return 0;
+int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, TensorInfo& x, TensorInfo& index,
+                Ref& index_owner, int& dim) {
+  if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
   if ((index.dtype != DType::I64 && index.dtype != DType::I32) || index.ndim != 1 || x.ndim == 0) return 0;
   const long d = PyLong_AsLong(dim_object);
   if (d < -x.ndim || d >= x.ndim) {
@@ -526,7 +526,7 @@ PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, Py
 // index_select(x, dim, index)
 PyObject* index_select(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_select", n, 3, 3)) return nullptr;
-  Array x, index;
+  TensorInfo x, index;
   Ref index_owner;
   int dim;
   const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
@@ -537,12 +537,12 @@ PyObject* index_select(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // index_add(x, dim, index, source, alpha): writes x.
 PyObject* index_add(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!check_count("index_add", n, 5, 5)) return nullptr;
-  Array x, index, source;
+  TensorInfo x, index, source;
   Ref index_owner;
   int dim;
   const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
   if (ready < 0) return nullptr;
-  if (!ready || !as_array(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim || !PyLong_CheckExact(args[4]) ||
+  if (!ready || !read_tensor(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim || !PyLong_CheckExact(args[4]) ||
       PyLong_AsLong(args[4]) != 1) {
     PyErr_Clear();
     return not_implemented();

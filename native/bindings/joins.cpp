@@ -12,23 +12,23 @@ namespace {
 constexpr Py_ssize_t kFew = 16;
 
 // A list of tensors, seen from C++ without an allocation where they are few.
-class Arrays {
+class TensorInfos {
  public:
   // 1 read, 0 something else is among them.
   int read(PyObject* list) {
     if (!PyList_Check(list) && !PyTuple_Check(list)) return 0;
     count = PySequence_Fast_GET_SIZE(list);
     if (count > kFew) {
-      heap_.reset(new (std::nothrow) Array[static_cast<size_t>(count)]);
+      heap_.reset(new (std::nothrow) TensorInfo[static_cast<size_t>(count)]);
       if (!heap_) return 0;
       at = heap_.get();
     }
     for (Py_ssize_t i = 0; i < count; ++i) {
-      if (!as_array(PySequence_Fast_GET_ITEM(list, i), at[i])) return 0;
+      if (!read_tensor(PySequence_Fast_GET_ITEM(list, i), at[i])) return 0;
     }
     return 1;
   }
-  Array& operator[](Py_ssize_t i) { return at[i]; }
+  TensorInfo& operator[](Py_ssize_t i) { return at[i]; }
   DeviceType device() const {
     for (Py_ssize_t i = 0; i < count; ++i) {
       if (is_meta(at[i])) return DeviceType::Meta;
@@ -38,41 +38,41 @@ class Arrays {
   Py_ssize_t count = 0;
 
  private:
-  Array few_[kFew];
-  std::unique_ptr<Array[]> heap_;
-  Array* at = few_;
+  TensorInfo few_[kFew];
+  std::unique_ptr<TensorInfo[]> heap_;
+  TensorInfo* at = few_;
 };
 
 // The memory of a result, which has the channels last where all the tensors suggest that. torch joins the entries of a stack along the
 // dimension that they come before, and takes that apart.
-Ref joined(Arrays& arrays, int ndim, const Py_ssize_t* shape, int dim, bool stack) {
+Ref joined(TensorInfos& tensors, int ndim, const Py_ssize_t* shape, int dim, bool stack) {
   const int inner = stack ? ndim - 1 : ndim;
   bool channels_last = dim < inner;
-  for (Py_ssize_t i = 0; i < arrays.count && channels_last; ++i) {
-    channels_last = arrays[i].ndim == inner && suggests_channels_last(arrays[i].tensor);
+  for (Py_ssize_t i = 0; i < tensors.count && channels_last; ++i) {
+    channels_last = tensors[i].ndim == inner && suggests_channels_last(tensors[i].tensor);
   }
-  const DType dtype = arrays[0].dtype;
-  const DeviceType device = arrays.device();
+  const DType dtype = tensors[0].dtype;
+  const DeviceType device = tensors.device();
   if (!channels_last) return new_ref(dtype, ndim, shape, device);
   Layout whole, apart;
-  for (int i = 0; i < inner; ++i) whole.add(stack ? arrays[0].shape[i] * (i == dim ? shape[dim] : 1) : shape[i], 0);
+  for (int i = 0; i < inner; ++i) whole.add(stack ? tensors[0].shape[i] * (i == dim ? shape[dim] : 1) : shape[i], 0);
   channels_last_strides(inner, whole.shape, item_size(dtype), whole.strides);
   Ref result(as_object(new_strided(dtype, inner, whole.shape, whole.strides, device)));
   if (!stack || !result) return result;
   for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
-  view_strides(view_of(as_tensor(result)), apart);
+  view_strides(info_of(as_tensor(result)), apart);
   return Ref(as_object(new_view(as_tensor(result), apart)));
 }
 
-bool same_dtype(Arrays& arrays) {
-  for (Py_ssize_t i = 1; i < arrays.count; ++i) {
-    if (arrays[i].dtype != arrays[0].dtype) return false;
+bool same_dtype(TensorInfos& tensors) {
+  for (Py_ssize_t i = 1; i < tensors.count; ++i) {
+    if (tensors[i].dtype != tensors[0].dtype) return false;
   }
   return true;
 }
 
 // Writes the tensors one after the other along `dim` of `result`; in a stack each is one entry of it.
-bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
+bool join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
   const ptrdiff_t item = result.tensor->item();
   Py_ssize_t outer = 1, inner = item;
   for (int i = 0; i < dim; ++i) outer *= result.shape[i];
@@ -80,8 +80,8 @@ bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
   const Py_ssize_t row = result.shape[dim] * inner;
   Py_ssize_t at = 0, first = 0;
   const bool rows = result.tensor->is_contiguous();
-  for (Py_ssize_t k = 0; k < arrays.count; ++k) {
-    const Array& a = arrays[k];
+  for (Py_ssize_t k = 0; k < tensors.count; ++k) {
+    const TensorInfo& a = tensors[k];
     const Py_ssize_t length = stack ? inner : a.ndim == result.ndim ? a.shape[dim] * inner : 0;
     if (length == 0 || outer == 0) continue;
     if (rows && a.tensor->is_contiguous()) {
@@ -89,7 +89,7 @@ bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
       Unlocked unlocked(outer * length > kReleaseGilBytes, {a.tensor, result.tensor});
       for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
     } else {
-      // What lies otherwise in memory is copied into a view of the piece's place.
+      // A tensor that lies in memory otherwise is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];
       for (int i = 0; i < a.ndim; ++i) strides[i] = result.strides[stack && i >= dim ? i + 1 : i];
       Ref place(as_object(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])));
@@ -103,28 +103,28 @@ bool join(Arrays& arrays, const Array& result, int dim, bool stack) {
 
 // (list of tensors, dim). Empty vectors are skipped whatever the others' dimensions.
 PyObject* cat(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Arrays arrays;
+  TensorInfos tensors;
   if (!check_count("cat", n, 2, 2)) return nullptr;
-  if (!arrays.read(args[0])) return not_implemented();
-  if (arrays.count == 0) return fail(PyExc_ValueError, "torch.cat(): expected a non-empty list of Tensors");
+  if (!tensors.read(args[0])) return not_implemented();
+  if (tensors.count == 0) return fail(PyExc_ValueError, "torch.cat(): expected a non-empty list of Tensors");
   Py_ssize_t first = -1;
-  for (Py_ssize_t i = 0; i < arrays.count; ++i) {
-    const Array& a = arrays[i];
+  for (Py_ssize_t i = 0; i < tensors.count; ++i) {
+    const TensorInfo& a = tensors[i];
     if (a.ndim == 0) {
       PyErr_Format(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
       return nullptr;
     }
     if (first < 0 && !(a.ndim == 1 && a.shape[0] == 0)) first = i;
   }
-  const Array& model = arrays[first < 0 ? 0 : first];
+  const TensorInfo& model = tensors[first < 0 ? 0 : first];
   // Empty vectors are left out, whatever the dimension; where there is nothing else, so is the dimension.
   const int dim = first < 0 ? 0 : dim_argument(args[1], model.ndim);
   if (dim < 0) return nullptr;
   Py_ssize_t shape[kMaxDims];
   std::memcpy(shape, model.shape, sizeof(Py_ssize_t) * static_cast<size_t>(model.ndim));
   shape[dim] = 0;
-  for (Py_ssize_t i = 0; i < arrays.count; ++i) {
-    const Array& a = arrays[i];
+  for (Py_ssize_t i = 0; i < tensors.count; ++i) {
+    const TensorInfo& a = tensors[i];
     if (a.ndim == 1 && a.shape[0] == 0) continue;
     if (a.ndim != model.ndim) {
       PyErr_Format(PyExc_RuntimeError, "Tensors must have same number of dimensions: got %d and %d", model.ndim, a.ndim);
@@ -140,40 +140,40 @@ PyObject* cat(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
     shape[dim] += a.shape[dim];
   }
-  if (!same_dtype(arrays)) return not_implemented();
-  Ref result = joined(arrays, model.ndim, shape, dim, false);
-  if (!result || arrays.device() == DeviceType::Meta) return result.release();
-  return join(arrays, view_of(as_tensor(result)), dim, false) ? result.release() : nullptr;
+  if (!same_dtype(tensors)) return not_implemented();
+  Ref result = joined(tensors, model.ndim, shape, dim, false);
+  if (!result || tensors.device() == DeviceType::Meta) return result.release();
+  return join(tensors, info_of(as_tensor(result)), dim, false) ? result.release() : nullptr;
 }
 
 // (list of tensors, dim): a new dimension, one entry a tensor
 PyObject* stack(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Arrays arrays;
+  TensorInfos tensors;
   if (!check_count("stack", n, 2, 2)) return nullptr;
-  if (!arrays.read(args[0])) return not_implemented();
-  if (arrays.count == 0) return fail(PyExc_RuntimeError, "stack expects a non-empty TensorList");
-  const Array& model = arrays[0];
+  if (!tensors.read(args[0])) return not_implemented();
+  if (tensors.count == 0) return fail(PyExc_RuntimeError, "stack expects a non-empty TensorList");
+  const TensorInfo& model = tensors[0];
   const int dim = dim_argument(args[1], model.ndim + 1);
   if (dim < 0) return nullptr;
-  for (Py_ssize_t i = 1; i < arrays.count; ++i) {
-    const Array& a = arrays[i];
+  for (Py_ssize_t i = 1; i < tensors.count; ++i) {
+    const TensorInfo& a = tensors[i];
     if (a.ndim == model.ndim && same_sizes(a.ndim, a.shape, model.shape)) continue;
     return fail(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got " + sizes_text(model.shape, model.ndim) +
                                         " at entry 0 and " + sizes_text(a.shape, a.ndim) + " at entry " + std::to_string(i));
   }
-  if (!same_dtype(arrays)) return not_implemented();
+  if (!same_dtype(tensors)) return not_implemented();
   if (model.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
   Py_ssize_t shape[kMaxDims];
-  for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? arrays.count : model.shape[d++];
-  Ref result = joined(arrays, model.ndim + 1, shape, dim, true);
-  if (!result || arrays.device() == DeviceType::Meta) return result.release();
-  return join(arrays, view_of(as_tensor(result)), dim, true) ? result.release() : nullptr;
+  for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? tensors.count : model.shape[d++];
+  Ref result = joined(tensors, model.ndim + 1, shape, dim, true);
+  if (!result || tensors.device() == DeviceType::Meta) return result.release();
+  return join(tensors, info_of(as_tensor(result)), dim, true) ? result.release() : nullptr;
 }
 
 // (g, dim, shapes) -> each joined tensor's piece of g, as views
 PyObject* cat_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array g;
-  if (!check_count("cat_backward", n, 3, 3) || !as_array(args[0], g) || !PyTuple_Check(args[2])) {
+  TensorInfo g;
+  if (!check_count("cat_backward", n, 3, 3) || !read_tensor(args[0], g) || !PyTuple_Check(args[2])) {
     return PyErr_Occurred() ? nullptr : not_implemented();
   }
   const int dim = dim_argument(args[1], g.ndim);
@@ -203,8 +203,8 @@ PyObject* cat_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, memory_format = None): a copy with the order of strides kept
 PyObject* clone(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("clone", args, n, 1, 2, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("clone", args, n, 1, 2, a)) return no_tensor();
   if (n > 1 && args[1] != Py_None) return not_implemented();
   return as_object(dense_copy(a.tensor));
 }

@@ -1,37 +1,35 @@
 // Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error.
 //
-// reduction: 0 none, 1 mean, 2 sum. A target equal to ignore_index counts for nothing; the mean divides by the total
-// weight of the others.
+// reduction: a Reduction. A target equal to ignore_index counts for nothing; the mean divides by the total weight of the others.
 #include "bindings/bindings.h"
 
 namespace rushlight {
 namespace {
 
-enum Reduction { kNone = 0, kMean = 1, kSum = 2 };
-
 struct Problem {
-  Array scores;  // (batch, classes): logits or log-probabilities
+  TensorInfo scores;  // (batch, classes): logits or log-probabilities
   Ref target_owner, weight_owner;
   DeviceType device = DeviceType::Cpu;
   const int64_t* target = nullptr;
   const void* weight = nullptr;
   Py_ssize_t batch = 0, classes = 0;
   int64_t ignore = -100;
-  Py_ssize_t reduction = kMean;
+  Reduction reduction = Reduction::Mean;
 };
 
 // Reads (scores, target, weight or None, ignore_index, reduction). False with an exception, or without: no kernel.
 bool read(const char* name, PyObject* const* args, Problem& p) {
-  Array target, weight;
-  if (!as_array(args[0], p.scores) || !p.scores.is_float() || p.scores.ndim != 2) return false;
-  if (!as_array(args[1], target) || target.dtype != DType::I64 || target.ndim != 1) return false;
+  TensorInfo target, weight;
+  if (!read_tensor(args[0], p.scores) || !p.scores.is_float() || p.scores.ndim != 2) return false;
+  if (!read_tensor(args[1], target) || target.dtype != DType::I64 || target.ndim != 1) return false;
   p.batch = p.scores.shape[0];
   p.classes = p.scores.shape[1];
-  Py_ssize_t ignore;
-  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &p.reduction)) return false;
+  Py_ssize_t ignore, reduction;
+  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &reduction)) return false;
   p.ignore = ignore;
-  if (p.reduction < kNone || p.reduction > kSum) {
-    PyErr_Format(PyExc_ValueError, "%zd is not a valid value for reduction", p.reduction);
+  p.reduction = static_cast<Reduction>(reduction);
+  if (reduction < 0 || p.reduction > Reduction::Sum) {
+    PyErr_Format(PyExc_ValueError, "%zd is not a valid value for reduction", reduction);
     return false;
   }
   if (target.shape[0] != p.batch) {
@@ -39,7 +37,7 @@ bool read(const char* name, PyObject* const* args, Problem& p) {
     return false;
   }
   if (args[2] != Py_None) {
-    if (!as_array(args[2], weight) || weight.dtype != p.scores.dtype) return false;
+    if (!read_tensor(args[2], weight) || weight.dtype != p.scores.dtype) return false;
     if (weight.ndim != 1 || weight.shape[0] != p.classes) {
       PyErr_Format(PyExc_RuntimeError,
                    "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
@@ -94,14 +92,14 @@ void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
         loss = (1 - smoothing) * loss + smoothing / static_cast<double>(p.classes) * smooth;
       }
     }
-    if (p.reduction == kNone) out[i] = static_cast<T>(loss);
+    if (p.reduction == Reduction::None) out[i] = static_cast<T>(loss);
     sum += loss;
   }
-  if (p.reduction == kSum) *out = static_cast<T>(sum);
-  if (p.reduction == kMean) *out = static_cast<T>(sum / total_weight<T>(p));
+  if (p.reduction == Reduction::Sum) *out = static_cast<T>(sum);
+  if (p.reduction == Reduction::Mean) *out = static_cast<T>(sum / total_weight<T>(p));
 }
 
-Ref loss_array(const Problem& p) { return new_ref(p.scores.dtype, p.reduction == kNone ? 1 : 0, &p.batch, p.device); }
+Ref new_loss(const Problem& p) { return new_ref(p.scores.dtype, p.reduction == Reduction::None ? 1 : 0, &p.batch, p.device); }
 
 void run_forward(const Problem& p, const void* log_p, double smoothing, const Ref& loss) {
   void* out = data_of(loss);
@@ -121,7 +119,7 @@ PyObject* cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   Ref in = contiguous(p.scores.tensor), log_p = in ? new_ref(p.scores.dtype, 2, p.scores.shape, p.device) : Ref();
-  Ref loss = log_p ? loss_array(p) : Ref();
+  Ref loss = log_p ? new_loss(p) : Ref();
   if (!loss) return nullptr;
   const Py_ssize_t size = p.batch * p.classes;
   if (p.device != DeviceType::Meta) {
@@ -143,7 +141,7 @@ PyObject* nll_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Problem p;
   if (!check_count("nll_loss", count, 5, 5)) return nullptr;
   if (!read("nll_loss", args, p)) return refused();
-  Ref in = contiguous(p.scores.tensor), loss = in ? loss_array(p) : Ref();
+  Ref in = contiguous(p.scores.tensor), loss = in ? new_loss(p) : Ref();
   if (!loss || p.device == DeviceType::Meta) return loss.release();
   run_forward(p, data_of(in), 0, loss);
   return loss.release();
@@ -159,11 +157,11 @@ void backward(const Problem& p, const T* g, double smoothing, bool through_softm
     all = 0;
     for (Py_ssize_t c = 0; c < p.classes; c++) all += w[c];
   }
-  const double divisor = p.reduction == kMean ? total_weight<T>(p) : 1;
+  const double divisor = p.reduction == Reduction::Mean ? total_weight<T>(p) : 1;
   const double spread = smoothing / static_cast<double>(p.classes);
   for (Py_ssize_t i = 0; i < p.batch; i++, out += p.classes) {
     const int64_t t = p.target[i];
-    const double scale = static_cast<double>(p.reduction == kNone ? g[i] : *g) / divisor;
+    const double scale = static_cast<double>(p.reduction == Reduction::None ? g[i] : *g) / divisor;
     const bool counts = t != p.ignore;
     const T a = counts ? static_cast<T>(scale * (1 - smoothing) * (w ? w[t] : 1)) : T(0);
     const T b = counts ? static_cast<T>(scale * spread) : T(0);
@@ -181,12 +179,12 @@ void backward(const Problem& p, const T* g, double smoothing, bool through_softm
 }
 
 PyObject* loss_backward(const char* name, PyObject* const* args, bool through_softmax, double smoothing) {
-  Array g;
+  TensorInfo g;
   Problem p;
-  if (!as_array(args[0], g) || !g.is_float()) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float()) return not_implemented();
   if (!read(name, args + 1, p)) return refused();
   if (g.dtype != p.scores.dtype) return not_implemented();
-  if (p.reduction == kNone ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1) {
+  if (p.reduction == Reduction::None ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1) {
     PyErr_Format(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
     return nullptr;
   }
@@ -219,8 +217,8 @@ PyObject* nll_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
   return loss_backward("nll_loss_backward", args, false, 0);
 }
 
-bool pair(PyObject* const* args, Array& x, Array& y) {
-  return as_array(args[0], x) && as_array(args[1], y) && x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
+bool pair(PyObject* const* args, TensorInfo& x, TensorInfo& y) {
+  return read_tensor(args[0], x) && read_tensor(args[1], y) && x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
 }
 
 // Of how a loss is reduced: whether to the mean. -1 with an exception.
@@ -232,7 +230,7 @@ int is_mean(PyObject* reduction) {
 
 // (x, y, reduction) -> the mean of (x - y)^2; other reductions are the definition's
 PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array x, y;
+  TensorInfo x, y;
   if (!check_count("mse_loss", count, 3, 3)) return nullptr;
   const int mean = is_mean(args[2]);
   if (mean <= 0 || !pair(args, x, y)) return mean < 0 ? nullptr : not_implemented();
@@ -254,7 +252,7 @@ PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // 2 g / n * (x - y), for g of one element; false with an exception.
-bool difference_scaled(const Array& g, const Array& x, const Array& y, DeviceType device, Ref& out) {
+bool difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, DeviceType device, Ref& out) {
   Ref gc = contiguous(g.tensor), xc = gc ? contiguous(x.tensor) : Ref(), yc = xc ? contiguous(y.tensor) : Ref();
   if (!yc || !(out = new_ref(x.dtype, x.ndim, x.shape, device))) return false;
   const Py_ssize_t n = x.size();
@@ -275,12 +273,12 @@ bool difference_scaled(const Array& g, const Array& x, const Array& y, DeviceTyp
 
 // (g 0-d, x, y, reduction, needs) -> the gradients of x and y
 PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g, x, y;
+  TensorInfo g, x, y;
   int needs[2];
   if (!check_count("mse_loss_backward", count, 5, 5)) return nullptr;
   const int mean = is_mean(args[3]);
   if (mean <= 0) return mean < 0 ? nullptr : not_implemented();
-  if (!pair(args + 1, x, y) || !as_array(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
+  if (!pair(args + 1, x, y) || !read_tensor(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
   if (!needs_argument(args[4], 2, needs)) return nullptr;
   const DeviceType device = device_of(g, x, y);
   Ref gx, gy;
@@ -294,7 +292,7 @@ PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
 PyMethodDef kLossMethods[] = {
     long_kernel<cross_entropy>("cross_entropy",
                                "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
-                               "log_probabilities); reduction 0 none, 1 mean, 2 sum"),
+                               "log_probabilities); reduction: a Reduction"),
     long_kernel<cross_entropy_backward>(
         "cross_entropy_backward",
         "cross_entropy_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction, "

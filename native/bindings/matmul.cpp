@@ -23,7 +23,7 @@ struct Stack {
   const Py_ssize_t* strides = nullptr;  // in bytes
 };
 
-bool divisible(const Array& a, ptrdiff_t item) {
+bool divisible(const TensorInfo& a, ptrdiff_t item) {
   for (int i = 0; i < a.ndim; i++)
     if (a.shape[i] > 1 && a.strides[i] % item) return false;
   return true;
@@ -31,8 +31,8 @@ bool divisible(const Array& a, ptrdiff_t item) {
 
 // Sees a as a stack of matrices of dtype `type`, copying where gemm could not walk it. A 1-D array is a row
 // (vector_is_row) or a column.
-bool make_stack(const Array& given, DType type, bool vector_is_row, Stack& out) {
-  Array a = given;
+bool make_stack(const TensorInfo& given, DType type, bool vector_is_row, Stack& out) {
+  TensorInfo a = given;
   const ptrdiff_t item = item_size(type);
   for (int attempt = 0; attempt < 2; attempt++) {
     if (a.dtype == type && a.tensor->is_aligned() && divisible(a, item)) {
@@ -61,7 +61,7 @@ bool make_stack(const Array& given, DType type, bool vector_is_row, Stack& out) 
     }
     out.owner = contiguous_as(a.tensor, type);
     if (!out.owner) return false;
-    a = view_of(as_tensor(out.owner));
+    a = info_of(as_tensor(out.owner));
   }
   return true;
 }
@@ -74,9 +74,9 @@ PyObject* cast_back(Ref result, DType type) {
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
 PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array a, b;
+  TensorInfo a, b;
   if (!check_count("matmul", count, 2, 2)) return nullptr;
-  if (!as_array(args[0], a) || !as_array(args[1], b)) return not_implemented();
+  if (!read_tensor(args[0], a) || !read_tensor(args[1], b)) return not_implemented();
   const DType type = computed_as_float(a.dtype) ? DType::F32 : a.dtype;
   if (type != DType::F32 && type != DType::F64) return not_implemented();
   if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return not_implemented();
@@ -141,15 +141,15 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // (a, b), both matrices
 PyObject* mm(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  Array a, b;
+  TensorInfo a, b;
   if (!check_count("mm", count, 2, 2)) return nullptr;
-  if (!as_array(args[0], a) || !as_array(args[1], b) || a.ndim != 2 || b.ndim != 2) return not_implemented();
+  if (!read_tensor(args[0], a) || !read_tensor(args[1], b) || a.ndim != 2 || b.ndim != 2) return not_implemented();
   return matmul(self, args, count);
 }
 
 // The product of two matrices of a type that gemm knows, one of them transposed; false with an exception.
 struct Factor {
-  const Array& matrix;
+  const TensorInfo& matrix;
   bool transposed;
 };
 bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
@@ -176,12 +176,12 @@ bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
 
 // (g, a, b, needs) -> the gradients of a @ b; a or b may be None where no gradient needs it
 PyObject* matmul_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g, a, b;
+  TensorInfo g, a, b;
   int needs[2];
   if (!check_count("matmul_backward", count, 4, 4)) return nullptr;
-  if (!as_array(args[0], g) || !g.is_float() || g.ndim != 2) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float() || g.ndim != 2) return not_implemented();
   if (!needs_argument(args[3], 2, needs)) return nullptr;
-  const bool has_a = as_array(args[1], a), has_b = as_array(args[2], b);
+  const bool has_a = read_tensor(args[1], a), has_b = read_tensor(args[2], b);
   if (needs[0] && (!has_b || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return not_implemented();
   if (needs[1] && (!has_a || a.ndim != 2 || a.dtype != g.dtype || a.shape[0] != g.shape[0])) return not_implemented();
   const DeviceType device = device_of(g, a, b);
@@ -193,11 +193,11 @@ PyObject* matmul_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // (bias or None, a, b, alpha = 1, beta = 1) -> beta * bias + alpha * (a @ b); the bias broadcasts to the product.
 PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array bias, a, b;
+  TensorInfo bias, a, b;
   double alpha = 1, beta = 1;
   if (!check_count("addmm", count, 3, 5)) return nullptr;
   const bool has_bias = args[0] != Py_None;
-  if (!as_array(args[1], a) || !as_array(args[2], b) || (has_bias && !as_array(args[0], bias))) return not_implemented();
+  if (!read_tensor(args[1], a) || !read_tensor(args[2], b) || (has_bias && !read_tensor(args[0], bias))) return not_implemented();
   if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
   if (!a.is_float() || b.dtype != a.dtype || (has_bias && bias.dtype != a.dtype)) return not_implemented();
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
@@ -234,10 +234,10 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // (x, w, bias or None) -> x @ w.T + bias over any leading dimensions of x
 PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array x, w, bias;
+  TensorInfo x, w, bias;
   if (!check_count("linear", count, 2, 3)) return nullptr;
   const bool has_bias = count > 2 && args[2] != Py_None;
-  if (!as_array(args[0], x) || !as_array(args[1], w) || (has_bias && !as_array(args[2], bias))) return not_implemented();
+  if (!read_tensor(args[0], x) || !read_tensor(args[1], w) || (has_bias && !read_tensor(args[2], bias))) return not_implemented();
   if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
   if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
   const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
@@ -277,15 +277,15 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // (g, x, w, needs) -> the gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may
 // be None where no gradient needs it. As many needs as gradients.
 PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g, x, w;
+  TensorInfo g, x, w;
   int needs[3] = {0, 0, 0};
   if (!check_count("linear_backward", count, 4, 4)) return nullptr;
-  if (!as_array(args[0], g) || !g.is_float() || g.ndim == 0) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float() || g.ndim == 0) return not_implemented();
   const bool has_bias = PyTuple_Check(args[3]) && PyTuple_GET_SIZE(args[3]) == 3;
   if (!needs_argument(args[3], has_bias ? 3 : 2, needs + !has_bias)) return nullptr;
   const auto [need_b, need_x, need_w] = needs;
   if (need_b > 2) return not_implemented();  // a bias of several dimensions is as long as the rows are many
-  const bool has_x = as_array(args[1], x), has_w = as_array(args[2], w);
+  const bool has_x = read_tensor(args[1], x), has_w = read_tensor(args[2], w);
   const DType type = g.dtype;
   const Py_ssize_t n = g.shape[g.ndim - 1];
   if (need_x && (!has_w || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return not_implemented();

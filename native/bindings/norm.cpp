@@ -12,7 +12,7 @@ constexpr Py_ssize_t kGrain = 1 << 15;
 struct Rows {
   Py_ssize_t rows = 1, n = 1;
 };
-bool split(const Array& x, Py_ssize_t normalized, Rows& out) {
+bool split(const TensorInfo& x, Py_ssize_t normalized, Rows& out) {
   if (normalized < 1 || normalized > x.ndim) {
     PyErr_Format(PyExc_RuntimeError, "layer_norm(): cannot normalise over the last %zd of %d dimensions", normalized, x.ndim);
     return false;
@@ -25,8 +25,8 @@ bool split(const Array& x, Py_ssize_t normalized, Rows& out) {
 bool affine(PyObject* object, const char* name, DType type, Py_ssize_t n, Ref& owner, const void*& data, DeviceType& device) {
   data = nullptr;
   if (object == Py_None) return true;
-  Array a;
-  if (!as_array(object, a) || a.dtype != type) return false;
+  TensorInfo a;
+  if (!read_tensor(object, a) || a.dtype != type) return false;
   if (a.size() != n) {
     PyErr_Format(PyExc_RuntimeError, "layer_norm(): %s has %zd elements, the normalised dimensions %zd", name, a.size(), n);
     return false;
@@ -42,12 +42,12 @@ PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 
 // (x, normalized, weight or None, bias or None, eps) -> (y, mean, rstd); the two of shape (leading..., 1 ...)
 PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array x;
+  TensorInfo x;
   Py_ssize_t normalized;
   double eps;
   Rows r;
   if (!check_count("layer_norm", count, 5, 5)) return nullptr;
-  if (!as_array(args[0], x) || !x.is_float()) return not_implemented();
+  if (!read_tensor(args[0], x) || !x.is_float()) return not_implemented();
   if (!ints_argument(args[1], "normalized", 1, &normalized) || !double_argument(args[4], eps) || !split(x, normalized, r))
     return nullptr;
   Ref weight_owner, bias_owner;
@@ -79,12 +79,12 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // (g, x, normalized, mean, rstd, weight or None, needs) -> the gradients of x, weight and bias, None where not needed
 PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g, x;
+  TensorInfo g, x;
   Py_ssize_t normalized;
   Rows r;
   int need[3];
   if (!check_count("layer_norm_backward", count, 7, 7)) return nullptr;
-  if (!as_array(args[0], g) || !as_array(args[1], x) || !x.is_float() || g.dtype != x.dtype) return not_implemented();
+  if (!read_tensor(args[0], g) || !read_tensor(args[1], x) || !x.is_float() || g.dtype != x.dtype) return not_implemented();
   if (!ints_argument(args[2], "normalized", 1, &normalized) || !split(x, normalized, r)) return nullptr;
   if (!needs_argument(args[6], 3, need)) return nullptr;
   if (!same_shape(g.tensor, x.tensor)) {

@@ -11,7 +11,7 @@ namespace {
 constexpr Py_ssize_t kGrain = 1 << 15;
 
 // A list (or tuple) of tensors as one of the lists of a step; None entries are allowed where `optional`.
-class ArrayList {
+class TensorInfos {
  public:
   // False with an exception set if it is no sequence of `expected` entries (any number where negative).
   bool read(PyObject* object, const char* name, Py_ssize_t expected) {
@@ -36,23 +36,25 @@ class ArrayList {
 };
 
 // Tensors that stand for others in a transform, or show conjugates or negatives of their memory, are left to the rule in Python.
-bool plain_array(PyObject* object, Array& out) { return as_array(object, out) && !(out.tensor->flags & (kStandsFor | kLazy)); }
+bool plain_info(PyObject* object, TensorInfo& out) {
+  return read_tensor(object, out) && !(out.tensor->flags & (kStandsFor | kLazy));
+}
 
 // Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type, shape and device of `like`.
-bool usable(PyObject* object, DType type, const Array& like, bool written) {
-  Array a;
-  return plain_array(object, a) && a.dtype == type && a.contiguous() && same_shape(a.tensor, like.tensor) &&
+bool usable(PyObject* object, DType type, const TensorInfo& like, bool written) {
+  TensorInfo a;
+  return plain_info(object, a) && a.dtype == type && a.contiguous() && same_shape(a.tensor, like.tensor) &&
          is_meta(a) == is_meta(like) && (!written || a.tensor->is_writeable());
 }
 
-bool parameter(PyObject* object, Array& out) {
-  return plain_array(object, out) && out.is_float() && out.contiguous() && out.tensor->is_writeable();
+bool parameter(PyObject* object, TensorInfo& out) {
+  return plain_info(object, out) && out.is_float() && out.contiguous() && out.tensor->is_writeable();
 }
 
 // (params, grads, buffers or None, lr, momentum, dampening, weight_decay, nesterov, maximize) -> None
 // A None among the buffers is replaced, in the list, by a new buffer.
 PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  ArrayList params, grads, buffers;
+  TensorInfos params, grads, buffers;
   SgdOptions o;
   if (!check_count("sgd_step", count, 9, 9) || !params.read(args[0], "params", -1) ||
       !grads.read(args[1], "grads", params.size()) || !double_argument(args[3], o.lr) || !double_argument(args[4], o.momentum) ||
@@ -63,14 +65,14 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Py_ssize_t n = params.size();
   if (has_momentum && !buffers.read(args[2], "buffers", n)) return nullptr;
   for (Py_ssize_t i = 0; i < n; i++) {
-    Array p;
+    TensorInfo p;
     if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false)) return not_implemented();
     if (!has_momentum) continue;
     if (buffers.at(i) == Py_None ? !PyList_Check(buffers.object()) : !usable(buffers.at(i), p.dtype, p, true))
       return not_implemented();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
-    const Array p = view_of(params.tensor(i));
+    const TensorInfo p = info_of(params.tensor(i));
     bool first = false;
     void* buffer = nullptr;
     if (has_momentum) {
@@ -103,7 +105,7 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or None, steps, lr, beta1, beta2, eps, weight_decay, amsgrad,
 //  maximize, decoupled) -> None. steps: 0-d float tensors, incremented.
 PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  ArrayList params, grads, means, squares, highest, steps;
+  TensorInfos params, grads, means, squares, highest, steps;
   AdamOptions o;
   if (!check_count("adam_step", count, 14, 14) || !params.read(args[0], "params", -1)) return nullptr;
   const Py_ssize_t n = params.size();
@@ -114,16 +116,17 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   if (o.amsgrad && !highest.read(args[4], "max_exp_avg_sqs", n)) return nullptr;
   for (Py_ssize_t i = 0; i < n; i++) {
-    Array p, step;
+    TensorInfo p, step;
     if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false) || !usable(means.at(i), p.dtype, p, true) ||
         !usable(squares.at(i), p.dtype, p, true) || (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
       return not_implemented();
-    if (!as_array(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() || !step.tensor->is_writeable())
+    if (!read_tensor(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() ||
+        !step.tensor->is_writeable())
       return not_implemented();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
-    const Array p = view_of(params.tensor(i));
-    const Array step = view_of(steps.tensor(i));
+    const TensorInfo p = info_of(params.tensor(i));
+    const TensorInfo step = info_of(steps.tensor(i));
     if (is_meta(p, step)) continue;
     double t;
     if (step.dtype == DType::F32) t = *reinterpret_cast<float*>(step.data) += 1;
@@ -146,25 +149,25 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // The norm of all elements of all tensors: the root of the summed squares of the norm of each.
 PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  ArrayList list;
+  TensorInfos list;
   if (!check_count("total_norm2", count, 1, 1) || !list.read(args[0], "tensors", -1)) return nullptr;
-  Array first;
+  TensorInfo first;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
-    Array a;
-    if (!as_array(list.at(i), a) || !a.is_float() || !a.contiguous()) return not_implemented();
+    TensorInfo a;
+    if (!read_tensor(list.at(i), a) || !a.is_float() || !a.contiguous()) return not_implemented();
     if (i == 0) first = a;
     if (a.dtype != first.dtype) return not_implemented();
   }
   if (list.size() == 0) return not_implemented();
   DeviceType device = DeviceType::Cpu;
   for (Py_ssize_t i = 0; i < list.size(); i++)
-    if (is_meta(view_of(list.tensor(i)))) device = DeviceType::Meta;
+    if (is_meta(info_of(list.tensor(i)))) device = DeviceType::Meta;
   Ref result = new_ref(first.dtype, 0, nullptr, device);
   if (!result || device == DeviceType::Meta) return result.release();
   const auto kernel = dense_kernels().reducer(Reduce::SumSquares, first.dtype).rows;
   double total = 0;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
-    const Array a = view_of(list.tensor(i));
+    const TensorInfo a = info_of(list.tensor(i));
     if (first.dtype == DType::F32) {
       float squares;
       kernel(a.data, 1, 0, a.size(), &squares);
@@ -183,16 +186,16 @@ PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // (tensors, factor): multiplies every tensor in place.
 PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  ArrayList list;
+  TensorInfos list;
   double factor;
   if (!check_count("scale_", count, 2, 2) || !list.read(args[0], "tensors", -1) || !double_argument(args[1], factor))
     return nullptr;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
-    Array a;
+    TensorInfo a;
     if (!parameter(list.at(i), a)) return not_implemented();
   }
   for (Py_ssize_t i = 0; i < list.size(); i++) {
-    const Array a = view_of(list.tensor(i));
+    const TensorInfo a = info_of(list.tensor(i));
     if (is_meta(a)) continue;
     dense_kernels().scale(a.dtype, a.data, factor, a.size());
   }

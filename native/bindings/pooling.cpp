@@ -21,7 +21,7 @@ bool fail(const char* text) {
 }
 
 // Fills window from (kernel, stride, padding, dilation); an empty stride is the kernel's size.
-bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg, PyObject* dilation_arg,
+bool read_window(const TensorInfo& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg, PyObject* dilation_arg,
                  bool ceil_mode, Window& window) {
   Py_ssize_t kernel[2], stride[2], padding[2], dilation[2] = {1, 1};
   if (!ints_argument(kernel_arg, "kernel_size", 2, kernel)) return false;
@@ -69,7 +69,7 @@ bool read_window(const Array& x, PyObject* kernel_arg, PyObject* stride_arg, PyO
   return true;
 }
 
-Py_ssize_t plane_count(const Array& x) {
+Py_ssize_t plane_count(const TensorInfo& x) {
   Py_ssize_t n = 1;
   for (int i = 0; i + 2 < x.ndim; i++) n *= x.shape[i];
   return n;
@@ -81,7 +81,7 @@ Py_ssize_t grain(const Window& w) {
   return static_cast<Py_ssize_t>(kGrain / work) + 1;
 }
 
-void output_shape(const Array& x, const Window& w, Py_ssize_t* shape) {
+void output_shape(const TensorInfo& x, const Window& w, Py_ssize_t* shape) {
   for (int i = 0; i + 2 < x.ndim; i++) shape[i] = x.shape[i];
   shape[x.ndim - 2] = w.out_h;
   shape[x.ndim - 1] = w.out_w;
@@ -89,11 +89,11 @@ void output_shape(const Array& x, const Window& w, Py_ssize_t* shape) {
 
 // (x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices)
 PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array x;
+  TensorInfo x;
   bool ceil_mode;
   Window w;
   if (!check_count("max_pool2d", count, 6, 6)) return nullptr;
-  if (!as_array(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
+  if (!read_tensor(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
   if (!bool_argument(args[5], ceil_mode) || !read_window(x, args[1], args[2], args[3], args[4], ceil_mode, w)) return nullptr;
   Py_ssize_t shape[4];
   output_shape(x, w, shape);
@@ -128,11 +128,11 @@ bool scatter_planes(const T* grad, const int64_t* indices, Py_ssize_t planes, Py
 
 // (g, indices, x_shape) -> the gradient of the input
 PyObject* max_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g, indices;
+  TensorInfo g, indices;
   Py_ssize_t shape[kMaxDims];
   int ndim;
   if (!check_count("max_pool2d_backward", count, 3, 3)) return nullptr;
-  if (!as_array(args[0], g) || !as_array(args[1], indices) || !g.is_float() || indices.dtype != DType::I64)
+  if (!read_tensor(args[0], g) || !read_tensor(args[1], indices) || !g.is_float() || indices.dtype != DType::I64)
     return not_implemented();
   if (!shape_argument(args[2], shape, ndim)) return nullptr;
   bool fits = ndim == g.ndim && ndim >= 2 && same_shape(g.tensor, indices.tensor);
@@ -168,7 +168,7 @@ struct Average {
   bool include_pad;
   double divisor = 0;
 };
-bool read_average(const Array& x, PyObject* const* args, Average& a) {
+bool read_average(const TensorInfo& x, PyObject* const* args, Average& a) {
   bool ceil_mode;
   if (!bool_argument(args[3], ceil_mode) || !bool_argument(args[4], a.include_pad) ||
       !read_window(x, args[0], args[1], args[2], nullptr, ceil_mode, a.window))
@@ -183,10 +183,10 @@ bool read_average(const Array& x, PyObject* const* args, Average& a) {
 
 // (x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override or None)
 PyObject* avg_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array x;
+  TensorInfo x;
   Average a;
   if (!check_count("avg_pool2d", count, 7, 7)) return nullptr;
-  if (!as_array(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
+  if (!read_tensor(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
   if (!read_average(x, args + 1, a)) return nullptr;
   Py_ssize_t shape[4];
   output_shape(x, a.window, shape);
@@ -208,14 +208,14 @@ PyObject* avg_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // (g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override or None)
 PyObject* avg_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array g;
+  TensorInfo g;
   Average a;
   Py_ssize_t shape[kMaxDims];
   int ndim;
   if (!check_count("avg_pool2d_backward", count, 8, 8)) return nullptr;
-  if (!as_array(args[0], g) || !g.is_float() || (g.ndim != 3 && g.ndim != 4)) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float() || (g.ndim != 3 && g.ndim != 4)) return not_implemented();
   if (!shape_argument(args[1], shape, ndim)) return nullptr;
-  Array x = g;
+  TensorInfo x = g;
   x.shape = shape;
   bool fits = ndim == g.ndim;
   for (int i = 0; fits && i + 2 < ndim; i++) fits = shape[i] == g.shape[i];

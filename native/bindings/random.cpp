@@ -82,7 +82,7 @@ PyObject* random_set_state(PyObject*, PyObject* const* args, Py_ssize_t count) {
     sized = length == static_cast<Py_ssize_t>(Generator::kStateBytes);
     valid = sized && g->set_state(static_cast<const unsigned char*>(bytes));
   };
-  if (Array a; as_array(args[1], a) && !is_meta(a)) {
+  if (TensorInfo a; read_tensor(args[1], a) && !is_meta(a)) {
     Ref bytes = contiguous(a.tensor);
     if (!bytes) return nullptr;
     length = as_tensor(bytes)->nbytes();
@@ -109,7 +109,7 @@ PyObject* random_bits(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // The tensor `seen`, of the shape of a, with the dimensions ordered by falling stride of a: a new view.
-Ref in_memory_order(const Array& a, const Tensor* seen) {
+Ref in_memory_order(const TensorInfo& a, const Tensor* seen) {
   int order[kMaxDims];
   for (int i = 0; i < a.ndim; i++) {
     int at = i;
@@ -124,8 +124,8 @@ Ref in_memory_order(const Array& a, const Tensor* seen) {
 // Runs draw(dtype, data, n) over the elements of the tensor and returns it; draw is false where there is no sampler.
 template <class Draw>
 PyObject* filled(const char* name, PyObject* object, Draw draw) {
-  Array a;
-  if (!as_array(object, a)) return not_implemented();
+  TensorInfo a;
+  if (!read_tensor(object, a)) return not_implemented();
   if (!a.tensor->is_writeable()) {
     PyErr_Format(PyExc_ValueError, "%s(): the tensor is read-only", name);
     return nullptr;
@@ -170,8 +170,8 @@ PyObject* normal_(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (value) PyErr_Format(PyExc_RuntimeError, "normal expects std >= 0.0, but found std %R", value.get());
     return nullptr;
   }
-  Array a;
-  const bool blocks = as_array(args[1], a) && a.tensor->is_contiguous();
+  TensorInfo a;
+  const bool blocks = read_tensor(args[1], a) && a.tensor->is_contiguous();
   return filled("normal_", args[1], [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
 }
 
@@ -219,8 +219,8 @@ PyObject* bernoulli_(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     return filled("bernoulli_", args[1], [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli(*g, t, o, n, p); });
   }
-  Array out, p;
-  if (!as_array(args[1], out) || !as_array(args[2], p) || !p.is_float()) return not_implemented();
+  TensorInfo out, p;
+  if (!read_tensor(args[1], out) || !read_tensor(args[2], p) || !p.is_float()) return not_implemented();
   if (!same_shape(out.tensor, p.tensor)) return not_implemented();
   if (is_meta(out, p)) return Py_NewRef(args[1]);
   Ref ordered = out.contiguous() ? Ref::borrow(args[2]) : in_memory_order(out, p.tensor);
@@ -274,12 +274,12 @@ const char* weights_problem(const T* w, Py_ssize_t rows, Py_ssize_t n) {
 
 // (generator, weights 1-D or 2-D, samples, replacement) -> indices
 PyObject* multinomial(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Array w;
+  TensorInfo w;
   bool replacement;
   if (!check_count("multinomial", count, 4, 4)) return nullptr;
   Generator* g = generator_of(args[0]);
   if (!g) return nullptr;
-  if (!as_array(args[1], w) || !w.is_float()) return not_implemented();
+  if (!read_tensor(args[1], w) || !w.is_float()) return not_implemented();
   const Py_ssize_t samples = PyNumber_AsSsize_t(args[2], PyExc_OverflowError);
   if ((samples == -1 && PyErr_Occurred()) || !bool_argument(args[3], replacement)) return nullptr;
   const auto fail = [](const char* text) {

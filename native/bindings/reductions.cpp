@@ -164,7 +164,7 @@ Outcome reduce_axes(Reduce op, DType dtype, const char* data, const Axis* axes, 
 }
 
 // The shape after reducing the dimensions of mask.
-int reduced_shape(const Array& a, uint64_t mask, bool keepdim, Py_ssize_t* shape) {
+int reduced_shape(const TensorInfo& a, uint64_t mask, bool keepdim, Py_ssize_t* shape) {
   int n = 0;
   for (int i = 0; i < a.ndim; i++) {
     if (!(mask >> i & 1)) shape[n++] = a.shape[i];
@@ -173,7 +173,7 @@ int reduced_shape(const Array& a, uint64_t mask, bool keepdim, Py_ssize_t* shape
   return n;
 }
 
-Py_ssize_t reduced_count(const Array& a, uint64_t mask) {
+Py_ssize_t reduced_count(const TensorInfo& a, uint64_t mask) {
   Py_ssize_t n = 1;
   for (int i = 0; i < a.ndim; i++)
     if (mask >> i & 1) n *= a.shape[i];
@@ -191,7 +191,7 @@ void fill_empty(Reduce op, DType result, char* out, Py_ssize_t n) {
 }
 
 // The reduction as a new tensor; an empty Ref with no exception where there is no kernel.
-Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
+Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   const Reducer kernel = dense_kernels().reducer(op, a.dtype);
   if (!kernel.rows) return Ref();
   Py_ssize_t shape[kMaxDims];
@@ -237,7 +237,7 @@ Ref reduce(Reduce op, const Array& a, uint64_t mask, bool keepdim) {
   if (outcome == Outcome::NeedsCopy) {
     Ref copy(as_object(contiguous_copy(a.tensor)));
     if (!copy) return Ref();
-    const Array c = view_of(as_tensor(copy));
+    const TensorInfo c = info_of(as_tensor(copy));
     for (int i = 0; i < c.ndim; i++) axes[i] = {c.shape[i], c.strides[i], (mask >> i & 1) != 0};
     Unlocked unlocked(c.size() * item_size(c.dtype) > kReleaseGilBytes, {c.tensor, as_tensor(result)});
     outcome = reduce_axes(op, c.dtype, c.data, axes, c.ndim, out);
@@ -257,9 +257,9 @@ PyObject* finish(Ref result) {
 }
 
 // (tensor, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
-bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint64_t& mask, bool& keepdim, bool& known) {
+bool parse(const char* name, PyObject* const* args, Py_ssize_t n, TensorInfo& a, uint64_t& mask, bool& keepdim, bool& known) {
   known = check_count(name, n, 1, 4);
-  if (!known || !as_array(args[0], a) || (n > 3 && args[3] != Py_None)) return false;
+  if (!known || !read_tensor(args[0], a) || (n > 3 && args[3] != Py_None)) return false;
   keepdim = false;
   known = dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) && (n < 3 || bool_argument(args[2], keepdim));
   return known;
@@ -268,7 +268,7 @@ bool parse(const char* name, PyObject* const* args, Py_ssize_t n, Array& a, uint
 template <Reduce op>
 PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
   static constexpr const char* kNames[] = {"sum", "prod", "amax", "amin", "norm2", "any", "all"};
-  Array a;
+  TensorInfo a;
   uint64_t mask;
   bool keepdim, known;
   if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
@@ -278,7 +278,7 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 template <class F>
 void each_value(const Ref& tensor, F f) {
-  if (is_meta(view_of(as_tensor(tensor)))) return;
+  if (is_meta(info_of(as_tensor(tensor)))) return;
   const Py_ssize_t n = as_tensor(tensor)->numel();
   if (as_tensor(tensor)->dtype == DType::F32) {
     float* p = data_of<float>(tensor);
@@ -290,7 +290,7 @@ void each_value(const Ref& tensor, F f) {
 }
 
 PyObject* mean(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   uint64_t mask;
   bool keepdim, known;
   if (!parse("mean", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
@@ -304,7 +304,7 @@ PyObject* mean(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* norm2(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   uint64_t mask;
   bool keepdim, known;
   if (!parse("norm2", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
@@ -316,7 +316,7 @@ PyObject* norm2(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 // The tensor with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.
-Ref as_rows(const Array& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n) {
+Ref as_rows(const TensorInfo& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n) {
   int order[kMaxDims];
   int at = 0;
   for (int i = 0; i < a.ndim; i++)
@@ -339,12 +339,12 @@ Ref as_rows(const Array& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n) {
 
 // (tensor, dims, correction, keepdim) -> the variance
 PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   uint64_t mask;
   bool keepdim = false;
   double correction = 1;
   if (!check_count("var", n, 1, 4)) return nullptr;
-  if (!as_array(args[0], a) || !a.is_float()) return not_implemented();
+  if (!read_tensor(args[0], a) || !a.is_float()) return not_implemented();
   if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !double_argument(args[2], correction)) ||
       (n > 3 && !bool_argument(args[3], keepdim)))
     return nullptr;
@@ -369,11 +369,11 @@ PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
 template <bool Largest>
 PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const char* name = Largest ? "argmax" : "argmin";
-  Array a;
+  TensorInfo a;
   uint64_t mask;
   bool keepdim = false;
   if (!check_count(name, n, 1, 3)) return nullptr;
-  if (!as_array(args[0], a)) return not_implemented();
+  if (!read_tensor(args[0], a)) return not_implemented();
   const auto kernel = dense_kernels().arg_rows(Largest, a.dtype);
   if (!kernel) return not_implemented();
   if (n > 1 && args[1] != Py_None && !PyIndex_Check(args[1])) {
@@ -407,7 +407,7 @@ PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, dims, keepdim) -> log of the sum of exponentials
 PyObject* logsumexp(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   uint64_t mask;
   bool keepdim, known;
   if (!parse("logsumexp", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
@@ -430,9 +430,9 @@ PyObject* logsumexp(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 template <bool Product>
 PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   if (!check_count(Product ? "cumprod" : "cumsum", n, 2, 2)) return nullptr;
-  if (!as_array(args[0], a)) return not_implemented();
+  if (!read_tensor(args[0], a)) return not_implemented();
   const bool integer = a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
   if (!a.is_float() && !integer) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
@@ -460,11 +460,11 @@ PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // (tensor, shape) -> the tensor summed over what broadcasting `shape` to its own shape repeated; the tensor itself if
 // nothing.
 PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   Py_ssize_t shape[kMaxDims];
   int ndim;
   if (!check_count("sum_to", n, 2, 2)) return nullptr;
-  if (!as_array(args[0], a)) return not_implemented();
+  if (!read_tensor(args[0], a)) return not_implemented();
   if (!shape_argument(args[1], shape, ndim)) return nullptr;
   uint64_t mask = 0;
   const int lead = a.ndim - ndim;

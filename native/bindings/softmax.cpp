@@ -10,7 +10,7 @@ struct Blocks {
   Py_ssize_t outer = 1, n = 1, inner = 1;
 };
 
-Blocks blocks_of(const Array& a, int dim) {
+Blocks blocks_of(const TensorInfo& a, int dim) {
   Blocks b;
   for (int i = 0; i < dim; i++) b.outer *= a.shape[i];
   for (int i = dim + 1; i < a.ndim; i++) b.inner *= a.shape[i];
@@ -20,9 +20,9 @@ Blocks blocks_of(const Array& a, int dim) {
 
 template <bool Log>
 PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   if (!check_count(Log ? "log_softmax" : "softmax", n, 2, 3)) return nullptr;
-  if (!as_array(args[0], a) || !a.is_float() || (n > 2 && args[2] != Py_None)) return not_implemented();
+  if (!read_tensor(args[0], a) || !a.is_float() || (n > 2 && args[2] != Py_None)) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
   Ref in = contiguous(a.tensor);
@@ -48,10 +48,10 @@ PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 template <bool Log>
 PyObject* softmax_backward(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  Array g, y;
+  TensorInfo g, y;
   const char* name = Log ? "log_softmax_backward" : "softmax_backward";
   if (!check_count(name, n, 3, 3)) return nullptr;
-  if (!as_array(args[0], g) || !as_array(args[1], y) || g.dtype != y.dtype) return not_implemented();
+  if (!read_tensor(args[0], g) || !read_tensor(args[1], y) || g.dtype != y.dtype) return not_implemented();
   if (y.dtype == DType::F16 || y.dtype == DType::BF16) {  // rounded once, not at every step of the rule
     Ref gw = contiguous_as(g.tensor, DType::F32), yw = gw ? contiguous_as(y.tensor, DType::F32) : Ref();
     if (!yw) return nullptr;

@@ -1,6 +1,7 @@
-// Views of tensors under torch's rules for sizes and strides, and the gradients that views have.
+// Views of tensors under torch's rules for sizes and strides, and the gradients that views have. Views of another shape are in
+// reshape.cpp.
 //
-// A view shares the storage: `make_view` is the one place where one is made. A gradient of a view is either a view of the incoming
+// A view shares the storage: `make_view` (bindings.h) is the one place where one is made. A gradient of a view is either a view of the incoming
 // one (`spread`) or zeros with it written at the view's place (`*_backward`).
 #include "bindings/bindings.h"
 
@@ -12,182 +13,10 @@ namespace rushlight {
 
 namespace {
 
-PyObject* make_view(const Array& a, const Layout& l) { return as_object(new_view(a.tensor, l)); }
-
-std::string shape_text(const Array& a) { return sizes_text(a.shape, a.ndim); }
-
-bool index_argument(PyObject* o, Py_ssize_t& out) {
-  out = PyNumber_AsSsize_t(o, PyExc_OverflowError);
-  return out != -1 || !PyErr_Occurred();
-}
-
-// A sequence of ints, or one int, of any values. 1 read, 0 it holds something else (no exception), -1 exception.
-int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
-  if (PyIndex_Check(o)) {
-    n = 1;
-    return index_argument(o, out[0]) ? 1 : -1;
-  }
-  if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
-  Ref items = held_items(o, "");
-  if (!items) return -1;
-  const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-  if (length > kMaxDims) {
-    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, length);
-    return -1;
-  }
-  n = static_cast<int>(length);
-  for (int i = 0; i < n; ++i) {
-    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
-    if (!PyIndex_Check(item)) return 0;
-    if (!index_argument(item, out[i])) return -1;
-  }
-  return 1;
-}
-
-// The same, where anything else is a TypeError.
-bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n) {
-  const int read = ints_of(o, out, n);
-  if (read == 0) {
-    Ref items = PyTuple_Check(o) || PyList_Check(o) ? held_items(o, "") : Ref(PyTuple_New(0));
-    if (!items) return false;
-    PyObject* culprit = o;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
-      culprit = PyTuple_GET_ITEM(items.get(), i);
-      if (!PyIndex_Check(culprit)) break;
-    }
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s", function,
-                 argument, Py_TYPE(culprit)->tp_name);
-  }
-  return read > 0;
-}
-
-Py_ssize_t product(const Py_ssize_t* sizes, int n) {
-  Py_ssize_t p = 1;
-  for (int i = 0; i < n; ++i) {
-    if (sizes[i] == 0) return 0;
-  }
-  for (int i = 0; i < n; ++i) {
-    if (p > PY_SSIZE_T_MAX / sizes[i]) return -1;
-    p *= sizes[i];
-  }
-  return p;
-}
-
-// Replaces a -1 among the sizes by what is missing to `count` elements; false with torch's error where that cannot be.
-bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count) {
-  int unknown = -1;
-  Py_ssize_t known[kMaxDims];
-  int n_known = 0;
-  for (int i = 0; i < n; ++i) {
-    if (sizes[i] == -1) {
-      if (unknown >= 0) return fail(PyExc_RuntimeError, "only one dimension can be inferred");
-      unknown = i;
-    } else if (sizes[i] < 0) {
-      return fail(PyExc_RuntimeError, "invalid shape dimension " + std::to_string(sizes[i]) + " at index " + std::to_string(i) +
-                                          " of shape " + sizes_text(sizes, n));
-    } else {
-      known[n_known++] = sizes[i];
-    }
-  }
-  const Py_ssize_t rest = product(known, n_known);
-  if (unknown >= 0 && rest == 0 && count == 0) {
-    return fail(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape " + sizes_text(sizes, n) +
-                                        " because the unspecified dimension size -1 can be any value and is ambiguous");
-  }
-  if (unknown >= 0 ? rest <= 0 || count % rest : rest != count) {
-    return fail(PyExc_RuntimeError, "shape '" + sizes_text(sizes, n) + "' is invalid for input of size " + std::to_string(count));
-  }
-  if (unknown >= 0) sizes[unknown] = count / rest;
-  return true;
-}
-
-}  // namespace
-
-bool view_strides(const Array& a, Layout& l) {
-  const Py_ssize_t item = a.tensor->item();
-  if (a.size() == 0 || a.ndim == 0) {
-    if (a.ndim == l.ndim && std::equal(a.shape, a.shape + a.ndim, l.shape)) {
-      std::copy(a.strides, a.strides + a.ndim, l.strides);
-      return true;
-    }
-    Py_ssize_t step = item;
-    for (int i = l.ndim - 1; i >= 0; --i) {
-      l.strides[i] = step;
-      step = times(step, std::max<Py_ssize_t>(l.shape[i], 1));
-    }
-    return true;
-  }
-  // From the right: a run of old dimensions that walk memory as one takes new dimensions until both hold as many elements.
-  int to = l.ndim - 1;
-  for (int from = a.ndim - 1; from >= 0;) {
-    const Py_ssize_t step = a.strides[from];
-    Py_ssize_t run = a.shape[from--];
-    while (from >= 0 && (a.shape[from] == 1 || a.strides[from] == run * step)) run *= a.shape[from--];
-    Py_ssize_t taken = 1;
-    for (; to >= 0 && (taken < run || l.shape[to] == 1); --to) {
-      l.strides[to] = taken * step;
-      taken *= l.shape[to];
-    }
-    if (taken != run) return false;
-  }
-  return true;
-}
-
-namespace {
-
-// (tensor, sizes)
-PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  Layout l;
-  if (!first_array("view", args, n, 2, 2, a)) return no_array();
-  const int read = ints_of(args[1], l.shape, l.ndim);
-  if (read <= 0) return read ? nullptr : not_implemented();
-  if (!infer_size(l.shape, l.ndim, a.size())) return nullptr;
-  if (!view_strides(a, l)) {
-    return fail(PyExc_RuntimeError,
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                "contiguous subspaces). Use .reshape(...) instead. The tensor has shape " +
-                    shape_text(a) + "; the shape wanted is " + sizes_text(l.shape, l.ndim) + ".");
-  }
-  return make_view(a, l);
-}
-
-// (tensor, sizes) -> whether that shape is there as a view; the sizes must be possible.
-PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  Layout l;
-  if (!first_array("viewable", args, n, 2, 2, a)) return no_array();
-  if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
-  return PyBool_FromLong(view_strides(a, l));
-}
-
-// (tensor, sizes) -> a view where there is one, else a copy
-PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  Layout l;
-  if (!first_array("reshape", args, n, 2, 2, a)) return no_array();
-  if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
-  if (view_strides(a, l)) return make_view(a, l);
-  Ref copy = new_ref(a.dtype, l.ndim, l.shape, device_of(a));
-  if (!copy) return nullptr;
-  const Array c = view_of(as_tensor(copy));
-  Layout as_before;
-  as_before.ndim = a.ndim;
-  Py_ssize_t step = a.tensor->item();
-  for (int i = a.ndim - 1; i >= 0; --i) {
-    as_before.shape[i] = a.shape[i];
-    as_before.strides[i] = step;
-    step = times(step, a.shape[i]);
-  }
-  Ref target(make_view(c, as_before));
-  if (!target || copy_into(as_tensor(target), a.tensor) < 0) return nullptr;
-  return copy.release();
-}
-
 // (tensor, dim0, dim1)
 PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("transpose", args, n, 3, 3, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("transpose", args, n, 3, 3, a)) return no_tensor();
   const int d0 = dim_argument(args[1], a.ndim);
   const int d1 = d0 < 0 ? -1 : dim_argument(args[2], a.ndim);
   if (d1 < 0) return nullptr;
@@ -201,8 +30,8 @@ PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor)
 PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("t", args, n, 1, 1, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("t", args, n, 1, 1, a)) return no_tensor();
   if (a.ndim > 2) {
     PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is %dD", a.ndim);
     return nullptr;
@@ -216,7 +45,7 @@ PyObject* t(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 // Reads a permutation of the dimensions of `a`; false with an exception set.
-bool permutation(const Array& a, PyObject* o, int* order) {
+bool permutation(const TensorInfo& a, PyObject* o, int* order) {
   Py_ssize_t given[kMaxDims];
   int count;
   if (!sizes_argument("permute", "dims", o, given, count)) return false;
@@ -240,9 +69,9 @@ bool permutation(const Array& a, PyObject* o, int* order) {
 // (tensor, dims); inverse: the permutation that undoes dims
 template <bool Inverse>
 PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   int order[kMaxDims];
-  if (!first_array("permute", args, n, 2, 2, a)) return no_array();
+  if (!first_tensor("permute", args, n, 2, 2, a)) return no_tensor();
   if (!permutation(a, args[1], order)) return nullptr;
   Layout l;
   l.ndim = a.ndim;
@@ -256,8 +85,8 @@ PyObject* permute(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, dim)
 PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("unsqueeze", args, n, 2, 2, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("unsqueeze", args, n, 2, 2, a)) return no_tensor();
   const int dim = dim_argument(args[1], a.ndim + 1);
   if (dim < 0) return nullptr;
   if (a.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
@@ -271,9 +100,9 @@ PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, dim = None): dimensions of size 1 go, all or those named
 PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   uint64_t mask;
-  if (!first_array("squeeze", args, n, 1, 2, a)) return no_array();
+  if (!first_tensor("squeeze", args, n, 1, 2, a)) return no_tensor();
   if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask)) return nullptr;
   Layout l;
   for (int i = 0; i < a.ndim; ++i) {
@@ -284,9 +113,9 @@ PyObject* squeeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, sizes, implicit = False): -1 keeps a size
 PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   Layout l;
-  if (!first_array("expand", args, n, 2, 3, a)) return no_array();
+  if (!first_tensor("expand", args, n, 2, 3, a)) return no_tensor();
   if (!sizes_argument("expand", "size", args[1], l.shape, l.ndim)) return nullptr;
   const int lead = l.ndim - a.ndim;
   if (lead < 0) {
@@ -327,7 +156,7 @@ PyObject* expand(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// What `select` shows of a layout whose dimension `dim` has more than `index` entries; false with an exception set.
+// Takes entry `index` of dimension `dim`, which goes. False with an exception set where there is no such entry.
 bool selected(Layout& l, int dim, Py_ssize_t index) {
   if (l.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
   const Py_ssize_t size = l.shape[dim];
@@ -344,9 +173,9 @@ bool selected(Layout& l, int dim, Py_ssize_t index) {
 
 // (tensor, dim, index)
 PyObject* select(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   Py_ssize_t index;
-  if (!first_array("select", args, n, 3, 3, a)) return no_array();
+  if (!first_tensor("select", args, n, 3, 3, a)) return no_tensor();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], index)) return nullptr;
   Layout l(a.tensor);
@@ -375,8 +204,8 @@ bool sliced(Layout& l, int dim, PyObject* start, PyObject* end, PyObject* step_o
 
 // (tensor, dim, start, end, step)
 PyObject* slice(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("slice", args, n, 5, 5, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("slice", args, n, 5, 5, a)) return no_tensor();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
   Layout l(a.tensor);
@@ -406,17 +235,17 @@ bool take_diagonal(Layout& l, PyObject* const* args) {
 
 // (tensor, offset, dim1, dim2)
 PyObject* diagonal(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("diagonal", args, n, 4, 4, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("diagonal", args, n, 4, 4, a)) return no_tensor();
   Layout l(a.tensor);
   return take_diagonal(l, args + 1) ? make_view(a, l) : nullptr;
 }
 
 // (tensor, dimension, size, step): windows along a dimension, as a new last dimension
 PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   Py_ssize_t size, step;
-  if (!first_array("unfold", args, n, 4, 4, a)) return no_array();
+  if (!first_tensor("unfold", args, n, 4, 4, a)) return no_tensor();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0 || !index_argument(args[2], size) || !index_argument(args[3], step)) return nullptr;
   const Py_ssize_t longest = a.ndim ? a.shape[dim] : 1;
@@ -439,18 +268,18 @@ PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor) -> how many elements of its storage come before the first
 PyObject* storage_offset(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("storage_offset", args, n, 1, 1, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("storage_offset", args, n, 1, 1, a)) return no_tensor();
   return PyLong_FromSsize_t(a.tensor->offset() / a.tensor->item());
 }
 
 // (tensor, sizes, strides, offset): any view of the storage; strides and offset in elements, from the tensor's first one
 PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
+  TensorInfo a;
   Layout l;
   Py_ssize_t strides[kMaxDims], offset;
   int n_strides;
-  if (!first_array("as_strided", args, n, 4, 5, a)) return no_array();
+  if (!first_tensor("as_strided", args, n, 4, 5, a)) return no_tensor();
   if (!sizes_argument("as_strided", "size", args[1], l.shape, l.ndim) ||
       !sizes_argument("as_strided", "stride", args[2], strides, n_strides) || !index_argument(args[3], offset)) {
     return nullptr;
@@ -493,8 +322,8 @@ PyObject* strided(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, split_size or sizes, dim) -> the pieces, in order
 PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("split", args, n, 3, 3, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("split", args, n, 3, 3, a)) return no_tensor();
   const bool equal = PyIndex_Check(args[1]);
   if (a.ndim == 0) {
     return fail(PyExc_RuntimeError, std::string(equal ? "split" : "split_with_sizes") + " expects at least a 1-dimensional tensor");
@@ -526,26 +355,23 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
     if (!(sizes_given = held_items(args[1], ""))) return nullptr;
     count = PyTuple_GET_SIZE(sizes_given.get());
-    std::string sizes = "[";
     Py_ssize_t sum = 0;
     bool negative = false, wide = false;
     for (Py_ssize_t i = 0; i < count; ++i) {
       Py_ssize_t size;
       if (!index_argument(PyTuple_GET_ITEM(sizes_given.get(), i), size)) return nullptr;
       sizes_read.push_back(size);
-      if (i) sizes += ", ";
-      sizes += std::to_string(size);
       negative |= size < 0;
       wide |= __builtin_add_overflow(sum, size, &sum);
     }
     if (negative) {
-      return fail(PyExc_RuntimeError,
-                  "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=" + sizes + "]");
+      return fail(PyExc_RuntimeError, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=" +
+                                          sizes_text(sizes_read.data(), static_cast<int>(count)));
     }
     if (wide || sum != total) {
       return fail(PyExc_RuntimeError, "split_with_sizes expects split_sizes to sum exactly to " + std::to_string(total) +
                                           " (input tensor's size at dimension " + std::to_string(dim) +
-                                          "), but got split_sizes=" + sizes + "]");
+                                          "), but got split_sizes=" + sizes_text(sizes_read.data(), static_cast<int>(count)));
     }
   }
   Ref pieces(PyTuple_New(count));
@@ -566,8 +392,8 @@ PyObject* split(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (tensor, dim) -> the slices along dim, without it
 PyObject* unbind(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array a;
-  if (!first_array("unbind", args, n, 2, 2, a)) return no_array();
+  TensorInfo a;
+  if (!first_tensor("unbind", args, n, 2, 2, a)) return no_tensor();
   if (a.ndim == 0) return fail(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions");
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
@@ -590,12 +416,12 @@ PyObject* unbind(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // Zeros of the given shape with `g` written where `place` finds the view in them.
 template <class Place>
-PyObject* scattered(const Array& g, PyObject* shape, const Place& place) {
+PyObject* scattered(const TensorInfo& g, PyObject* shape, const Place& place) {
   Layout l;
   if (!sizes_argument("backward", "shape", shape, l.shape, l.ndim)) return nullptr;
   Ref zeros = zeros_ref(g.dtype, l.ndim, l.shape, device_of(g));
   if (!zeros) return nullptr;
-  const Array z = view_of(as_tensor(zeros));
+  const TensorInfo z = info_of(as_tensor(zeros));
   std::copy(z.strides, z.strides + z.ndim, l.strides);
   if (!place(l)) return nullptr;
   Ref target(make_view(z, l));
@@ -605,8 +431,8 @@ PyObject* scattered(const Array& g, PyObject* shape, const Place& place) {
 
 // (g, shape, dim, index)
 PyObject* select_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array g;
-  if (!first_array("select_backward", args, n, 4, 4, g)) return no_array();
+  TensorInfo g;
+  if (!first_tensor("select_backward", args, n, 4, 4, g)) return no_tensor();
   return scattered(g, args[1], [args](Layout& l) {
     Py_ssize_t index;
     const int dim = dim_argument(args[2], l.ndim);
@@ -616,8 +442,8 @@ PyObject* select_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (g, shape, dim, start, end, step)
 PyObject* slice_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array g;
-  if (!first_array("slice_backward", args, n, 6, 6, g)) return no_array();
+  TensorInfo g;
+  if (!first_tensor("slice_backward", args, n, 6, 6, g)) return no_tensor();
   return scattered(g, args[1], [args](Layout& l) {
     const int dim = dim_argument(args[2], l.ndim);
     return dim >= 0 && sliced(l, dim, args[3], args[4], args[5]);
@@ -626,13 +452,13 @@ PyObject* slice_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // (g, shape, offset, dim1, dim2)
 PyObject* diagonal_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array g;
-  if (!first_array("diagonal_backward", args, n, 5, 5, g)) return no_array();
+  TensorInfo g;
+  if (!first_tensor("diagonal_backward", args, n, 5, 5, g)) return no_tensor();
   return scattered(g, args[1], [args](Layout& l) { return take_diagonal(l, args + 2); });
 }
 
 // `g`, the gradient of a reduction over `dim` (None or (): all), as a view of the shape that was reduced.
-PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* keepdim, Py_ssize_t* reduced) {
+PyObject* spread_over(const TensorInfo& g, PyObject* shape, PyObject* dim, PyObject* keepdim, Py_ssize_t* reduced) {
   Layout l;
   uint64_t mask;
   bool keep;
@@ -661,21 +487,21 @@ PyObject* spread_over(const Array& g, PyObject* shape, PyObject* dim, PyObject* 
 
 // (g, shape, dim, keepdim)
 PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array g;
-  if (!first_array("spread", args, n, 4, 4, g)) return no_array();
+  TensorInfo g;
+  if (!first_tensor("spread", args, n, 4, 4, g)) return no_tensor();
   return spread_over(g, args[1], args[2], args[3], nullptr);
 }
 
 // (g, shape, dim, keepdim): spread(g / how many elements each mean has)
 PyObject* mean_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Array g;
-  if (!first_array("mean_backward", args, n, 4, 4, g)) return no_array();
+  TensorInfo g;
+  if (!first_tensor("mean_backward", args, n, 4, 4, g)) return no_tensor();
   if (!g.is_float()) return not_implemented();
   Ref part(as_object(contiguous_copy(g.tensor)));
   if (!part) return nullptr;
   Py_ssize_t count;
-  Ref result(spread_over(view_of(as_tensor(part)), args[1], args[2], args[3], &count));
-  if (!result || is_meta(view_of(as_tensor(part)))) return result.release();
+  Ref result(spread_over(info_of(as_tensor(part)), args[1], args[2], args[3], &count));
+  if (!result || is_meta(info_of(as_tensor(part)))) return result.release();
   const Py_ssize_t size = as_tensor(part)->numel();
   if (as_tensor(part)->dtype == DType::F32) {
     float* p = data_of<float>(part);
@@ -690,9 +516,6 @@ PyObject* mean_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyMethodDef kViewMethods[] = {
-    kernel<view>("view", "view(a, sizes)"),
-    kernel<viewable>("viewable", "viewable(a, sizes): whether view() has strides for it"),
-    kernel<reshape>("reshape", "reshape(a, sizes): a view where there is one, else a copy"),
     kernel<transpose>("transpose", "transpose(a, dim0, dim1)"),
     kernel<t>("t", "t(a)"),
     kernel<permute<false>>("permute", "permute(a, dims)"),

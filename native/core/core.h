@@ -181,14 +181,14 @@ extern constinit thread_local ThreadState tls;
 inline void note_path(Path path) { tls.noted.path = path; }
 inline void note_way(Way way) { tls.noted.ways |= way; }
 
-// Whether calls are recorded: recording is on, and inference mode, where it may be on too, is not.
-// Set when any thread first enters inference mode or saved-tensor hooks, and never cleared: what every new tensor and every saved
-// value would ask its thread costs more than to ask here first.
+// Set when any thread first enters inference mode or saved-tensor hooks, and never cleared. Every new tensor and every saved value
+// asks here first, as asking the thread costs more.
 extern std::atomic<bool> modes_used;
 inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) && tls.inference; }
 inline PyObject* saved_hooks() {
   return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
 }
+// Whether calls are recorded. Recording may be on in inference mode too, which records nothing.
 inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {
@@ -392,15 +392,18 @@ struct Refusal {
 };
 constexpr uint8_t kAnyParam = 255;
 
-// What memory that is seen twice means to a form that writes its first argument; plain: as torch's element-wise functions, which
-// refuse an argument that shares some of the written memory, but is not element for element the same.
+// Which shared memory an in-place form allows. With no bit set it does as torch's element-wise functions do: the written tensor
+// must not show an element twice, and another argument may share its memory only if both are the same, element for element.
 enum Overlap : uint8_t {
-  kSelfMay = 1,  // the written tensor may show an element twice: it is given one value
-  kArgumentsMay = 2,  // an argument may share memory: it is read first
+  kSelfMay = 1,  // the written tensor may show an element twice: each gets the same value
+  kArgumentsMay = 2,  // an argument may share memory: it is read before the write
   kArgumentsNever = 4,  // no argument may share memory at all
   kCopiesSame = 8,  // written with itself, nothing happens
-  kSaidLate = 16,  // what else is wrong is said before
+  kSaidLate = 16,  // all other errors come before the one about shared memory
 };
+
+// What a loss makes of the losses of its elements.
+enum class Reduction : uint8_t { None, Mean, Sum };
 
 enum class ResultType : uint8_t { Promoted, Float, Bool };
 
@@ -563,6 +566,9 @@ DType common_type_of(Op* op, PyObject* const* operands, int n);  // of an op's o
 int broadcast_shape(PyObject* const* operands, int n, int* ndim, Py_ssize_t* dims);
 int check_out_shape(const Tensor* out, int ndim, const Py_ssize_t* dims);  // -1 with torch's exception where it has another
 bool can_cast(DType from, DType to);
+// Torch's exceptions for a result that has not the shape, or not the kind of number, that the written tensor has; -1.
+int refuse_shape(const Tensor* out, int ndim, const Py_ssize_t* dims);
+int refuse_cast(DType result, DType out);
 bool is_python_scalar(PyObject* o);
 PyObject* scalar_object(PyObject* o);  // NumPy scalars as Python's; new reference
 
@@ -607,6 +613,7 @@ extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];
 extern PyMethodDef kSavedMethods[];
+extern PyMethodDef kTensorFunctions[];
 PyObject* tensor_subscript(PyObject* self, PyObject* key);  // subscript.cpp
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value);
 

@@ -95,6 +95,7 @@ constexpr Number kCategories[] = {
     {"FLOATING", Category::Floating},
     {"COMPLEX", Category::Complex},
 };
+constexpr Number kReductions[] = {{"NONE", Reduction::None}, {"MEAN", Reduction::Mean}, {"SUM", Reduction::Sum}};
 constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}};
 constexpr Number kPaths[] = {
     {"NONE", Path::None},     {"BLOCK", Path::Block},      {"MACHINE", Path::Machine},   {"STRIDED", Path::Strided},
@@ -149,6 +150,7 @@ int init_enums(PyObject* m) {
                       add(m, "ResultType", "The element type of a pointwise result.", kResults) < 0 ||
                       add(m, "DType", "The codes of the element types.", kDTypes) < 0 ||
                       add(m, "Category", "The ranks of element types in promotion.", kCategories) < 0 ||
+                      add(m, "Reduction", "What a loss makes of the losses of its elements.", kReductions) < 0 ||
                       add(m, "Observed", "Bits of what calls are reported to.", kObserved) < 0 ||
                       add(m, "Path", "How the result of a call was computed.", kPaths) < 0 ||
                       add(m, "Way", "Bits of how the gradients of a node were.", kWays) < 0 ||

@@ -74,8 +74,8 @@ PyObject* place_op(const Callback& plain_op, const Callback& mixed_op, const cha
   return PyObject_Vectorcall(f, slots, n, nullptr);
 }
 
-// What the view shows of its root, of a tensor that lies in memory as the root does. As in torch's graph, what makes a complex root
-// real comes before a negative of that.
+// The view of `whole`, a tensor that lies in memory as the root does. As in torch's graph, a complex root is first made real, and a
+// negative is taken after that.
 PyObject* show(const Geometry& g, PyObject* whole) {
   PyObject* place[] = {g.size.get(), g.stride.get(), g.offset.get(), g.layout.get()};
   const bool of_parts = g.mixed && !strcmp(g.mixed, "root") && g.before & kNegBit;
@@ -130,7 +130,7 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   static PyTypeObject* type = node_type("CopySlices");
   Geometry g;
   if (!type || geometry_of(view, &g, view->base->data()) < 0) return nullptr;
-  const int more = edge < 0;  // the write's own node leads nowhere near: the rest of the root still does
+  const int more = edge < 0;  // the write does not depend on the view's old values; the rest of the root still does
   Node* n = new_node(type, Node::Rewrite, inner->n_edges + more, 2, 1);
   if (!n) return nullptr;
   Ref owner(as_object(n));
@@ -215,7 +215,7 @@ bool overlaps(const Tensor* a, const Tensor* out) {
 
 enum class Sharing { Nothing, Some, All };
 
-// What torch can tell at a glance: of two dense blocks whether they share some memory, or are element for element the same.
+// As torch, only dense blocks are compared: whether they share some memory, or are the same element for element.
 Sharing sharing(Tensor* t, Tensor* out) {
   const Tensor *a = t, *b = out;
   if (t == out) return Sharing::All;
@@ -234,20 +234,16 @@ bool same_data(PyObject* o, Tensor* self) {
          !((as_tensor(o)->flags ^ self->flags) & kLazy) && same_shape(a, b) && same_sizes(a->ndim(), a->strides(), b->strides());
 }
 
-// `written`: the parameter that is `out` itself in an in-place form, or -1. What is put off is read first, but by copy_.
+// Whether an argument shares memory with `out` in a way that the op refuses. `written`: the parameter that is `out` itself in an
+// in-place form, or -1. Arguments with a conjugate or negative put off do not count, as they are read first, except by copy_.
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   if (op->in_place.overlap & kArgumentsMay) return false;
   const bool never = op->in_place.overlap & kArgumentsNever;
-  for (uint8_t i : op->tensor_params) {
-    if (i == written || !slots[i]) continue;
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (!is_tensor(o)) continue;
-      if ((as_tensor(o)->flags | out->flags) & kLazy && !(op->in_place.overlap & kCopiesSame)) continue;
-      const Sharing found = sharing(as_tensor(o), out);
-      if (found == Sharing::Some || (found == Sharing::All && never)) return true;
-    }
-  }
-  return false;
+  return !for_each_tensor(op, slots, [=](Tensor* t, int i) {
+    if (i == written || ((t->flags | out->flags) & kLazy && !(op->in_place.overlap & kCopiesSame))) return true;
+    const Sharing found = sharing(t, out);
+    return found == Sharing::Nothing || (found == Sharing::All && !never);
+  });
 }
 
 int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
@@ -263,11 +259,7 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   DType result = common_type_of(op, operands, n);
   if (op->promotion.result == ResultType::Float && !is_differentiable(result)) result = registry.default_dtype;
   if (op->promotion.result == ResultType::Bool) result = DType::Bool;
-  if (!can_cast(result, self->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
-                 scalar_name(self->dtype));
-    return -1;
-  }
+  if (!can_cast(result, self->dtype)) return refuse_cast(result, self->dtype);
   bool copy_first = !self->is_aligned();
   for (int i = 0; i < n; ++i) {
     if (is_tensor(operands[i])) copy_first |= overlaps(as_tensor(operands[i]), self);
@@ -305,12 +297,7 @@ int write_general(Op* op, PyObject* const* slots, Tensor* self) {
   if (!value) return -1;
   const Owned<Tensor> from(result_tensor(value.release()));
   if (!from || check_out_shape(self, from->ndim(), from->sizes()) < 0) return -1;
-  const DType result = from->dtype;
-  if (!can_cast(result, self->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(result),
-                 scalar_name(self->dtype));
-    return -1;
-  }
+  if (!can_cast(from->dtype, self->dtype)) return refuse_cast(from->dtype, self->dtype);
   return copy_seen(self, from.get());
 }
 
@@ -396,7 +383,7 @@ int refresh_grad_fn(Tensor* t, Node** grad_fn) {
       return -1;
     }
     const uint32_t before = t->history_version;
-    t->history_version = now;  // first: what moves with the history asks for it
+    t->history_version = now;  // set first: moving a retained gradient asks for grad_fn
     if (remake_grad_fn(t) < 0) {
       t->history_version = before;
       return -1;
@@ -429,7 +416,7 @@ int check_place(Tensor* self, bool recording) {
 
 namespace {
 
-// Whether its memory may be. `may_overlap`: it may show an element twice.
+// Whether the memory of `self` may be written. `may_overlap`: it may show an element twice.
 int check_memory(Tensor* self, bool may_overlap) {
   if (!may_overlap && overlaps_itself(self)) return refuse_twice();
   if (!self->is_writeable()) {
@@ -503,7 +490,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
     PyErr_Format(PyExc_RuntimeError, "expected Variable or None (got %s)", Py_TYPE(given.get())->tp_name);
     return -1;
   }
-  // What a custom Function gave may have another type, or a shape that is still to be summed.
+  // A gradient from a custom Function may have another type, or a shape that is still to be summed.
   const OutputMeta& m = inner->metas[0];
   if (as_tensor(given.get())->ndim() >= m.ndim) {
     given = Ref(fit_gradient(given.release(), m.dtype, m.ndim, m.dims(), create_graph));

@@ -501,11 +501,7 @@ int copy_into(Tensor* to, const Tensor* from) {
     strides[at] = from->size(i) == 1 ? 0 : from->stride(i);
   }
   for (int i = 0; i < shift; ++i) strides[i] = 0;
-  if (!fits) {
-    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                 sizes_text(to->sizes(), to->ndim()).c_str(), sizes_text(from->sizes(), from->ndim()).c_str());
-    return -1;
-  }
+  if (!fits) return refuse_shape(to, from->ndim(), from->sizes());
   if (to->numel() == 0 || to->device() == DeviceType::Meta) return 0;
   if (from->device() == DeviceType::Meta) {
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");

@@ -322,7 +322,7 @@ int read_backward(Op* op, PyObject* fused) {
   if (read_sources(sources, &op->backward.fused_sources) < 0) return -1;
   uint32_t all = 0;
   for (uint8_t p : op->backward.edges) all |= 1u << p;
-  // What a rule already keeps is kept when that rule needs it; the kernel gets None otherwise.
+  // A value that a rule saves as well is saved under that rule's condition alone; where it does not hold, the kernel gets None.
   for (Source& s : op->backward.fused_sources) place(op, &s, is_kept(op, s) ? 0 : all);
   op->backward.fused = Py_NewRef(function);
   return 0;

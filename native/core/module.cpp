@@ -8,18 +8,6 @@
 namespace rushlight {
 
 PyObject* set_operator(PyObject*, PyObject* args);
-PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n);
-PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n);
-PyObject* empty_meta(PyObject*, PyObject* args);
-PyObject* like_strides_of(PyObject*, PyObject* o);
-PyObject* is_channels_last_function(PyObject*, PyObject* o);
-PyObject* suggests_channels_last_function(PyObject*, PyObject* o);
-PyObject* make_subclass(PyObject*, PyObject* args);
-PyObject* wrap_view_function(PyObject*, PyObject* args);
-PyObject* arguments_of(PyObject*, PyObject* args);
-PyObject* bump_versions(PyObject*, PyObject* list);
-PyObject* to_write(PyObject*, PyObject* o);
-PyObject* write_values(PyObject*, PyObject* args);
 PyObject* shown(PyObject*, PyObject* args);
 PyObject* find_members(PyObject*, PyObject* args);
 PyObject* make_kernels_module();
@@ -245,22 +233,27 @@ PyObject* set_threads(PyObject*, PyObject* n) {
 }
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
 
+// refuse_shape(shape of out, shape, advice=""), refuse_cast(type, type of out, advice=""): these raise.
+PyObject* refuse_shape_function(PyObject*, PyObject* args) {
+  PyObject *out, *shape;
+  const char* advice = "";
+  if (!PyArg_ParseTuple(args, "OO|s", &out, &shape, &advice)) return nullptr;
+  const Ref lists[] = {Ref(PySequence_List(out)), Ref(PySequence_List(shape))};
+  if (!lists[0] || !lists[1]) return nullptr;
+  const Ref texts[] = {Ref(PyObject_Str(lists[0].get())), Ref(PyObject_Str(lists[1].get()))};
+  if (texts[0] && texts[1]) raise_shape(PyUnicode_AsUTF8(texts[0].get()), PyUnicode_AsUTF8(texts[1].get()), advice);
+  return nullptr;
+}
+PyObject* refuse_cast_function(PyObject*, PyObject* args) {
+  const char *type, *out, *advice = "";
+  if (PyArg_ParseTuple(args, "ss|s", &type, &out, &advice)) raise_cast(type, out, advice);
+  return nullptr;
+}
+
 PyMethodDef kMethods[] = {
     {"register", method_of<register_objects>(), METH_VARARGS | METH_KEYWORDS, "What the core calls back into."},
     {"check_registered", method_of<check_registered>(), METH_NOARGS, "Raises where a callback is not registered, and names it."},
     {"set_operator", method_of<set_operator>(), METH_VARARGS, "What an operator of Tensor calls."},
-    {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
-    {"empty_meta", method_of<empty_meta>(), METH_VARARGS, "A leaf tensor without memory."},
-    {"like_strides", method_of<like_strides_of>(), METH_O, "The strides of a new tensor like another; None: row-major."},
-    {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},
-    {"suggests_channels_last", method_of<suggests_channels_last_function>(), METH_O, "Whether the strides tell that."},
-    {"wrap_data", method_of<wrap_data>(), METH_FASTCALL, "A leaf tensor around data of the program's own."},
-    {"wrap_view", method_of<wrap_view_function>(), METH_VARARGS, "A tensor that shares another's version counter and base."},
-    {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
-    {"arguments_of", method_of<arguments_of>(), METH_O, "What a custom Function asks of its arguments."},
-    {"bump_versions", method_of<bump_versions>(), METH_O, "Counts one in-place write of each tensor."},
-    {"to_write", method_of<to_write>(), METH_O, "An array for the new values of a tensor."},
-    {"write_values", method_of<write_values>(), METH_VARARGS, "Puts values where a tensor shows them."},
     {"find_members", method_of<find_members>(), METH_VARARGS, "Lets a class of modules find its members in C."},
     {"set_default_dtype", method_of<set_default_dtype>(), METH_O, "The type of Python floats."},
     {"is_grad_enabled", method_of<is_grad_enabled>(), METH_NOARGS, "Whether this thread records."},
@@ -284,6 +277,10 @@ PyMethodDef kMethods[] = {
     {"promote", method_of<promote_function>(), METH_VARARGS, "The common type of two element type codes."},
     {"can_cast", method_of<can_cast_function>(), METH_VARARGS,
      "Whether a type code converts to another without losing its category."},
+    {"refuse_shape", method_of<refuse_shape_function>(), METH_VARARGS,
+     "Raises: a result has not the shape of what it is written to."},
+    {"refuse_cast", method_of<refuse_cast_function>(), METH_VARARGS,
+     "Raises: a result's type does not go into the written tensor's."},
     {"isa", method_of<isa>(), METH_NOARGS, "The instruction set the kernels run with."},
     {"set_num_threads", method_of<set_threads>(), METH_O, "How many threads long kernels may use."},
     {"get_num_threads", method_of<get_threads>(), METH_NOARGS, "How many threads long kernels may use."},
@@ -299,7 +296,8 @@ PyObject* make_module() {
   PyObject* m = module.get();
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kWatchedFunctions, kStorageFunctions, kDlpackFunctions}) {
+  for (PyMethodDef* methods :
+       {kSubscriptMethods, kSavedMethods, kTensorFunctions, kWatchedFunctions, kStorageFunctions, kDlpackFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0 ||

@@ -358,7 +358,7 @@ PyObject* through_arrays(FastFunction f, PyObject* self, PyObject* const* args, 
   }
   Ref result(f(self, given, n));
   if (!result) return nullptr;
-  // What a kernel put into a list that it was given.
+  // A kernel may have put results into a list that it was given.
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (!PyList_Check(args[i]) || given[i] == args[i]) continue;
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]) && k < PyList_GET_SIZE(given[i]); ++k) {

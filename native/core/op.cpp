@@ -63,13 +63,11 @@ void look_at(Tensor* t, Seen* seen) {
 
 // What is wrong with the history of an argument is said before the call computes anything.
 int refresh_arguments(Op* op, PyObject* const* slots) {
-  for (uint8_t i : op->tensor_params) {
-    for (PyObject* o : items_at(op, slots, i)) {
-      Node* node;
-      if (is_tensor(o) && as_tensor(o)->base && refresh_grad_fn(as_tensor(o), &node) < 0) return -1;
-    }
-  }
-  return 0;
+  const auto refresh = [](Tensor* t, int) {
+    Node* node;
+    return !t->base || refresh_grad_fn(t, &node) >= 0;
+  };
+  return for_each_tensor(op, slots, refresh) ? 0 : -1;
 }
 
 int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
@@ -129,14 +127,10 @@ void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad) {
     cut_here(result, grad_enabled() ? Cut::NoDerivative : tls.inference ? Cut::Inference : Cut::NoGrad);
     return;
   }
-  for (uint8_t i : op->tensor_params) {
-    PyObject* o = slots[i];
-    if (i == op->list_param) {
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) inherit_cut(result, as_tensor(PySequence_Fast_GET_ITEM(o, k)));
-    } else if (is_tensor(o)) {
-      inherit_cut(result, as_tensor(o));
-    }
-  }
+  for_each_tensor(op, slots, [result](Tensor* t, int) {
+    inherit_cut(result, t);
+    return true;
+  });
 }
 
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic) {
@@ -162,24 +156,19 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
 // may be on the CPU, as it may be in torch.
 int check_devices(Op* op, PyObject* const* slots) {
   const Tensor* first = nullptr;
-  for (uint8_t i : op->tensor_params) {
-    const char* name = PyUnicode_AsUTF8(op->params[i].name);
-    const bool index = !strncmp(name, "ind", 3);  // index, indices
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (!is_tensor(o)) continue;
-      const Tensor* t = as_tensor(o);
-      if (t->device() == DeviceType::Cpu && (index || (op->kind == Op::Pointwise && t->ndim() == 0))) continue;
-      if (!first) first = t;
-      if (t->device() == first->device()) continue;
-      PyErr_Format(PyExc_RuntimeError,
-                   "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
-                   "with .to('%s').",
-                   device_name(t->device()), device_name(first->device()), op_name(op) + (*op_name(op) == '_'),
-                   device_name(first->device()));
-      return -1;
-    }
-  }
-  return 0;
+  const auto fits = [op, &first](Tensor* t, int i) {
+    const bool index = !strncmp(PyUnicode_AsUTF8(op->params[i].name), "ind", 3);  // index, indices
+    if (t->device() == DeviceType::Cpu && (index || (op->kind == Op::Pointwise && t->ndim() == 0))) return true;
+    if (!first) first = t;
+    if (t->device() == first->device()) return true;
+    PyErr_Format(PyExc_RuntimeError,
+                 "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
+                 "with .to('%s').",
+                 device_name(t->device()), device_name(first->device()), op_name(op) + (*op_name(op) == '_'),
+                 device_name(first->device()));
+    return false;
+  };
+  return for_each_tensor(op, slots, fits) ? 0 : -1;
 }
 
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
@@ -190,10 +179,8 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
     return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   }
-  for (uint8_t i : op->tensor_params) {
-    for (PyObject* o : items_at(op, slots, i)) {
-      if (is_tensor(o) && as_tensor(o)->flags & kMeta) return run_on_stand_ins(op, function, slots, op->n_params);
-    }
+  if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kMeta); })) {
+    return run_on_stand_ins(op, function, slots, op->n_params);
   }
   note_path(Path::Numpy);
   Held<kMaxParams> held;
@@ -288,7 +275,7 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
     return t;
   }
   if (from_numpy) restride(t);
-  // An op that is no view owns its result, unless it says that it lends an argument's memory.
+  // The result of an op that makes no view has memory of its own, unless the op may lend an argument's.
   const bool argument = Py_REFCNT(t) != 1;
   if (!argument && (op->result.lends || owns_memory(t))) {
     return op->result.keeps.rule ? keep(op, slots, t) : t;
@@ -483,102 +470,6 @@ PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
 
 // ---------------------------------------------------------------- as programs call it
 
-namespace {
-
-// A result that is one of the arguments cannot get another size. -1 with an exception.
-int check_resized_argument(Op* op, PyObject* const* slots, PyObject* out) {
-  PyObject* operands[kMaxParams];
-  int n = 0;
-  bool given = false;
-  for (uint8_t i : op->tensor_params) {
-    if (slots[i] && is_tensor(slots[i])) operands[n++] = slots[i];
-    given |= slots[i] == out;
-  }
-  int ndim;
-  Py_ssize_t dims[kMaxDims];
-  if (!given || broadcast_shape(operands, n, &ndim, dims) < 0) return given ? -1 : 0;
-  return check_out_shape(as_tensor(out), ndim, dims);
-}
-
-// Whether the result is to be computed in the type of `out`, which it would not have by itself.
-bool takes_type_of_out(Op* op, PyObject* const* slots, PyObject* out) {
-  if (op->result.typed_out < 0 || !is_tensor(out) || (slots[op->result.typed_out] && slots[op->result.typed_out] != Py_None))
-    return false;
-  const DType type = as_tensor(out)->dtype;
-  if (!is_differentiable(type)) return !op->result.float_out;
-  return !is_tensor(slots[0]) || as_tensor(slots[0])->dtype != type;
-}
-
-PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
-  note_path(Path::Out);
-  Seen seen;
-  if (op->kind == Op::Pointwise && !is_tensor(out)) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", public_name(op).c_str(), Py_TYPE(out)->tp_name);
-    return nullptr;
-  }
-  if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags | watched_bits(as_tensor(out)) : 0);
-  if (flags & kMeta && is_tensor(out)) {
-    for (uint8_t i : op->tensor_params) {
-      for (PyObject* o : items_at(op, slots, i)) {
-        if (!is_tensor(o) || as_tensor(o)->ndim() == 0 || as_tensor(o)->device() == as_tensor(out)->device()) continue;
-        const bool to_meta = as_tensor(out)->flags & kMeta;
-        PyErr_Format(
-            PyExc_RuntimeError,
-            "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
-            "%s() must be where its result is.",
-            to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
-        return nullptr;
-      }
-    }
-  }
-  if (flags & kTangent) {
-    PyErr_Format(PyExc_NotImplementedError,
-                 "Trying to use forward AD with %s_out that does not support it because it is an out= function",
-                 public_name(op).c_str());
-    return nullptr;
-  }
-  if (flags & kTransformed) {
-    PyErr_Format(PyExc_RuntimeError, "Batching rule not implemented for aten::%s.out. We could not generate a fallback.",
-                 public_name(op).c_str());
-    return nullptr;
-  }
-  if (op->backward.differentiable && grad_enabled() && (seen.wants_grad || (is_tensor(out) && requires_grad(as_tensor(out))))) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-                 "requires grad.",
-                 public_name(op).c_str());
-    return nullptr;
-  }
-  const bool looks_first = op->kind == Op::Pointwise;
-  if (looks_first && check_in_place(as_tensor(out), false) < 0) return nullptr;
-  if (looks_first && refuse_overlap(op, slots, as_tensor(out), -1) < 0) return nullptr;
-  if (looks_first && check_resized_argument(op, slots, out) < 0) return nullptr;
-  PyObject* typed[kMaxParams];
-  if (takes_type_of_out(op, slots, out)) {
-    std::copy_n(slots, op->n_params, typed);
-    typed[op->result.typed_out] = dtype_object(as_tensor(out)->dtype);
-    slots = typed;
-  }
-  Ref result;
-  {
-    GradMode off(false);
-    result = Ref(call_op(op, slots));
-  }
-  if (result && !looks_first && is_tensor(out) && (op->in_place.overlap & kArgumentsNever) &&
-      refuse_overlap(op, slots, as_tensor(out), -1) < 0) {
-    return nullptr;
-  }
-  PyObject* f = result ? callbacks.write_out.get() : nullptr;
-  if (!f) return nullptr;
-  const Op* chosen = choose_variant(op, slots);
-  if (!chosen) return nullptr;
-  PyObject* args[] = {out, result.get(), chosen->name};
-  return PyObject_Vectorcall(f, args, 3, nullptr);
-}
-
-}  // namespace
-
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   PyObject* slots[kMaxParams];
   PyObject* out = nullptr;
@@ -630,7 +521,7 @@ PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type) {
   Py_ssize_t n_edges = 0;
-  for (uint8_t p : op->backward.edges) n_edges += p == op->list_param ? PySequence_Fast_GET_SIZE(slots[p]) : 1;
+  for (uint8_t p : op->backward.edges) n_edges += items_at(op, slots, p).n;
   if (!type) type = op->backward.node_type;
   for (const Op::Backward::NodeName& n : op->backward.node_types) {
     if (as_tensor(slots[0])->ndim() == n.ndim_a && as_tensor(slots[1])->ndim() == n.ndim_b) type = n.type;
@@ -645,20 +536,10 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
   uint32_t wanting = 0;
   int e = 0;
   for (uint8_t p : op->backward.edges) {
-    PyObject* o = slots[p];
-    if (p == op->list_param) {
-      const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-      for (Py_ssize_t k = 0; k < n; ++k, ++e) {
-        if (gradient_edge(as_tensor(PySequence_Fast_GET_ITEM(o, k)), &node->edges[e]) < 0) return nullptr;
-        if (node->edges[e].node) wanting |= 1u << p;
-      }
-      continue;
+    for (PyObject* o : items_at(op, slots, p)) {
+      if (is_tensor(o) && gradient_edge(as_tensor(o), &node->edges[e]) < 0) return nullptr;
+      if (node->edges[e++].node) wanting |= 1u << p;
     }
-    if (is_tensor(o)) {
-      if (gradient_edge(as_tensor(o), &node->edges[e]) < 0) return nullptr;
-      if (node->edges[e].node) wanting |= 1u << p;
-    }
-    ++e;
   }
   for (size_t i = 0; i < op->backward.saves.size(); ++i) {
     const Op::Backward::Save& save = op->backward.saves[i];

@@ -1,5 +1,5 @@
-// What the files about Op share: op.cpp (a call), arguments.cpp (reading its arguments), make_op.cpp (the type, and how
-// ops are made), public.cpp (an op under the name that programs see).
+// What the files about Op share: op.cpp (a call), out.cpp (a call with out=), arguments.cpp (reading its arguments),
+// make_op.cpp (the type, and how ops are made), public.cpp (an op under the name that programs see).
 #pragma once
 #include <cstring>
 #include <string>
@@ -20,6 +20,17 @@ struct Items {
 };
 inline Items items_at(Op* op, PyObject* const* slots, int i) {
   return i == op->list_param ? Items{PySequence_Fast_ITEMS(slots[i]), PySequence_Fast_GET_SIZE(slots[i])} : Items{&slots[i], 1};
+}
+// Calls f(tensor, parameter) for the tensors among the arguments of a call, until one returns false. Whether none did.
+template <typename F>
+inline bool for_each_tensor(Op* op, PyObject* const* slots, const F& f) {
+  for (uint8_t i : op->tensor_params) {
+    if (!slots[i]) continue;
+    for (PyObject* o : items_at(op, slots, i)) {
+      if (is_tensor(o) && !f(as_tensor(o), i)) return false;
+    }
+  }
+  return true;
 }
 
 // The name that programs know: of a private overload (`_clamp`) that of its node (`ClampBackward0`), as torch writes it.
@@ -83,6 +94,9 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
 extern const vectorcallfunc kOpVectorcall;  // what an Op's own call runs
 // call_op(op, slots): the call that watched_call was told of, with other arguments.
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
+
+// ---- out.cpp ----
+PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out);
 
 // ---- public.cpp ----
 // make_public(function, method, asks=0): see Public.

@@ -24,7 +24,7 @@ int modes_entered = 0;  // on all threads
 
 void choose_plain() { plain = modes_entered ? Plain{nullptr, nullptr} : Plain{TensorType, parameter_type}; }
 
-// What a class has under `__torch_function__`.
+// The attribute `__torch_function__` of a class.
 enum class Handler { None, Tensors, Own };
 
 Handler handler_of(PyTypeObject* type) {

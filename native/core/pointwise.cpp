@@ -138,10 +138,7 @@ DeviceType device_of(PyObject* const* operands, int n) {
 }  // namespace
 
 int check_out_shape(const Tensor* out, int ndim, const Py_ssize_t* dims) {
-  if (ndim == out->ndim() && same_sizes(ndim, dims, out->sizes())) return 0;
-  PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-               sizes_text(out->sizes(), out->ndim()).c_str(), sizes_text(dims, ndim).c_str());
-  return -1;
+  return ndim == out->ndim() && same_sizes(ndim, dims, out->sizes()) ? 0 : refuse_shape(out, ndim, dims);
 }
 
 namespace {
@@ -319,7 +316,7 @@ void raise_not_implemented(Op* op, DType common) {
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->name, scalar_name(common));
 }
 
-// What a definition is given of a tensor on meta, where only the type of its result is asked for.
+// Stands for a tensor on meta in a call of a definition, where only the type of the result is asked for.
 Tensor* one_element(const Tensor* t) {
   Py_ssize_t sizes[kMaxDims];
   std::fill_n(sizes, t->ndim(), 1);
@@ -357,8 +354,7 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
     if (!out) {
       result = given->dtype;
     } else if (!can_cast(given->dtype, result)) {
-      PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", scalar_name(given->dtype),
-                   scalar_name(result));
+      refuse_cast(given->dtype, result);
       return nullptr;
     }
   }

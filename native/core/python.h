@@ -123,5 +123,12 @@ constexpr int kMaxDims = 64;
 inline bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 
 std::string sizes_text(const Py_ssize_t* values, int n);  // "[2, 3]"
+// Torch's sentences about a result and the tensor it is written to. `advice` follows them.
+inline void raise_shape(const char* out, const char* result, const char* advice = "") {
+  PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s%s", out, result, advice);
+}
+inline void raise_cast(const char* result, const char* out, const char* advice = "") {
+  PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s%s", result, out, advice);
+}
 
 }  // namespace rushlight

@@ -201,7 +201,7 @@ Tensor* become_view(Tensor* t, Tensor* source) {
   Tensor* root = source->base ? source->base : source;
   Py_INCREF(root);
   t->base = root;
-  // How a view was made is said by one bit at most; an ordinary view of a special one is special in the same way.
+  // At most one bit says how a view was made. An ordinary view of a special one is special in the same way.
   t->flags = (t->flags & ~kInference) | (source->flags & kLazy);
   if (tls.inference || source->flags & kInferenceView) t->flags |= kInferenceView;
   else if (!grad_enabled()) t->flags |= kNoGradView;
@@ -213,8 +213,8 @@ Tensor* become_view(Tensor* t, Tensor* source) {
 
 namespace {
 
-// What a transform has taken over is asked for its memory: an element of a batch has none of its own. Where something was put off,
-// these are values of their own, which nobody may write: that would be lost.
+// A tensor that stands for others in a transform has no memory of its own: its level is asked. Where a conjugate or negative was put
+// off, the array is a read-only copy, as a write to it would be lost.
 PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   const int watched = is_watched(t);
@@ -251,7 +251,7 @@ PyObject* get_shape(PyObject* self, void*) { return shape_of(as_tensor(self)); }
 PyObject* get_dtype(PyObject* self, void*) { return Py_XNewRef(dtype_object(as_tensor(self)->dtype)); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(as_tensor(self)->ndim()); }
 
-// What assigning to a read-only attribute says, with the class name that torch's own message has.
+// Refuses to assign to a read-only attribute, with the class name that torch's own message has.
 int refuse_assignment(PyObject*, PyObject*, void* name) {
   PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not writable",
                static_cast<const char*>(name));
@@ -365,7 +365,7 @@ PyObject* get_attached(PyObject* self, void*) {
   return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
 }
 
-// What a transform or forward-mode attached, as (flag, object); (0, None) removes it.
+// Attaches the (flag, object) of a transform or of forward mode; (0, None) removes it.
 int set_watched(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   unsigned flag;
@@ -437,21 +437,6 @@ PyObject* method_detach(PyObject* self, PyObject*) {
   if (!observed()) return detached(self);
   ObservedWork work;
   return work.begin("detach", self) ? work.end(detached(self)) : nullptr;
-}
-
-int check_subclass(PyObject* cls) {
-  if (!PyType_Check(cls)) {
-    PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
-    return -1;
-  }
-  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorType)) {
-    PyErr_Format(PyExc_TypeError,
-                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
-                 "inherits from Tensor. This one is %R.",
-                 cls);
-    return -1;
-  }
-  return 0;
 }
 
 int normalize_dim(PyObject* object, int ndim, Py_ssize_t* dim) {
@@ -543,7 +528,7 @@ PyObject* method_cut(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// What is recorded from now on leads to an AccumulateGrad of its own.
+// Later calls are recorded with a new AccumulateGrad of this leaf.
 PyObject* method_forget_accumulator(PyObject* self, PyObject*) {
   as_tensor(self)->accumulator = nullptr;
   Py_RETURN_NONE;
@@ -648,27 +633,6 @@ PyMemberDef kMembers[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
-}  // namespace
-
-namespace {
-
-PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t n) {
-  if (n < 1 || n > 2 || !is_array(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "wrap(array, requires_grad=False): array must be a numpy.ndarray");
-    return nullptr;
-  }
-  Tensor* t = make(Py_NewRef(args[0]));
-  if (t && n == 2 && PyObject_IsTrue(args[1])) {
-    if (!is_differentiable(t->dtype)) {
-      Py_DECREF(t);
-      PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
-      return nullptr;
-    }
-    t->flags |= kRequiresGrad;
-  }
-  return as_object(t);
-}
-
 // An attribute that a tensor has not is said with what PyTorch has; in C, because a class with a Python __getattr__ makes each look-up
 // of a method twice as dear.
 PyObject* tensor_getattro(PyObject* self, PyObject* name) {
@@ -687,204 +651,6 @@ PyObject* tensor_getattro(PyObject* self, PyObject* name) {
 }
 
 }  // namespace
-
-// wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
-PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) { return wrapped(tensor_of, args, n); }
-// empty_meta(sizes, dtype code, strides=None, requires_grad=False): a leaf without memory; strides in elements, or row-major.
-PyObject* empty_meta(PyObject*, PyObject* args) {
-  PyObject *sizes, *steps = Py_None;
-  int code, wants = 0;
-  if (!PyArg_ParseTuple(args, "O!i|Op", &PyTuple_Type, &sizes, &code, &steps, &wants)) return nullptr;
-  const int ndim = static_cast<int>(std::min<Py_ssize_t>(PyTuple_GET_SIZE(sizes), kMaxDims + 1));
-  if (code < 0 || code >= static_cast<int>(DType::Count) ||
-      (steps != Py_None && (!PyTuple_Check(steps) || PyTuple_GET_SIZE(steps) != ndim))) {
-    PyErr_SetString(PyExc_TypeError, "empty_meta(sizes, dtype code, strides=None, requires_grad=False)");
-    return nullptr;
-  }
-  const DType dtype = static_cast<DType>(code);
-  if (ndim > kMaxDims) return as_object(new_tensor(dtype, ndim, nullptr, DeviceType::Meta));
-  Py_ssize_t shape[kMaxDims], strides[kMaxDims];
-  for (int i = 0; i < ndim; ++i) {
-    shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(sizes, i), PyExc_OverflowError);
-    strides[i] = steps == Py_None ? 0 : PyNumber_AsSsize_t(PyTuple_GET_ITEM(steps, i), PyExc_OverflowError);
-    if (PyErr_Occurred()) return nullptr;
-    if (shape[i] < 0 || strides[i] < 0) {
-      PyErr_SetString(PyExc_ValueError, "empty_meta(): sizes and strides are not negative");
-      return nullptr;
-    }
-    if (__builtin_mul_overflow(strides[i], item_size(dtype), &strides[i])) {
-      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed: a stride has more bytes than 64 bits can count");
-      return nullptr;
-    }
-  }
-  if (wants && !is_differentiable(dtype)) {
-    PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
-    return nullptr;
-  }
-  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta)
-                               : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
-  if (t && wants) t->flags |= kRequiresGrad;
-  return as_object(t);
-}
-
-// like_strides(tensor): the strides, in elements, of a new tensor like this one; None where they are row-major.
-PyObject* like_strides_of(PyObject*, PyObject* o) {
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "like_strides(tensor)");
-    return nullptr;
-  }
-  const Tensor* t = as_tensor(o);
-  Py_ssize_t strides[kMaxDims], rows[kMaxDims], numel;
-  like_strides(t, 1, strides);
-  contiguous_strides(t->ndim(), t->sizes(), 1, rows, &numel);
-  if (same_sizes(t->ndim(), strides, rows)) Py_RETURN_NONE;
-  return shape_tuple(t->ndim(), strides);
-}
-
-// is_channels_last(tensor): whether its elements lie so. suggests_channels_last(tensor): whether its strides tell that it is meant so.
-PyObject* is_channels_last_function(PyObject*, PyObject* o) {
-  return PyBool_FromLong(is_tensor(o) && is_channels_last(as_tensor(o)));
-}
-PyObject* suggests_channels_last_function(PyObject*, PyObject* o) {
-  return PyBool_FromLong(is_tensor(o) && suggests_channels_last(as_tensor(o)));
-}
-
-// wrap_data(array, requires_grad=False): the same around data of the program's own; a gradient that ends there can say so.
-PyObject* wrap_data(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  PyObject* t = wrapped(tensor_of_data, args, n);
-  if (t && !(as_tensor(t)->flags & kRequiresGrad)) cut_here(as_tensor(t), Cut::FromData);
-  return t;
-}
-
-// make_subclass(cls, tensor, requires_grad): an instance of a Tensor subclass that shares the storage.
-PyObject* make_subclass(PyObject*, PyObject* args) {
-  PyObject *cls, *source;
-  int wants = 0;
-  if (!PyArg_ParseTuple(args, "OO|p", &cls, &source, &wants)) return nullptr;
-  if (check_subclass(cls) < 0) return nullptr;
-  if (!is_tensor(source)) {
-    PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s",
-                 Py_TYPE(source)->tp_name);
-    return nullptr;
-  }
-  Tensor* from = as_tensor(source);
-  if (wants && !is_differentiable(from->dtype)) {
-    PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
-    return nullptr;
-  }
-  Tensor* t = allocate_tensor(reinterpret_cast<PyTypeObject*>(cls));
-  if (!t) return nullptr;
-  VersionCounter* v = shared_version(from);
-  if (!v || take_layout(t, from) < 0) {
-    Py_DECREF(t);
-    return nullptr;
-  }
-  hold(v);
-  t->version = v;
-  // A subclass's instance of a watched tensor is watched as well.
-  t->flags = (from->flags & (kInference | kWatched)) | (wants ? kRequiresGrad : 0u);
-  t->watched.init(from->watched.own().release());
-  t->made_in = from->made_in;
-  return as_object(t);
-}
-
-PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
-  Op* alias = callbacks.alias.op();
-  Ref made(alias ? call_op(alias, tensor) : nullptr);
-  if (!made || cls == TensorType) return made.release();
-  Tensor* from = as_tensor(made.get());
-  Tensor* t = allocate_tensor(cls);
-  if (!t) return nullptr;
-  if (take_layout(t, from) < 0) {
-    Py_DECREF(t);
-    return nullptr;
-  }
-  t->grad_fn.init(from->grad_fn.own().release());
-  t->output_nr = from->output_nr;
-  t->flags = from->flags & ~(kCut | kCutReason);
-  inherit_cut(t, from);
-  hold(from->version);
-  t->version = from->version;
-  t->history_version = from->history_version;
-  t->made_in = from->made_in;
-  Py_XINCREF(from->base);
-  t->base = from->base;
-  t->watched.init(from->watched.own().release());
-  return as_object(t);
-}
-
-// wrap_view(array, source): a tensor of `array` that shares `source`'s version counter and base.
-PyObject* wrap_view_function(PyObject*, PyObject* args) {
-  PyObject *array, *source;
-  if (!PyArg_ParseTuple(args, "OO", &array, &source)) return nullptr;
-  if (!(is_array(array) || is_tensor(array)) || !is_tensor(source)) {
-    PyErr_SetString(PyExc_TypeError, "wrap_view(array, source): an ndarray and a Tensor");
-    return nullptr;
-  }
-  return as_object(become_view(is_tensor(array) ? new_alias(as_tensor(array)) : tensor_of(Py_NewRef(array)), as_tensor(source)));
-}
-
-// to_write(tensor): an array to write new values into, which write_values(tensor, array) puts where the tensor shows them: its own
-// array, or a copy where something was put off.
-PyObject* to_write(PyObject*, PyObject* o) {
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "to_write(tensor)");
-    return nullptr;
-  }
-  if (as_tensor(o)->flags & kStandsFor) return get_array(o, nullptr);
-  const Owned<Tensor> values(values_of(as_tensor(o)));
-  return values ? array_of(values.get()) : nullptr;
-}
-
-PyObject* write_values(PyObject*, PyObject* args) {
-  PyObject *o, *array;
-  if (!PyArg_ParseTuple(args, "OO", &o, &array)) return nullptr;
-  if (!is_tensor(o) || !is_array(array)) {
-    PyErr_SetString(PyExc_TypeError, "write_values(tensor, array)");
-    return nullptr;
-  }
-  if (as_tensor(o)->array_ == array) Py_RETURN_NONE;
-  const Owned<Tensor> values(tensor_of(Py_NewRef(array)));
-  if (!values || put_values(as_tensor(o), values.get()) < 0) return nullptr;
-  Py_RETURN_NONE;
-}
-
-// arguments_of(tuple): what a custom Function asks of its arguments, and no class of theirs is told of: which are tensors, which
-// require grad, and the tensors with the shape and the dtype of each.
-PyObject* arguments_of(PyObject*, PyObject* args) {
-  if (!PyTuple_Check(args)) {
-    PyErr_SetString(PyExc_TypeError, "arguments_of(tuple)");
-    return nullptr;
-  }
-  const Py_ssize_t n = PyTuple_GET_SIZE(args);
-  Ref are(PyTuple_New(n)), need(PyTuple_New(n)), tensors(PyList_New(0)), kinds(PyList_New(0));
-  if (!are || !need || !tensors || !kinds) return nullptr;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(args, i);
-    const bool tensor = is_tensor(o);
-    PyTuple_SET_ITEM(are.get(), i, PyBool_FromLong(tensor));
-    PyTuple_SET_ITEM(need.get(), i, tensor ? get_requires_grad(o, nullptr) : Py_NewRef(Py_False));
-    if (!tensor) continue;
-    const Ref shape(shape_of(as_tensor(o))), dtype(get_dtype(o, nullptr));
-    const Ref kind(shape && dtype ? PyTuple_Pack(2, shape.get(), dtype.get()) : nullptr);
-    if (!kind || PyList_Append(tensors.get(), o) < 0 || PyList_Append(kinds.get(), kind.get()) < 0) return nullptr;
-  }
-  return PyTuple_Pack(4, are.get(), need.get(), tensors.get(), kinds.get());
-}
-
-PyObject* bump_versions(PyObject*, PyObject* list) {
-  Ref items(PySequence_Fast(list, "bump_versions(list of tensors)"));
-  if (!items) return nullptr;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (!is_tensor(o)) {
-      PyErr_SetString(PyExc_TypeError, "bump_versions(list of tensors)");
-      return nullptr;
-    }
-    if (bump_version(as_tensor(o)) < 0) return nullptr;
-  }
-  Py_RETURN_NONE;
-}
 
 int init_tensor(PyObject* module) {
   std::vector<PyType_Slot> slots = {

@@ -4,6 +4,8 @@
 
 namespace rushlight {
 
+// ---- tensor_functions.cpp ----
+int check_subclass(PyObject* cls);  // -1 with an exception where it is no class of tensors
 // The same tensor as an instance of `cls`, which may be Tensor: an alias in the graph. nullptr with an exception.
 PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls);
 

@@ -118,6 +118,16 @@ std::string sizes_text(const Py_ssize_t* values, int n) {
   return text + "]";
 }
 
+int refuse_shape(const Tensor* out, int ndim, const Py_ssize_t* dims) {
+  raise_shape(sizes_text(out->sizes(), out->ndim()).c_str(), sizes_text(dims, ndim).c_str());
+  return -1;
+}
+
+int refuse_cast(DType result, DType out) {
+  raise_cast(scalar_name(result), scalar_name(out));
+  return -1;
+}
+
 PyObject* shape_of(const Tensor* t) { return shape_tuple(t->ndim(), t->sizes()); }
 
 // ---------------------------------------------------------------- versions

@@ -1,7 +1,7 @@
 """The native core as type checkers see it; native/core/*.cpp says what each does."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol, Self, TypeVar, overload
+from typing import Any, Final, NoReturn, Protocol, Self, TypeVar, overload
 
 from ._dtypes import dtype as _dtype
 from ._size import Size
@@ -420,6 +420,11 @@ class PythonNumbers:
     COMPLEX: Final[int]
     OTHER: Final[int]
 
+class Reduction:
+    NONE: Final[int]
+    MEAN: Final[int]
+    SUM: Final[int]
+
 class ResultType:
     PROMOTED: Final[int]
     FLOAT: Final[int]
@@ -579,6 +584,8 @@ def gradient_edge(tensor: Any) -> Any: ...
 def result_type(operands: Sequence[Any]) -> Any: ...
 def promote(a: int, b: int) -> Any: ...
 def can_cast(a: int, b: int) -> bool: ...
+def refuse_shape(out: Sequence[int], shape: Sequence[int], advice: str = "") -> NoReturn: ...
+def refuse_cast(type: str, out: str, advice: str = "") -> NoReturn: ...
 def isa() -> str: ...
 def set_num_threads(n: int) -> None: ...
 def get_num_threads() -> int: ...

@@ -47,14 +47,13 @@ def _as_tuple(given: Any, what: str, name: str) -> tuple[bool, _Tensors]:
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
                 f"{where} has type {type(value)}."
-                if what != _OUTPUTS
-                else f"The outputs of the user-provided function given to {name} must be either a "
-                f"Tensor or a tuple of Tensors but the {where} has type {type(value)}."
             )
     return was_tuple, tuple(values)
 
 
 _OUTPUTS = "outputs of the user-provided function"
+_FUNCTION_GIVES = "user-provided function returns"
+_INPUT_IS = "input to the user-provided function is"
 
 
 def _like_given(values: Any, was_tuple: Any) -> Any:
@@ -74,10 +73,44 @@ def _prepare(inputs: _Tensors, create_graph: bool, need_graph: bool) -> _Tensors
     )
 
 
+def _inputs(given: Any, name: str, create_graph: bool) -> tuple[bool, _Tensors]:
+    """(were they a tuple, the inputs as leaves of a graph of their own)."""
+    was_tuple, inputs = _as_tuple(given, "inputs", name)
+    return was_tuple, _prepare(inputs, create_graph, True)
+
+
+def _outputs(
+    func: Callable[..., Any], inputs: _Tensors, name: str, strict: bool
+) -> tuple[bool, _Tensors]:
+    """(were they a tuple, the outputs of `func`), of which each has a graph in strict mode."""
+    was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
+    _require_graph(outputs, strict)
+    return was_tuple, outputs
+
+
+def _result(values: Any, was_tuple: Any, create_graph: bool) -> Any:
+    """`values` for the caller: detached unless the graph goes on, in the structure given."""
+    return _like_given(_finished(values, create_graph), was_tuple)
+
+
 def _finished(values: Any, create_graph: bool) -> Any:
     if isinstance(values, tuple):
         return tuple(_finished(v, create_graph) for v in values)
     return values if create_graph or values is None else values.detach()
+
+
+def _vector(
+    v: Any, other: _Tensors, was_tuple: bool, name: str, create_graph: bool, giver: str
+) -> _Tensors | None:
+    """The vector v, which fits `other`; None where it was left out, as it may be for one number."""
+    if v is not None:
+        v = _prepare(_as_tuple(v, "v", name)[1], create_graph, False)
+        _check_v(v, other, was_tuple)
+    elif len(other) != 1 or other[0].numel() != 1:
+        raise RuntimeError(
+            f"The vector v can only be None if the {giver} a single Tensor with a single element."
+        )
+    return v  # type: ignore[no-any-return]
 
 
 def _check_v(v: _Tensors, other: _Tensors, was_tuple: bool) -> None:
@@ -189,19 +222,9 @@ def vjp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     with _Grad():
-        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "vjp")
-        inputs = _prepare(inputs, create_graph, True)
-        outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "vjp")
-        _require_graph(outputs, strict)
-        if v is not None:
-            v = _as_tuple(v, "v", "vjp")[1]
-            v = _prepare(v, create_graph, False)
-            _check_v(v, outputs, outputs_tuple)
-        elif len(outputs) != 1 or outputs[0].numel() != 1:
-            raise RuntimeError(
-                "The vector v can only be None if the user-provided function returns a single "
-                "Tensor with a single element."
-            )
+        inputs_tuple, inputs = _inputs(inputs, "vjp", create_graph)
+        outputs_tuple, outputs = _outputs(func, inputs, "vjp", strict)
+        v = _vector(v, outputs, outputs_tuple, "vjp", create_graph, _FUNCTION_GIVES)
     before = _core.set_grad_enabled(create_graph or _core.is_grad_enabled())
     try:
         grads = _gradients(outputs, inputs, v, create_graph)
@@ -209,15 +232,9 @@ def vjp(
     finally:
         _core.set_grad_enabled(before)
     return (
-        _like_given(_finished(outputs, create_graph), outputs_tuple),
-        _like_given(_finished(result, create_graph), inputs_tuple),
+        _result(outputs, outputs_tuple, create_graph),
+        _result(result, inputs_tuple, create_graph),
     )
-
-
-_SINGLE_INPUT = (
-    "The vector v can only be None if the input to the user-provided function is a single Tensor "
-    "with a single element."
-)
 
 
 def jvp(
@@ -233,16 +250,9 @@ def jvp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     with _Grad():
-        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
-        inputs = _prepare(inputs, create_graph, True)
-        if v is not None:
-            v = _as_tuple(v, "v", "jvp")[1]
-            v = _prepare(v, create_graph, False)
-            _check_v(v, inputs, inputs_tuple)
-        elif len(inputs) != 1 or inputs[0].numel() != 1:
-            raise RuntimeError(_SINGLE_INPUT)
-        outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "jvp")
-        _require_graph(outputs, strict)
+        inputs_tuple, inputs = _inputs(inputs, "jvp", create_graph)
+        v = _vector(v, inputs, inputs_tuple, "jvp", create_graph, _INPUT_IS)
+        outputs_tuple, outputs = _outputs(func, inputs, "jvp", strict)
         # The gradient is linear in what it starts from; its own derivative to that is J.
         seeds = tuple(_torch("zeros_like")(o).requires_grad_(True) for o in outputs)
         grads = _gradients(outputs, inputs, seeds, create_graph=True)
@@ -250,8 +260,8 @@ def jvp(
         found = _gradients(grads, seeds, v if v is not None else (None,) * len(grads), create_graph)
         result = _fill(found, outputs, strict, create_graph, "back_trick")
     return (
-        _like_given(_finished(outputs, create_graph), outputs_tuple),
-        _like_given(_finished(result, create_graph), outputs_tuple),
+        _result(outputs, outputs_tuple, create_graph),
+        _result(result, outputs_tuple, create_graph),
     )
 
 
@@ -307,14 +317,12 @@ def jacobian(
             "supported together. Please either set `strict=False` or `vectorize=False`."
         )
     with _Grad():
-        inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
-        inputs = _prepare(inputs, create_graph, True)
-        outputs_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, "jacobian")
-        _require_graph(outputs, strict)
+        inputs_tuple, inputs = _inputs(inputs, "jacobian", create_graph)
+        outputs_tuple, outputs = _outputs(func, inputs, "jacobian", strict)
         rows = tuple(
             _rows(i, out, inputs, create_graph, strict, vectorize) for i, out in enumerate(outputs)
         )
-        return _like_given(_finished(rows, create_graph), (outputs_tuple, inputs_tuple))
+        return _result(rows, (outputs_tuple, inputs_tuple), create_graph)
 
 
 def _rows(
@@ -412,20 +420,23 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Any]:
     return found
 
 
+def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Any:
+    """What `func` gives; torch's errors where that is not one number."""
+    was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
+    if was_tuple:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element"
+        )
+    return outputs[0]
+
+
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     """`func`, with torch's errors where it does not give one number."""
 
     def checked(*inputs: Any) -> Any:
-        out = func(*inputs)
-        was_tuple, values = _as_tuple(out, _OUTPUTS, name)
-        if was_tuple:
-            raise RuntimeError(f"The function given to {name} should return a single Tensor")
-        if values[0].numel() != 1:
-            raise RuntimeError(
-                f"The Tensor returned by the function given to {name} should contain "
-                "a single element"
-            )
-        return values[0].reshape(())
+        return _number(func, inputs, name).reshape(())
 
     return checked
 
@@ -487,31 +498,29 @@ def hessian(
 
 
 def _hessian_product(
-    func: Callable[..., Any], inputs: Any, v: Any, strict: bool, name: str, create_graph: bool
-) -> tuple[bool, _Tensors, Any, _Tensors, _Tensors]:
-    inputs_tuple, inputs = _as_tuple(inputs, "inputs", name)
-    inputs = _prepare(inputs, create_graph, True)
-    if v is not None:
-        v = _as_tuple(v, "v", name)[1]
-        v = _prepare(v, create_graph, False)
-        _check_v(v, inputs, inputs_tuple)
-    elif len(inputs) != 1 or inputs[0].numel() != 1:
-        raise RuntimeError(_SINGLE_INPUT)
-    else:
-        v = (_torch("ones_like")(inputs[0]),)
-    was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
-    if was_tuple:
-        raise RuntimeError(f"The function given to {name} should return a single Tensor")
-    if outputs[0].numel() != 1:
-        raise RuntimeError(
-            f"The Tensor returned by the function given to {name} should contain a single element"
-        )
-    _require_graph(outputs, strict)
-    found = _gradients(outputs, inputs, None, create_graph=True)
-    found = _fill(found, inputs, strict, False, "back")
-    if strict:
-        _require_second(found)
-    return inputs_tuple, inputs, v, outputs, found
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any,
+    create_graph: bool,
+    strict: bool,
+    name: str,
+    stage: str,
+) -> tuple[Any, Any]:
+    """(func(inputs), v^T H), with the words of `stage` for an input that has no part in H."""
+    with _Grad():
+        inputs_tuple, inputs = _inputs(inputs, name, create_graph)
+        v = _vector(v, inputs, inputs_tuple, name, create_graph, _INPUT_IS)
+        if v is None:
+            v = (_torch("ones_like")(inputs[0]),)
+        output = _number(func, inputs, name)
+        _require_graph((output,), strict)
+        jac = _gradients((output,), inputs, None, create_graph=True)
+        jac = _fill(jac, inputs, strict, False, "back")
+        if strict:
+            _require_second(jac)
+        found = _gradients(jac, inputs, v, create_graph)
+        result = _fill(found, inputs, strict, create_graph, stage)
+    return _finished(output, create_graph), _result(result, inputs_tuple, create_graph)
 
 
 def vhp(
@@ -527,15 +536,7 @@ def vhp(
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
-    with _Grad():
-        inputs_tuple, inputs, v, outputs, jac = _hessian_product(
-            func, inputs, v, strict, "vhp", create_graph
-        )
-        found = _gradients(jac, inputs, v, create_graph)
-        result = _fill(found, inputs, strict, create_graph, "double_back")
-    return _finished(outputs[0], create_graph), _like_given(
-        _finished(result, create_graph), inputs_tuple
-    )
+    return _hessian_product(func, inputs, v, create_graph, strict, "vhp", "double_back")
 
 
 def hvp(
@@ -552,12 +553,4 @@ def hvp(
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), x, torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
-    with _Grad():
-        inputs_tuple, inputs, v, outputs, jac = _hessian_product(
-            func, inputs, v, strict, "hvp", create_graph
-        )
-        found = _gradients(jac, inputs, v, create_graph)
-        result = _fill(found, inputs, strict, create_graph, "double_back_trick")
-    return _finished(outputs[0], create_graph), _like_given(
-        _finished(result, create_graph), inputs_tuple
-    )
+    return _hessian_product(func, inputs, v, create_graph, strict, "hvp", "double_back_trick")

@@ -650,10 +650,11 @@ def _refuse_write(op: Any, slots: Any, level: Level) -> None:
     name = levels.public_name(op.__name__)[:-1]
     if name in _BROADCAST:
         shape = list(slots[0].shape)
-        raise RuntimeError(
-            f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}. "
-            "Under vmap the written tensor is one that all elements share: make it from one that "
-            f"differs (zeros_like), or use {name} in place of {name}_."
+        _core.refuse_shape(
+            shape,
+            [level.size, *shape],
+            ". Under vmap the written tensor is one that all elements share: make it from one that "
+            f"differs (zeros_like), or use {name} in place of {name}_.",
         )
     if name in _ARITHMETIC or (name == "masked_fill" and inner(slots[1], level) is not None):
         what = "inplace arithmetic"
@@ -689,15 +690,9 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
         slots = [batch(level, value.clone()), *slots[1:]]
     result = _call(op.base, slots)
     if result._seen.shape != self._seen.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}"
-        )
+        _core.refuse_shape(self.shape, result.shape)
     if not _core.can_cast(result.dtype.code, self.dtype.code):
-        raise RuntimeError(
-            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
-            f"{self.dtype.scalar_name}"
-        )
+        _core.refuse_cast(result.dtype.scalar_name, self.dtype.scalar_name)
     value.copy_(spread(result, level))
     levels.show_history(self, value.requires_grad)
     return self

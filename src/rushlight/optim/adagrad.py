@@ -7,7 +7,17 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .optimizer import FusedOptimizer, Group, check_lr, decayed, move, new_count, real, scalar
+from .optimizer import (
+    FusedOptimizer,
+    Group,
+    check_fused,
+    check_lr,
+    decayed,
+    move,
+    new_count,
+    real,
+    scalar,
+)
 
 
 class Adagrad(FusedOptimizer):
@@ -20,6 +30,8 @@ class Adagrad(FusedOptimizer):
     >>> x
     tensor([0.9000, 1.9000], requires_grad=True)
     """
+
+    _newer_options = FusedOptimizer._newer_options | {"fused": None}
 
     def __init__(
         self,
@@ -56,25 +68,13 @@ class Adagrad(FusedOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        if fused:
-            if differentiable:
-                raise RuntimeError("`fused` does not support `differentiable`")
-            if foreach:
-                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for p in group["params"]:
                 state = self.state[p]
                 state["step"] = new_count()
                 start: Any = initial_accumulator_value
                 state["sum"] = rl.full_like(p, complex(start, start) if p.is_complex() else start)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("foreach", None)
-            group.setdefault("maximize", False)
-            group.setdefault("differentiable", False)
-            group.setdefault("fused", None)
 
     def share_memory(self) -> None:
         """Moves the accumulators to shared memory."""

@@ -11,6 +11,7 @@ from .optimizer import (
     FusedOptimizer,
     Group,
     check_capturable,
+    check_fused,
     check_lr,
     decayed,
     move,
@@ -36,6 +37,13 @@ class Adam(FusedOptimizer):
     >>> x
     tensor([0.7016, 1.7006], requires_grad=True)
     """
+
+    _newer_options = FusedOptimizer._newer_options | {
+        "amsgrad": False,
+        "capturable": False,
+        "decoupled_weight_decay": False,
+        "fused": None,
+    }
 
     def __init__(
         self,
@@ -89,22 +97,11 @@ class Adam(FusedOptimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
-        if fused:
-            if differentiable:
-                raise RuntimeError("`fused` does not support `differentiable`")
-            if foreach:
-                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        check_fused(fused, foreach, differentiable)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            group.setdefault("amsgrad", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("capturable", False)
-            group.setdefault("differentiable", False)
-            group.setdefault("decoupled_weight_decay", False)
-            group.setdefault("fused", None)
             for p in group["params"]:
                 own = self.state.get(p)
                 if own and not isinstance(own["step"], rl.Tensor):

@@ -16,7 +16,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -60,6 +60,8 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Any, Any]
     param_groups: list[Group]
+    _newer_options: ClassVar[dict[str, Any]] = {}
+    """Options that a state saved by an older PyTorch may lack, with the values that it means."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -95,6 +97,9 @@ class Optimizer:
         if "_optimizer_step_pre_hooks" not in self.__dict__:
             self._make_hooks()
         self.defaults.setdefault("differentiable", False)
+        for name, value in self._newer_options.items():
+            for group in self.param_groups:
+                group.setdefault(name, value)
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("
@@ -369,6 +374,12 @@ def _cast_state(param: Tensor, value: Any, key: Any = None) -> Any:
 class FusedOptimizer(Optimizer):
     """An optimizer whose rule updates all parameters of a group together."""
 
+    _newer_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+    }
+
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the parameters once; `closure` computes the loss anew and returns it."""
         loss = None
@@ -427,6 +438,13 @@ def move(p: Tensor, rate: Any, along: Tensor, over: Tensor | None = None) -> Non
         p.add_(along, alpha=-rate)
     else:
         p.addcdiv_(along, over, value=-rate)
+
+
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
 def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> None:

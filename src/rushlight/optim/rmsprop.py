@@ -34,6 +34,12 @@ class RMSprop(FusedOptimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    _newer_options = FusedOptimizer._newer_options | {
+        "momentum": 0,
+        "centered": False,
+        "capturable": False,
+    }
+
     def __init__(
         self,
         params: Any,
@@ -70,16 +76,6 @@ class RMSprop(FusedOptimizer):
             "differentiable": differentiable,
         }
         super().__init__(params, defaults)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("momentum", 0)
-            group.setdefault("centered", False)
-            group.setdefault("foreach", None)
-            group.setdefault("maximize", False)
-            group.setdefault("differentiable", False)
-            group.setdefault("capturable", False)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         alpha, momentum, differentiable = group["alpha"], group["momentum"], group["differentiable"]

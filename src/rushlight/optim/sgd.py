@@ -7,7 +7,7 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .optimizer import FusedOptimizer, Group, check_lr, decayed, move, scalar
+from .optimizer import FusedOptimizer, Group, check_fused, check_lr, decayed, move, scalar
 
 
 class SGD(FusedOptimizer):
@@ -23,6 +23,8 @@ class SGD(FusedOptimizer):
     >>> x
     tensor([0.4600, 0.9200], requires_grad=True)
     """
+
+    _newer_options = FusedOptimizer._newer_options | {"nesterov": False, "fused": None}
 
     def __init__(
         self,
@@ -57,20 +59,7 @@ class SGD(FusedOptimizer):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
-        if fused:
-            if differentiable:
-                raise RuntimeError("`fused` does not support `differentiable`")
-            if foreach:
-                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("differentiable", False)
-            group.setdefault("fused", None)
+        check_fused(fused, foreach, differentiable)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         differentiable = group["differentiable"]

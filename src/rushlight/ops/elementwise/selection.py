@@ -225,10 +225,7 @@ def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Any:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
         found = _core.result_type([self, *bounds])
         if not _core.can_cast(found.code, self.dtype.code):
-            raise RuntimeError(
-                f"result type {found.scalar_name} can't be cast to the desired output type "
-                f"{self.dtype.c_name}"
-            )
+            _core.refuse_cast(found.scalar_name, self.dtype.c_name)
     if max is None:
         if min is None:
             _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
@@ -437,9 +434,7 @@ def _fitted(a: Any, src: Any, non_blocking: Any) -> Any:
     except ValueError:
         raise _core_size_error(a.shape, src.shape) from None
     if shape != a.shape:
-        raise RuntimeError(
-            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        _core.refuse_shape(a.shape, shape)
     return np.broadcast_to(src, a.shape)
 
 

@@ -210,9 +210,7 @@ def _write_masked(x: Any, mask: Any, source: Any) -> None:
         )
     shape = _common(mask.shape, x.shape)
     if shape != x.shape:
-        raise RuntimeError(
-            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        _core.refuse_shape(x.shape, shape)
     mask = np.broadcast_to(mask, shape)
     n = int(np.count_nonzero(mask))
     if source.size < n:

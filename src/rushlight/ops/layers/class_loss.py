@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Reduction
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Tensor
@@ -19,9 +20,8 @@ from .loss import _REDUCTIONS, _broadcast, _how, _reduced, _share
 from .softmax import log_softmax
 
 _kernels = _core.kernels
-# As the kernels number them.
-_NONE, _MEAN, _SUM = 0, 1, 2
-_NUMBERS = {"none": _NONE, "mean": _MEAN, "sum": _SUM}
+
+_NUMBERS = {how: getattr(Reduction, how.upper()) for how in _REDUCTIONS}
 
 # ---- classes
 
@@ -95,10 +95,10 @@ def _nll(
     w = _class_weights(t, ignored, weight, x.dtype)
     if w is not None:
         picked = np.where(w == 0, picked.dtype.type(0), picked * w)
-    if reduction == _NONE:
+    if reduction == Reduction.NONE:
         return rounded(picked, input)
     total = picked.sum()
-    if reduction == _MEAN:
+    if reduction == Reduction.MEAN:
         with np.errstate(invalid="ignore", divide="ignore"):
             total = np.divide(total, x.dtype.type(t.size) if w is None else w.sum())
     return rounded(np.asarray(total), input)
@@ -117,7 +117,7 @@ def _nll_gradient(
     wide = widened(g)
     w = _class_weights(t, ignored, weight, wide.dtype)
     each = -wide if w is None else -wide * w
-    if reduction == _MEAN:
+    if reduction == Reduction.MEAN:
         with np.errstate(invalid="ignore", divide="ignore"):
             each = each / (wide.dtype.type(t.size) if w is None else w.sum())
     if ignored is not None:
@@ -130,7 +130,7 @@ def _nll_gradient(
 
 def _nll_samples(make: Any) -> Any:
     t = make(3, kind="int", low=0, high=4)
-    return [(make(3, 4), t, None, -100, how) for how in (_NONE, _MEAN, _SUM)]
+    return [(make(3, 4), t, None, -100, how) for how in _NUMBERS.values()]
 
 
 def _nll_op(name: str, node: str) -> Any:
@@ -390,10 +390,10 @@ def _bce_logits(
 ) -> Any:
     dtype = common_type(input, target)
     if target.dtype.kind in "biu":
-        raise RuntimeError(
-            f"result type {scalar_name(np.empty(0, dtype))} can't be cast to the desired output "
-            "type "
-            f"{scalar_name(target)}\nThe target holds probabilities: use `target.float()`."
+        _core.refuse_cast(
+            scalar_name(np.empty(0, dtype)),
+            scalar_name(target),
+            "\nThe target holds probabilities: use `target.float()`.",
         )
     refuse("log_sigmoid_cpu", np.empty(0, dtype), "c")
     x, t = widened(input.astype(dtype, copy=False)), widened(target.astype(dtype, copy=False))

@@ -49,11 +49,8 @@ def _check_float(input: Any) -> None:
     if input.is_complex():
         refuse("bernoulli_scalar_cpu_", input._array, "c")
     if not input.is_floating_point():
-        raise RuntimeError(
-            "result type Float can't be cast to the desired output type "
-            f"{input.dtype.scalar_name}\n"
-            "Dropout scales what it keeps: use `input.float()`."
-        )
+        advice = "\nDropout scales what it keeps: use `input.float()`."
+        _core.refuse_cast("Float", input.dtype.scalar_name, advice)
 
 
 def _apply(input: Any, noise: Any, inplace: bool) -> Any:

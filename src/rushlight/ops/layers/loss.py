@@ -505,9 +505,7 @@ def gaussian_nll_loss(
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     if not (input.is_floating_point() or input.is_complex()):
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype.c_name}"
-        )
+        _core.refuse_cast("Float", input.dtype.c_name)
     # The floor under the variance has no gradient of its own.
     floored = var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)

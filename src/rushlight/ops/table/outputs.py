@@ -15,9 +15,7 @@ from .statement import OPS
 
 __all__ = ["write_out", "written"]
 
-_CAST = "result type {want.scalar_name} can't be cast to the desired output type {got.scalar_name}"
 _TEXTS = {
-    "cast": _CAST,
     "exact": "Expected out tensor to have dtype {want.c_name}, but got {got.c_name} instead",
     "found": "Found dtype {got.scalar_name} but expected {want.scalar_name}",
     "same": "{name}(): self and result must have the same scalar type",
@@ -38,6 +36,8 @@ def _check(name: str, rule: Any, result: Any, out: Any) -> None:
     elif word == "float dtype":
         word, text = ("exact", None) if got.is_differentiable else ("cast", text)
     if word != "cast" or not _core.can_cast(want.code, got.code):
+        if word == "cast" and not text:
+            _core.refuse_cast(want.scalar_name, got.scalar_name)
         said = str(text or _TEXTS.get(word, word))
         raise error(said.format(name=name, want=want, got=got))
 
