@@ -36,7 +36,7 @@ class ArrayList {
 };
 
 // Tensors that stand for others in a transform, or show conjugates or negatives of their memory, are left to the rule in Python.
-bool plain_array(PyObject* object, Array& out) { return as_array(object, out) && !(out.tensor->flags & (kStandsFor | kLazy)); }
+bool plain_array(PyObject* object, Array& out) { return as_array(object, out) && !(out.tensor->flags & (kWrapped | kLazy)); }
 
 // Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type, shape and device of `like`.
 bool usable(PyObject* object, DType type, const Array& like, bool written) {

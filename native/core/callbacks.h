@@ -23,9 +23,9 @@ struct Op;
   X(no_grad_root) X(no_grad_input) X(copy_gradient) X(thread_state) X(set_thread_state)                              \
   /* function transforms and forward mode */                                                                         \
   X(settle) X(refuse_captured) X(refuse_requires_grad)                                                               \
-  X(watched_call) X(watched_in_place) X(watched_item) X(watched_memory) X(watched_array) X(watched_data)             \
-  X(watched_set_data) X(watched_requires_grad) X(watched_bool) X(watched_detach) X(watched_version)                  \
-  X(watched_grad_fn) X(watched_backward)                                                                             \
+  X(wrapped_call) X(wrapped_in_place) X(wrapped_item) X(wrapped_memory) X(wrapped_array) X(wrapped_data)             \
+  X(wrapped_set_data) X(wrapped_requires_grad) X(wrapped_bool) X(wrapped_detach) X(wrapped_version)                  \
+  X(wrapped_grad_fn) X(wrapped_backward)                                                                             \
   /* anomaly mode, the profiler and selective checkpoints; see observe.cpp */                                        \
   X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed)
 // clang-format on

@@ -531,7 +531,7 @@ class Backward {
     Ref more(g);
     for (;;) {
       const Owned<Tensor> have = v->grad.own();
-      if (have && !create_graph_ && !(have->flags & kStandsFor)) {
+      if (have && !create_graph_ && !(have->flags & kWrapped)) {
         AddingInPlace turn(have.get());
         if (v->grad.peek() != have.get()) continue;
         return add_in_place(have.get(), more.get());
@@ -567,7 +567,7 @@ class Backward {
   // else has it and it lies so, else a copy.
   // Takes over `g`.
   PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
-    if (create_graph_ || (as_tensor(g)->flags & kStandsFor)) {
+    if (create_graph_ || (as_tensor(g)->flags & kWrapped)) {
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       const OverridesOf quiet(Overrides::None);
@@ -678,7 +678,7 @@ bool any_transformed(PyObject* tuple) {
   if (!PyTuple_Check(tuple)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple, i);
-    if (is_tensor(o) && (as_tensor(o)->flags & kStandsFor)) return true;
+    if (is_tensor(o) && (as_tensor(o)->flags & kWrapped)) return true;
   }
   return false;
 }
@@ -730,7 +730,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (any_transformed(roots) || any_transformed(inputs)) {
-    PyObject* f = callbacks.watched_backward.get();
+    PyObject* f = callbacks.wrapped_backward.get();
     return f ? PyObject_Vectorcall(f, args, n_args, nullptr) : nullptr;
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);

@@ -544,8 +544,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   uint32_t flags;
   bool wants_grad, symbolic;
   if (look_at_arguments(real, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
-  if (flags & kStandsFor) {
-    PyObject* f = callbacks.watched_in_place.get();
+  if (flags & kWrapped) {
+    PyObject* f = callbacks.wrapped_in_place.get();
     Ref tuple(f ? PyTuple_New(op->n_params) : nullptr);
     if (!tuple) return nullptr;
     for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(slots[i]));

@@ -10,8 +10,8 @@ namespace rushlight {
 namespace {
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
-  if (t->flags & kStandsFor) {
-    PyObject* f = callbacks.watched_requires_grad.get();
+  if (t->flags & kWrapped) {
+    PyObject* f = callbacks.wrapped_requires_grad.get();
     PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
     Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
     if (!done) return -1;
@@ -53,8 +53,8 @@ int visible_grad_fn(Tensor* t, Node** node) {
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kStandsFor) {
-    PyObject* f = callbacks.watched_grad_fn.get();
+  if (as_tensor(self)->flags & kWrapped) {
+    PyObject* f = callbacks.wrapped_grad_fn.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   Node* node;
@@ -63,7 +63,7 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kStandsFor) {
+  if (as_tensor(self)->flags & kWrapped) {
     Ref node(get_grad_fn(self, nullptr));
     return node ? PyBool_FromLong(node.get() == Py_None) : nullptr;
   }

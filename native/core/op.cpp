@@ -57,7 +57,7 @@ void look_at(Tensor* t, Seen* seen) {
   seen->wants_grad |= requires_grad(t);
   if (t->base) {
     seen->stale |= t->history_version != version_of(t);
-    seen->flags |= t->base->flags & kStandsFor;
+    seen->flags |= t->base->flags & kWrapped;
   }
 }
 
@@ -440,9 +440,9 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
-  if (seen.flags & kWatched) {
-    if (seen.flags & kStandsFor) {
-      PyObject* r = call_with_slots(callbacks.watched_call, op, slots);
+  if (seen.flags & kNotPlain) {
+    if (seen.flags & kWrapped) {
+      PyObject* r = call_with_slots(callbacks.wrapped_call, op, slots);
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
     }
@@ -511,7 +511,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
-  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags | watched_bits(as_tensor(out)) : 0);
+  const uint32_t flags = seen.flags | (is_tensor(out) ? as_tensor(out)->flags | wrapped_bits(as_tensor(out)) : 0);
   if (flags & kMeta && is_tensor(out)) {
     for (uint8_t i : op->tensor_params) {
       for (PyObject* o : items_at(op, slots, i)) {

@@ -81,7 +81,7 @@ PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssi
 // A call as a program writes it, in-place forms and out= included.
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 extern const vectorcallfunc kOpVectorcall;  // what an Op's own call runs
-// call_op(op, slots): the call that watched_call was told of, with other arguments.
+// call_op(op, slots): the call that wrapped_call was told of, with other arguments.
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 // ---- public.cpp ----

@@ -93,10 +93,10 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char*
 }  // namespace
 
 PyObject* method_item(PyObject* self, PyObject*) {
-  const int watched = is_watched(as_tensor(self));
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_item.get();
+  const int wrapped = is_wrapped(as_tensor(self));
+  if (wrapped < 0) return nullptr;
+  if (wrapped) {
+    PyObject* f = callbacks.wrapped_item.get();
     return f ? PyObject_CallOneArg(f, self) : nullptr;
   }
   return scalar_of(as_tensor(self));
@@ -107,10 +107,10 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
   Ref memory;
-  const int watched = is_watched(as_tensor(self));
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_memory.get();
+  const int wrapped = is_wrapped(as_tensor(self));
+  if (wrapped < 0) return nullptr;
+  if (wrapped) {
+    PyObject* f = callbacks.wrapped_memory.get();
     memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
     if (!(self = memory.get())) return nullptr;
   }
@@ -154,10 +154,10 @@ namespace {
 
 int tensor_bool(PyObject* self) {
   Tensor* t = as_tensor(self);
-  const int watched = is_watched(t);
-  if (watched < 0) return -1;
-  if (watched) {
-    PyObject* f = callbacks.watched_bool.get();
+  const int wrapped = is_wrapped(t);
+  if (wrapped < 0) return -1;
+  if (wrapped) {
+    PyObject* f = callbacks.wrapped_bool.get();
     Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
     return r ? PyObject_IsTrue(r.get()) : -1;
   }

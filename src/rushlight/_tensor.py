@@ -100,7 +100,7 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 
 def memory_of(self: Any) -> Any:
     """The array behind a tensor, with which a copy of the tensor also needs its two bits."""
-    return self._array if self._watched is not None else self._seen
+    return self._array if self._wrapped is not None else self._seen
 
 
 def with_bits(t: Any, conj: bool, neg: bool) -> Any:
@@ -113,7 +113,7 @@ def with_bits(t: Any, conj: bool, neg: bool) -> Any:
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
     """A plain copy; tensors of one storage have one in a copy of both."""
     lazy = self.is_conj() or self.is_neg()
-    if self._watched is not None or lazy or min(self.stride(), default=0) < 0:
+    if self._wrapped is not None or lazy or min(self.stride(), default=0) < 0:
         return _wrap(self._array.copy(order="K"))
     storage = _core.storage_of(self).__deepcopy__(memo)
     place = (self.shape, self.stride(), self.storage_offset())

@@ -1,13 +1,13 @@
 """Tensors that stand for others while a transform runs: levels,
 and what happens to calls that meet them.
 
-A watched tensor is an ordinary Tensor with an object attached (`_watched`): a `Dual` (a value and
+A wrapped tensor is an ordinary Tensor with an object attached (`_wrapped`): a `Dual` (a value and
 its tangent) or a `Batch` (a value whose dimension 0 the program does not see). The array behind it
 (`_seen`) has the shape and dtype that the program is to see; `_array` of a batch gives those only
-and refuses to be read (`hidden.py`). Values and tangents may be watched themselves, by older
+and refuses to be read (`opaque_array.py`). Values and tangents may be wrapped themselves, by older
 levels: the younger level is always outside.
 
-Every op that is given a watched tensor comes to `_watched_call`. The youngest level among the
+Every op that is given a wrapped tensor comes to `_wrapped_call`. The youngest level among the
 arguments answers (`Dual.call`, `Batch.call`, set by the room `func`) with ops on the values within,
 and those find the next level. That is all of nesting: no level knows of another, so tangents of two
 derivatives cannot be mixed up.
@@ -17,7 +17,7 @@ was then goes to a tensor inside (`take_part`), and views of it that were made b
 they are next used (`settled`).
 
 Reverse-mode needs no wrapper: the tape records what happens to the values inside. `run_backward`
-here gives the gradient of watched tensors from gradients of what they hold; see the design note
+here gives the gradient of wrapped tensors from gradients of what they hold; see the design note
 docs/design/0005-levels.md for why that is right.
 """
 
@@ -34,15 +34,15 @@ from .. import _core
 from .._core import Flag
 from ..ops.table.arrays import anywhere
 from ..ops.table.statement import LAZY, OPS, namespace
-from ._hidden import MEMORY, Hidden
+from ._opaque_array import MEMORY, OpaqueArray
 from ._running import running, state
 
-__all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_watched"]
+__all__ = ["Batch", "Dual", "Level", "at_level", "batch", "dual", "is_wrapped"]
 
 _Tensor = _core.Tensor
-_watch = _core.watch
+_wrapper = _core.wrapper
 _TANGENT, _TRANSFORMED = Flag.TANGENT, Flag.TRANSFORMED
-_STANDS_FOR, _REQUIRES_GRAD = Flag.STANDS_FOR, Flag.REQUIRES_GRAD
+_WRAPPED, _REQUIRES_GRAD = Flag.WRAPPED, Flag.REQUIRES_GRAD
 _LAZY = Flag.LAZY  # the bits of a conjugate or a negative that was put off
 _numbers = itertools.count(1)
 
@@ -106,7 +106,7 @@ class Level:
         if isinstance(w, Batch):
             _alive(t)  # raises
         if t._base is not None:
-            t._watched = (0, None)
+            t._wrapped = (0, None)
             return
         inside = w.value
         settled(inside)
@@ -147,11 +147,11 @@ class Batch:
 
 
 def dual(level: Level, value: Any, tangent: Any) -> Any:
-    """The watched tensor of a value and a tangent; the value itself where there is no tangent."""
+    """The wrapped tensor of a value and a tangent; the value itself where there is no tangent."""
     if tangent is None:
         return value
     tangent = put_off_alike(tangent, value)
-    t = _watch(value, _TANGENT, Dual(level, value, tangent))
+    t = _wrapper(value, _TANGENT, Dual(level, value, tangent))
     if tangent.requires_grad:
         t._set_flag(_REQUIRES_GRAD, True)
     return t
@@ -174,27 +174,27 @@ def _turned(t: Any, value: Any) -> Any:
 
 
 def batch(level: Level, value: Any, alike: bool = False) -> Any:
-    """The watched tensor that shows one element of dimension 0 of a value."""
+    """The wrapped tensor that shows one element of dimension 0 of a value."""
     array = value._seen
     seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
-    return _watch(value, _TRANSFORMED, Batch(level, value, alike), seen)
+    return _wrapper(value, _TRANSFORMED, Batch(level, value, alike), seen)
 
 
 def show(t: Any, value: Any) -> None:
-    """Let a watched tensor have the memory of another value than before."""
+    """Let a wrapped tensor have the memory of another value than before."""
     t._array = value._seen
     t._set_flag(_LAZY, False)
     t._set_flag(value._flags() & _LAZY, True)
 
 
-def is_watched(t: Any) -> bool:
+def is_wrapped(t: Any) -> bool:
     """Whether a tensor stands for others."""
-    return t._watched is not None
+    return t._wrapped is not None
 
 
 def at_level(t: Any, level: Level) -> Any:
     """What a tensor has at exactly this level, as its outermost: a Dual, a Batch, or None."""
-    w = t._watched
+    w = t._wrapped
     return w if w is not None and w.level is level else None
 
 
@@ -203,7 +203,7 @@ def youngest(tensors: Any) -> Any:
     found, number = None, 0
     for t in tensors:
         if isinstance(t, _Tensor):
-            w = t._watched
+            w = t._wrapped
             if w is not None and w.level.number > number:
                 found, number = w, w.level.number
         elif type(t) is list or type(t) is tuple:
@@ -263,19 +263,19 @@ def settle_all(slots: Any) -> None:
             settle_all(a)
 
 
-def _adopt(t: Any, watched: Any) -> None:
+def _adopt(t: Any, wrapped: Any) -> None:
     """Let a tensor stand for what another one does."""
-    if watched._watched is None:  # the level has ended
-        _forward(t, watched, settled(t._base).level)
+    if wrapped._wrapped is None:  # the level has ended
+        _forward(t, wrapped, settled(t._base).level)
         return
-    show(t, watched)
-    t._watched = (watched._flags() & _STANDS_FOR, watched._watched)
-    show_history(t, watched.requires_grad)
-    t._watched.level.taken.append(weakref.ref(t))
+    show(t, wrapped)
+    t._wrapped = (wrapped._flags() & _WRAPPED, wrapped._wrapped)
+    show_history(t, wrapped.requires_grad)
+    t._wrapped.level.taken.append(weakref.ref(t))
 
 
 def show_history(t: Any, needs: bool) -> None:
-    """Let a watched tensor say that it requires grad; a view says it by the tensor it shows."""
+    """Let a wrapped tensor say that it requires grad; a view says it by the tensor it shows."""
     if needs and t._base is None:
         t._set_flag(_REQUIRES_GRAD, True)
 
@@ -296,7 +296,7 @@ def fitted(tangent: Any, value: Any) -> Any:
     if tangent.dtype.is_complex and not value.dtype.is_complex:
         tangent = tangent.real.clone()
     a, b = tangent._seen, value._seen
-    if tangent._watched is None and value._watched is None:
+    if tangent._wrapped is None and value._wrapped is None:
         if a.strides == b.strides and _storage(tangent) == _storage(value):
             return tangent
         if 0 not in b.strides:
@@ -369,7 +369,7 @@ def _forward(t: Any, to: Any, level: Level) -> None:
     """Let a tensor be another one from now on: the value of a dual whose level has ended."""
     w = Dual(level, to, to)
     w.origin = address(t)
-    t._watched = (_TANGENT, w)
+    t._wrapped = (_TANGENT, w)
 
 
 def address(t: Any) -> int:
@@ -395,14 +395,14 @@ def _as_made(view: Any, make: Any, args: Any) -> Any:
 
 
 def _plain_view(base: Any, view: Any) -> Any:
-    """A plain view of what is watched now, taken again; None where it is one of other numbers."""
+    """A plain view of what is wrapped now, taken again; None where it is one of other numbers."""
     if view.dtype is not base.dtype and {view.dtype.name, base.dtype.name} not in _COMPLEX_AND_REAL:
         return None
-    again = _as_made(view, _core.shown, [view, base, base._watched.origin])
+    again = _as_made(view, _core.shown, [view, base, base._wrapped.origin])
     special = view._flags() & _SPECIAL_VIEW
     inside = again
-    while inside._watched is not None:
-        inside = inside._watched.value
+    while inside._wrapped is not None:
+        inside = inside._wrapped.value
     inside._set_flag(special, True)
     return again
 
@@ -419,7 +419,7 @@ def take_part(t: Any, level: Level, make: Callable[[Any], Any]) -> None:
         if at_level(t, level) or settled(t) is not w:
             return
     made = make(_core.split(t))
-    made._watched.origin = w.origin if w is not None and w.origin else address(t)
+    made._wrapped.origin = w.origin if w is not None and w.origin else address(t)
     _adopt(t, made)
 
 
@@ -442,7 +442,7 @@ def _let_have_batch(t: Any, level: Level) -> None:
 
 def let_have_tangent(t: Any, level: Level) -> None:
     """Before a write with a dual: a tensor without a tangent gets one of zeros."""
-    if t._watched is None:
+    if t._wrapped is None:
         _core.check_in_place(t, _core.is_grad_enabled() and t.requires_grad)
     take_part(t, level, lambda inside: dual(level, inside, zeros_laid_out(inside, level)))
 
@@ -450,7 +450,7 @@ def let_have_tangent(t: Any, level: Level) -> None:
 # ---- calls
 
 
-def _watched_call(op: Any, slots: tuple[Any, ...]) -> Any:
+def _wrapped_call(op: Any, slots: tuple[Any, ...]) -> Any:
     settle_all(slots)
     w = youngest(slots)
     if w is None:
@@ -492,7 +492,7 @@ def note_alike(result: Any, level: Level) -> None:
 
 def one_of(t: Any) -> Any:
     """The one element that a batch of the same elements stands for; None where they differ."""
-    w = t._watched
+    w = t._wrapped
     value = w.value
     if not w.alike or not len(value):
         return None
@@ -507,12 +507,12 @@ def _note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
     """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
     place = _place(slots[0])
     if isinstance(result, _Tensor):
-        if result._watched is not None and result is not slots[0]:
-            result._watched.shows = (op, slots, None, place)
+        if result._wrapped is not None and result is not slots[0]:
+            result._wrapped.shows = (op, slots, None, place)
         return
     for i, r in enumerate(result):
-        if r._watched is not None:
-            r._watched.shows = (op, slots, i, place)
+        if r._wrapped is not None:
+            r._wrapped.shows = (op, slots, i, place)
 
 
 def check_captured(t: Any, op: Any, slots: Any) -> None:
@@ -522,7 +522,7 @@ def check_captured(t: Any, op: Any, slots: Any) -> None:
         _core.check_captured(part, op.__name__, value)
 
 
-def _watched_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
+def _wrapped_in_place(op: Any, slots: tuple[Any, ...]) -> Any:
     settle_all(slots)
     if running("grad", "dual"):
         check_captured(slots[0], op, slots)
@@ -554,14 +554,14 @@ def _alive(a: Any) -> Any:
     if has_tensors(a):
         return [_alive(x) for x in a]
     if isinstance(a, _Tensor):
-        w = a._watched
+        w = a._wrapped
         while w is not None and not w.level.active:
             if isinstance(w, Batch):
                 raise RuntimeError(
                     "a tensor of a vmap that has ended is used: return it from the mapped function"
                 )
             a = w.value
-            w = a._watched
+            w = a._wrapped
     return a
 
 
@@ -576,17 +576,17 @@ _FLOW = (
 )
 
 
-def _watched_item(t: Any) -> Any:
+def _wrapped_item(t: Any) -> Any:
     return _element(t, _ITEM).item()
 
 
-def _watched_bool(t: Any) -> bool:
+def _wrapped_bool(t: Any) -> bool:
     return bool(_element(t, _FLOW))
 
 
 def _element(t: Any, refusal: str) -> Any:
-    """The tensor that is asked for its value in the place of a watched one."""
-    w = t._watched
+    """The tensor that is asked for its value in the place of a wrapped one."""
+    w = t._wrapped
     if not isinstance(w, Batch):
         return w.value
     one = one_of(t)
@@ -597,30 +597,30 @@ def _element(t: Any, refusal: str) -> Any:
 
 def has_batch(t: Any) -> bool:
     """Whether a tensor stands for the elements of a batch, at any level."""
-    w = t._watched
+    w = t._wrapped
     while w is not None:
         if isinstance(w, Batch):
             return True
-        w = w.value._watched
+        w = w.value._wrapped
     return False
 
 
-def _watched_array(t: Any) -> Any:
-    """`_array` of a watched tensor."""
-    return Hidden(t._seen) if has_batch(t) else t._watched.value._array
+def _wrapped_array(t: Any) -> Any:
+    """`_array` of a wrapped tensor."""
+    return OpaqueArray(t._seen) if has_batch(t) else t._wrapped.value._array
 
 
-def _watched_memory(t: Any) -> Any:
-    """The tensor whose memory may leave in the place of a watched one's."""
-    w = t._watched
+def _wrapped_memory(t: Any) -> Any:
+    """The tensor whose memory may leave in the place of a wrapped one's."""
+    w = t._wrapped
     if has_batch(t) or (w.level.kind == "dual" and w.level.active):
         raise RuntimeError(MEMORY)
     return w.value
 
 
-def _watched_data(t: Any) -> Any:
+def _wrapped_data(t: Any) -> Any:
     """`t.data`: of a dual its value; refused under vmap, where nothing could be done with it."""
-    w = t._watched
+    w = t._wrapped
     if has_batch(t) and w.level.active:
         raise RuntimeError(
             "accessing `data` under vmap transform is not allowed. Use detach() to cut a tensor "
@@ -629,10 +629,10 @@ def _watched_data(t: Any) -> Any:
     return w.value.data
 
 
-def _watched_set_data(t: Any, new: Any) -> None:
+def _wrapped_set_data(t: Any, new: Any) -> None:
     """`t.data = new`."""
     for x in (t, new):
-        w = x._watched
+        w = x._wrapped
         if w is None or w.level.kind == "forward_ad" or not w.level.active:
             continue
         where = "under vmap" if has_batch(x) else "inside functorch"
@@ -640,7 +640,7 @@ def _watched_set_data(t: Any, new: Any) -> None:
             f"mutating directly with `.data` {where} transform is not allowed. Write in place "
             "(copy_), or make a new tensor."
         )
-    w = t._watched
+    w = t._wrapped
     if w is not None:  # a dual of forward_ad keeps its tangent
         w.value.data = new
         show(t, w.value)
@@ -648,30 +648,30 @@ def _watched_set_data(t: Any, new: Any) -> None:
         t.data = new.data
 
 
-def _watched_requires_grad(t: Any, on: bool) -> None:
+def _wrapped_requires_grad(t: Any, on: bool) -> None:
     """The variable is the value within."""
-    w = t._watched
+    w = t._wrapped
     if isinstance(w, Batch) and w.shown_at is not None:
         return  # the caller's tensor is not to know
     if w.value.requires_grad != on:
         w.value.requires_grad = on
 
 
-def _watched_version(t: Any) -> int:
-    return t._watched.value._version  # type: ignore[no-any-return]
+def _wrapped_version(t: Any) -> int:
+    return t._wrapped.value._version  # type: ignore[no-any-return]
 
 
-def _watched_grad_fn(t: Any) -> Any:
+def _wrapped_grad_fn(t: Any) -> Any:
     """The node of what is recorded within, for those who are to know of it: under vmap or jvp alone
     a program sees no history."""
-    w = t._watched
+    w = t._wrapped
     if w.level.kind == "forward_ad" or not w.level.active or running("grad"):
         return w.value.grad_fn
     return None
 
 
-def _watched_detach(t: Any) -> Any:
-    w = t._watched
+def _wrapped_detach(t: Any) -> Any:
+    w = t._wrapped
     if isinstance(w, Batch):
         return batch(w.level, w.value.detach(), w.alike)
     return w.value.detach()
@@ -732,7 +732,7 @@ def rows(t: Any, level: Level) -> Any:
 
 def with_batch(t: Any, level: Level) -> Any:
     """The other way: dimension 0 of a tensor becomes the batch of a level, inside younger ones."""
-    w = t._watched
+    w = t._wrapped
     if w is None or w.level.number < level.number:
         return batch(level, t)
     if isinstance(w, Batch):
@@ -749,7 +749,7 @@ def with_tangent(t: Any, tangent: Any, level: Level) -> Any:
         return dual(level, t, tangent)
     if isinstance(w, Batch):
         inner = [x if at_level(x, w.level) else _spread(x, w.level) for x in (t, tangent)]
-        return batch(w.level, with_tangent(inner[0]._watched.value, inner[1]._watched.value, level))
+        return batch(w.level, with_tangent(inner[0]._wrapped.value, inner[1]._wrapped.value, level))
     value, outer = parts_at(t, w.level)
     tangent_value, tangent_outer = parts_at(tangent, w.level)
     zero = namespace("torch")["zeros_like"]
@@ -773,7 +773,7 @@ def _spread(t: Any, level: Level) -> Any:
 
 def detach(t: Any) -> Any:
     """A tensor cut off its history, with its batches and tangents."""
-    w = t._watched
+    w = t._wrapped
     if w is None:
         return t.detach()
     if isinstance(w, Batch):
@@ -783,7 +783,7 @@ def detach(t: Any) -> Any:
 
 def alias(t: Any) -> Any:
     """The same value as a variable of its own, connected to what it was computed from."""
-    w = t._watched
+    w = t._wrapped
     if w is None:
         t = given(t)
         if not t.requires_grad:
@@ -813,7 +813,7 @@ def zero_leaf(t: Any) -> Any:
 
 
 def _zero_leaf(t: Any) -> Any:
-    w = t._watched
+    w = t._wrapped
     if w is None:
         return OPS["zeros_like"].function(t, requires_grad=True)
     if isinstance(w, Batch):
@@ -823,7 +823,7 @@ def _zero_leaf(t: Any) -> Any:
 
 def _batches(t: Any) -> list[Level]:
     """The batch levels within a tensor, oldest first."""
-    w = t._watched
+    w = t._wrapped
     if w is None:
         return []
     if isinstance(w, Batch):
@@ -854,8 +854,8 @@ def variable(t: Any) -> Any:
 
 
 def plain_parts(t: Any) -> list[Any]:
-    """The unwatched tensors within."""
-    w = t._watched
+    """The unwrapped tensors within."""
+    w = t._wrapped
     if w is None:
         return [t]
     if isinstance(w, Batch):
@@ -943,13 +943,13 @@ def _backward_batch(
 def _note_alike_by(t: Any, sources: Any, level: Level) -> None:
     """Keep which parts of a tensor have the same elements: those to which the same parts of the
     sources, which it is linear in, brought no batch of a level with other ones."""
-    w = None if t is None else t._watched
+    w = None if t is None else t._wrapped
     if w is None:
         return
     if w.level is level:
         w.alike = not any(_has_batch_of(s, level) for s in sources)
         return
-    inner = [s if s is None or not at_level(s, w.level) else s._watched for s in sources]
+    inner = [s if s is None or not at_level(s, w.level) else s._wrapped for s in sources]
     values = [s.value if isinstance(s, (Batch, Dual)) else s for s in inner]
     _note_alike_by(w.value, values, level)
     if isinstance(w, Dual):
@@ -959,7 +959,7 @@ def _note_alike_by(t: Any, sources: Any, level: Level) -> None:
 
 def _has_batch_of(t: Any, level: Level) -> bool:
     """Whether a tensor has a batch of a level whose elements are not the same."""
-    w = None if t is None else t._watched
+    w = None if t is None else t._wrapped
     if w is None:
         return False
     if w.level is level:
@@ -1027,7 +1027,7 @@ def needs_grad(t: Any) -> bool:
     """Whether any tensor within has a history."""
     if not isinstance(t, _Tensor):
         return True
-    w = t._watched
+    w = t._wrapped
     return t.requires_grad if w is None else any(p.requires_grad for p in plain_parts(t))
 
 

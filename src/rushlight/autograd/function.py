@@ -293,7 +293,7 @@ class FunctionMeta(type):
 
 
 # What runs a Function whose inputs are duals or batches; set by the room `func`.
-watched_apply: Any = None
+wrapped_apply: Any = None
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
@@ -408,8 +408,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if _state.stack:
             _check_transforms(cls)
         for a in args:
-            if isinstance(a, _Tensor) and a._watched is not None:
-                return watched_apply(cls, args)
+            if isinstance(a, _Tensor) and a._wrapped is not None:
+                return wrapped_apply(cls, args)
         if _state.stack:
             with only([]):  # forward is one op of the transforms, not a part of them
                 ctx, outputs = cls._run(args, cls._generated())

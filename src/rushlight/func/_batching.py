@@ -1,14 +1,14 @@
 """vmap: what an op does when dimension 0 of some arguments is a batch that the
 program does not see.
 
-A rule gets the op, its arguments as the program gave them (watched ones included) and the level.
+A rule gets the op, its arguments as the program gave them (wrapped ones included) and the level.
 Rules come in families, by what the op does with dimensions:
 
 - pointwise: dimensions are aligned from the right, behind the batch.
 - shifted: the op names its dimensions by `dim`, `shape`, ...: each moves by one.
 - trailing: the op only looks at the last dimensions; the batch is one more leading one.
 - folded: dimension 0 is a batch already; the two become one.
-- composed: the result in terms of other ops on the watched tensors (`_batching_rules.py`).
+- composed: the result in terms of other ops on the wrapped tensors (`_batching_rules.py`).
 
 What has no rule runs once for each element, with a warning the first time; `unbatched_ops` lists
 those ops.
@@ -62,7 +62,7 @@ def inner(t: Any, level: Level) -> Any:
     """The batched value of a tensor of this level, else None."""
     if not isinstance(t, _Tensor):
         return None
-    w = t._watched
+    w = t._wrapped
     return w.value if w is not None and w.level is level else None
 
 
@@ -105,7 +105,7 @@ def pointwise(op: Any, slots: Any, level: Level) -> Any:
             n = a.ndim
             if n > ndim:
                 ndim = n
-            w = a._watched
+            w = a._wrapped
             if w is not None and w.level is level:
                 batched.append(i)
                 values[i] = w.value
@@ -679,7 +679,7 @@ def _batch_in_place(op: Any, slots: Any, level: Level) -> Any:
             return self
         _let_have_batch(self, level)
         value = inner(self, level)
-    self._watched.alike = self._watched.alike and levels.all_alike(slots, level)
+    self._wrapped.alike = self._wrapped.alike and levels.all_alike(slots, level)
     if (
         _core.is_grad_enabled()
         and _reads_itself(op.base.entry)
@@ -712,7 +712,7 @@ def _element_of_all(a: Any, level: Level) -> Any:
 
 def _let_have_batch(self: Any, level: Level) -> None:
     """A tensor that was made inside gets a batch of the same elements."""
-    if self._watched is None:
+    if self._wrapped is None:
         _core.check_in_place(self, _core.is_grad_enabled() and self.requires_grad)
 
     def with_copies(inside: Any) -> Any:

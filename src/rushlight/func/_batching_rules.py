@@ -1,7 +1,7 @@
 """vmap: rules of single ops and small families; see `_batching.py` for the general ones.
 
 Products are brought to one batched matmul, convolutions to one with more groups, losses to their
-values before the reduction. What is written with `x.sum()` and the like runs on the watched
+values before the reduction. What is written with `x.sum()` and the like runs on the wrapped
 tensors, so that it means one element of the batch.
 """
 

@@ -1,6 +1,6 @@
 """vmap: composites that are more than ops on their tensors.
 
-A few read values of their arguments, which a batched tensor refuses (`autograd/_hidden.py`): those
+A few read values of their arguments, which a batched tensor refuses (`autograd/_opaque_array.py`): those
 named here then run once for each element. Those that make new tensors
 like another one make one for each element, so that it can be written to.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from .. import _core
 from .. import _root as base
 from ..autograd import _levels as levels
-from ..autograd._hidden import MEMORY, Unreadable
+from ..autograd._opaque_array import MEMORY, Unreadable
 from ..autograd._levels import Batch, Dual, Level, batch
 from ..autograd._running import running
 from ..ops.table.statement import OPS, namespace
@@ -28,7 +28,7 @@ _Tensor = _core.Tensor
 def _level(args: Any) -> Level | None:
     w = levels.youngest([a for a in args if isinstance(a, (_Tensor, list, tuple))])
     while w is not None and not isinstance(w, Batch):
-        w = w.value._watched
+        w = w.value._wrapped
     return None if w is None else w.level
 
 
@@ -71,9 +71,9 @@ def _like(function: Any) -> Any:
 
     @functools.wraps(function)
     def make(input: Any, *args: Any, **kwargs: Any) -> Any:
-        w = input._watched if isinstance(input, _Tensor) else None
+        w = input._wrapped if isinstance(input, _Tensor) else None
         while isinstance(w, Dual) and w.level.active:
-            input, w = w.value, w.value._watched
+            input, w = w.value, w.value._wrapped
         if isinstance(w, Batch) and w.level.active:
             return batch(w.level, make(w.value, *args, **kwargs), w.alike)
         return function(input, *args, **kwargs)
@@ -86,9 +86,9 @@ def _new(function: Any) -> Any:
 
     @functools.wraps(function)
     def make(self: Any, *size: Any, **kwargs: Any) -> Any:
-        w = self._watched if isinstance(self, _Tensor) else None
+        w = self._wrapped if isinstance(self, _Tensor) else None
         while isinstance(w, Dual) and w.level.active:
-            self, w = w.value, w.value._watched
+            self, w = w.value, w.value._wrapped
         if not isinstance(w, Batch) or not w.level.active:
             return function(self, *size, **kwargs)
         if "size" in kwargs:
@@ -175,7 +175,7 @@ def _no_storage(function: Any) -> Any:
 
     @functools.wraps(function)
     def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
-        w = self._watched
+        w = self._wrapped
         if w is not None and w.level.kind != "forward_ad":
             wrapper = "BatchedTensorImpl" if isinstance(w, Batch) else "TensorWrapper"
             raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""Custom Functions whose inputs are watched: their `jvp` and `vmap`,
+"""Custom Functions whose inputs are wrapped: their `jvp` and `vmap`,
 or what follows from forward and backward."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Tensor = _core.Tensor
 _T = namespace("torch")
 
 
-def apply_watched(cls: Any, args: tuple[Any, ...]) -> Any:
+def apply_wrapped(cls: Any, args: tuple[Any, ...]) -> Any:
     """`cls.apply` at the youngest level among the arguments."""
     w = levels.youngest(args)
     if w is None:
@@ -60,7 +60,7 @@ def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         if value is None:
             continue
         leaves[i] = value
-        w = a._watched
+        w = a._wrapped
         if w.level is level and w.shown_at:  # where the program had it
             dims[i], leaves[i] = w.shown_at, value.movedim(0, w.shown_at)
     with only(below(level)):
@@ -239,7 +239,7 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level
             )
         if levels.at_level(argument, level) is None:
             levels.let_have_tangent(argument, level)
-            argument._watched.tangent.copy_(tangent)
+            argument._wrapped.tangent.copy_(tangent)
         return argument
     if tangent is None:
         return out
@@ -252,7 +252,7 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level
     if not out._is_view():
         if any(tangent is given for _, given in inputs.values()):
             tangent = tangent.clone()  # each may be written without the other's knowing
-    elif tangent._watched is None and not tangent._is_view():
+    elif tangent._wrapped is None and not tangent._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
             "not returning a view. Return a view of the tangent, such as t.view_as(t)."
@@ -262,7 +262,7 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level
 
 def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
-    if not any(isinstance(v, _Tensor) and v._watched is not None for v in values):
+    if not any(isinstance(v, _Tensor) and v._wrapped is not None for v in values):
         node = cls._generated() if level.kind == "dual" else None
         return cls._run(values, node)  # type: ignore[no-any-return]
     context = _Context(tuple(isinstance(v, _Tensor) and v.requires_grad for v in values))
@@ -279,4 +279,4 @@ def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
     return context, output
 
 
-_function.watched_apply = apply_watched
+_function.wrapped_apply = apply_wrapped

@@ -38,7 +38,7 @@ def _split(slots: Any, level: Level) -> tuple[list[Any], dict[int, Any]]:
     tangents: dict[int, Any] = {}
     for i, a in enumerate(slots):
         if isinstance(a, _Tensor):
-            w = a._watched
+            w = a._wrapped
             if w is not None and w.level is level:
                 tangents[i] = w.tangent
                 a = w.value
@@ -116,7 +116,7 @@ def _joined(op: Any, out: Any, tangent: Any, given: Any, level: Level) -> Any:
 
 def _is_borrowed(tangent: Any, given: Any) -> bool:
     """Whether a tangent that an op should have made is (or shows) another tensor."""
-    w = tangent._watched
+    w = tangent._wrapped
     if w is None:
         if tangent._base is not None:
             return True
@@ -317,7 +317,7 @@ def _dual_in_place(op: Any, slots: Any, level: Level) -> Any:
             return self
         levels.let_have_tangent(self, level)
         values, tangents = _split(slots, level)
-    w = self._watched
+    w = self._wrapped
     if not _is_fwd_grad_enabled(level):
         _call(op, values)
         return self

@@ -29,7 +29,7 @@ def text(t: Any) -> str:
         return _outside(t, w)
     heads = []
     for level in reversed(now):
-        w = t._watched
+        w = t._wrapped
         at = w is not None and w.level is level
         if at and isinstance(w, Batch):
             one = levels.one_of(t)
@@ -42,8 +42,8 @@ def text(t: Any) -> str:
             heads.append(f"GradTrackingTensor(lvl={level.depth}, value=")
             t = w.value if at else t
     if not heads:
-        return _outside(t, t._watched)
-    inner = _outside(t.detach() if t._watched is None else t, t._watched)
+        return _outside(t, t._wrapped)
+    inner = _outside(t.detach() if t._wrapped is None else t, t._wrapped)
     for head in reversed(heads):
         inner = f"{head}\n{textwrap.indent(inner, '    ')}\n)"
     return inner
@@ -55,7 +55,7 @@ def _outside(t: Any, w: Any) -> str:
         return _plain_text(t)
     if not w.level.active:
         return text(w.value)
-    if w.level.kind == "forward_ad" and w.value._watched is None:
+    if w.level.kind == "forward_ad" and w.value._wrapped is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
         return printing.tensor_text(w.value._array, t.dtype, suffixes=suffixes)
     return text(w.value)

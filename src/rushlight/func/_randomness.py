@@ -46,7 +46,7 @@ _ONE_BY_ONE = frozenset(["multinomial", "poisson", "randperm"])
 
 def _mapped_draw(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function that draws random numbers, as the running vmaps want it."""
-    if function.__name__ == "_fill" and isinstance(w := args[0]._watched, Dual):
+    if function.__name__ == "_fill" and isinstance(w := args[0]._wrapped, Dual):
         _mapped_draw(function, (w.value, *args[1:]), kwargs)
         w.tangent.zero_()
         return args[0]
@@ -63,7 +63,7 @@ def _mapped_draw(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _value_of(a: Any) -> Any:
     """An argument without its tangents."""
-    while isinstance(a, _Tensor) and isinstance(w := a._watched, Dual) and w.level.active:
+    while isinstance(a, _Tensor) and isinstance(w := a._wrapped, Dual) and w.level.active:
         a = w.value
     return a
 
@@ -178,7 +178,7 @@ def _filled(function: Any, args: Any, kwargs: Any, level: Level, rest: list[Leve
             "use out-of-place operators instead of inplace bernoulli. If said operator is being "
             "called inside the PyTorch framework, please file a bug report instead."
         )
-    if isinstance(w := target._watched, levels.Batch):
+    if isinstance(w := target._wrapped, levels.Batch):
         w.alike = False
     given = (
         _row(a, target.ndim, level).expand(value.shape).contiguous()

@@ -609,7 +609,7 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
 def _element(x: Any, dim: int, level: Level) -> Any:
     """What stands for the elements of dimension 0, which the program has as `dim`."""
     made = levels.batch(level, x)
-    made._watched.shown_at = dim
+    made._wrapped.shown_at = dim
     return made
 
 
@@ -648,7 +648,7 @@ def _unbatched(o: Any, d: Any, level: Level, func: Any, out_dims: Any) -> Any:
     value = levels.batched_at(o, level)
     if d is None:
         if value is not None:
-            w = o._watched
+            w = o._wrapped
             one = levels.one_of(o) if w.level is level else None
             if one is not None:
                 return one
