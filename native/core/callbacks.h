@@ -22,10 +22,7 @@ struct Op;
   /* the engine */                                                                                                   \
   X(no_grad_root) X(no_grad_input) X(copy_gradient) X(thread_state) X(set_thread_state)                              \
   /* function transforms and forward mode */                                                                         \
-  X(settle) X(refuse_captured) X(refuse_requires_grad)                                                               \
-  X(wrapped_call) X(wrapped_in_place) X(wrapped_item) X(wrapped_memory) X(wrapped_array) X(wrapped_data)             \
-  X(wrapped_set_data) X(wrapped_requires_grad) X(wrapped_bool) X(wrapped_detach) X(wrapped_version)                  \
-  X(wrapped_grad_fn) X(wrapped_backward)                                                                             \
+  X(wrapped)                                                                                                         \
   /* anomaly mode, the profiler and selective checkpoints; see observe.cpp */                                        \
   X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed)
 // clang-format on

@@ -730,8 +730,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (any_transformed(roots) || any_transformed(inputs)) {
-    PyObject* f = callbacks.wrapped_backward.get();
-    return f ? PyObject_Vectorcall(f, args, n_args, nullptr) : nullptr;
+    return ask_levels(asked::backward, roots, args[1], args[2], args[3], inputs, n_args == 6 ? args[5] : Py_False);
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
   const int accumulate = n_args == 6 ? PyObject_IsTrue(args[5]) : 0;

@@ -11,9 +11,7 @@ namespace {
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
   if (t->flags & kWrapped) {
-    PyObject* f = callbacks.wrapped_requires_grad.get();
-    PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
-    Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
+    Ref done(ask_levels(asked::set_requires_grad, as_object(t), on ? Py_True : Py_False));
     if (!done) return -1;
   }
   // By the history as it stands: that of a view is not brought up to date for this, which could fail.
@@ -53,10 +51,7 @@ int visible_grad_fn(Tensor* t, Node** node) {
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kWrapped) {
-    PyObject* f = callbacks.wrapped_grad_fn.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (as_tensor(self)->flags & kWrapped) return ask_levels(asked::grad_fn, self);
   Node* node;
   if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return Py_NewRef(node ? as_object(node) : Py_None);
@@ -100,8 +95,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
     return nullptr;
   }
   if (tls.transform) {
-    PyObject* f = callbacks.refuse_requires_grad.get();
-    Ref done(f ? PyObject_CallNoArgs(f) : nullptr);
+    Ref done(ask_levels(asked::refuse_requires_grad));
     if (!done) return nullptr;
   }
   if (change_requires_grad(as_tensor(self), PyObject_IsTrue(on), true) < 0) return nullptr;

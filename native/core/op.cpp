@@ -44,6 +44,13 @@ PyObject* call_with_slots(const Callback& callback, Op* op, PyObject* const* slo
   return PyObject_Vectorcall(f, args, 2, nullptr);
 }
 
+PyObject* call_wrapped(Op* op, PyObject* const* slots) {
+  Ref tuple(slots_tuple(op, slots));
+  if (!tuple) return nullptr;
+  const OverridesOf quiet(Overrides::None);
+  return ask_levels(asked::call, as_object(op), tuple.get());
+}
+
 // What the argument check found out about all tensors of a call.
 struct Seen {
   uint32_t flags = 0;
@@ -442,7 +449,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
   if (seen.flags & kNotPlain) {
     if (seen.flags & kWrapped) {
-      PyObject* r = call_with_slots(callbacks.wrapped_call, op, slots);
+      PyObject* r = call_wrapped(op, slots);
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
     }

@@ -218,10 +218,7 @@ PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   const int wrapped = is_wrapped(t);
   if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    PyObject* f = callbacks.wrapped_array.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (wrapped) return ask_levels(asked::array, self);
   if (!(t->flags & kLazy)) return array_of(t);
   const Owned<Tensor> values(values_of(t));
   return values ? read_only_array_of(values.get()) : nullptr;
@@ -281,10 +278,7 @@ PyObject* get_data(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   const int wrapped = is_wrapped(t);
   if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    PyObject* f = callbacks.wrapped_data.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (wrapped) return ask_levels(asked::data, self);
   return as_object(alias(t, false));
 }
 
@@ -302,8 +296,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
   const int wrapped[] = {is_wrapped(t), is_wrapped(v)};
   if (wrapped[0] < 0 || wrapped[1] < 0) return -1;
   if (wrapped[0] || wrapped[1]) {
-    PyObject* f = callbacks.wrapped_set_data.get();
-    Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
+    Ref done(ask_levels(asked::set_data, self, value));
     return done ? 0 : -1;
   }
   if ((t->flags ^ v->flags) & kMeta) {
@@ -327,10 +320,7 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kWrapped) {
-    PyObject* f = callbacks.wrapped_version.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (t->flags & kWrapped) return ask_levels(asked::version, self);
   if (t->flags & kInference && !t->version) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;
@@ -424,10 +414,7 @@ PyObject* method_detach(PyObject* self, PyObject*) {
   Tensor* t = as_tensor(self);
   const int wrapped = is_wrapped(t);
   if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    PyObject* f = callbacks.wrapped_detach.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (wrapped) return ask_levels(asked::detach, self);
   return as_object(alias(t, true));
 }
 
@@ -508,8 +495,7 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
   const int wrapped = is_wrapped(as_tensor(self));
   if (wrapped < 0) return nullptr;
   if (wrapped) {
-    PyObject* f = callbacks.wrapped_memory.get();
-    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+    memory = Ref(ask_levels(asked::memory, self));
     if (!(self = memory.get())) return nullptr;
   }
   const Tensor* t = as_tensor(self);

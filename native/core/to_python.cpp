@@ -95,10 +95,7 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char*
 PyObject* method_item(PyObject* self, PyObject*) {
   const int wrapped = is_wrapped(as_tensor(self));
   if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    PyObject* f = callbacks.wrapped_item.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (wrapped) return ask_levels(asked::item, self);
   return scalar_of(as_tensor(self));
 }
 
@@ -110,8 +107,7 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   const int wrapped = is_wrapped(as_tensor(self));
   if (wrapped < 0) return nullptr;
   if (wrapped) {
-    PyObject* f = callbacks.wrapped_memory.get();
-    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+    memory = Ref(ask_levels(asked::memory, self));
     if (!(self = memory.get())) return nullptr;
   }
   Tensor* t = as_tensor(self);
@@ -157,8 +153,7 @@ int tensor_bool(PyObject* self) {
   const int wrapped = is_wrapped(t);
   if (wrapped < 0) return -1;
   if (wrapped) {
-    PyObject* f = callbacks.wrapped_bool.get();
-    Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
+    Ref r(ask_levels(asked::truth, self));
     return r ? PyObject_IsTrue(r.get()) : -1;
   }
   const Py_ssize_t n = t->numel();

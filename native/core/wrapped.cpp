@@ -1,4 +1,4 @@
-// Tensors that stand for others while a transform runs: what src/rushlight/autograd/_levels.py asks of the core.
+// Tensors that stand for others while a transform runs: what src/rushlight/_levels/ asks of the core, and the core of it.
 //
 // Note [Coming to stand for others]: a plain tensor that a dual is written into becomes a dual itself. Its place in the graph
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
@@ -7,17 +7,20 @@
 
 namespace rushlight {
 
+namespace asked {
+#define X(name) PyObject* const name = PyUnicode_InternFromString(#name);
+RUSHLIGHT_ASKED(X)
+#undef X
+}  // namespace asked
+
 int settle(Tensor* t) {
-  PyObject* f = callbacks.settle.get();
-  Ref done(f ? PyObject_CallOneArg(f, as_object(t)) : nullptr);
+  Ref done(ask_levels(asked::settle, as_object(t)));
   if (!done) return -1;
   return (t->flags & kWrapped) != 0;
 }
 
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
-  PyObject* f = callbacks.refuse_captured.get();
-  PyObject* args[] = {as_object(t), name, value ? value : Py_None};
-  Ref done(f ? PyObject_Vectorcall(f, args, 3, nullptr) : nullptr);
+  Ref done(ask_levels(asked::refuse_captured, as_object(t), name, value ? value : Py_None));
   return done ? 0 : -1;
 }
 

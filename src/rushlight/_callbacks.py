@@ -10,10 +10,10 @@ from ._device import device, layout, memory_format, resolve
 from ._devices import meta
 from ._devices.cpu import beyond_memory
 from ._generator import Generator
+from ._levels import running
+from ._levels.dispatch import wrapped
 from ._tensor import _missing_attribute, _tensor_new
 from .autograd import _engine as engine
-from .autograd import _levels as levels
-from .autograd import _running as running
 from .autograd import _saved as saved
 from .autograd import anomaly_mode, graph
 from .func import _printing
@@ -78,25 +78,10 @@ _core.register(
         "no_grad_root": engine._no_grad_root,
         "no_grad_input": engine._no_grad_input,
         "copy_gradient": engine._copy_gradient,
-        "thread_state": running._thread_state,
-        "set_thread_state": running._set_thread_state,
+        "thread_state": running.thread_state,
+        "set_thread_state": running.set_thread_state,
         # function transforms and forward mode
-        "settle": levels.settled,
-        "refuse_captured": levels._refuse_captured,
-        "refuse_requires_grad": levels._refuse_requires_grad,
-        "wrapped_call": levels._wrapped_call,
-        "wrapped_in_place": levels._wrapped_in_place,
-        "wrapped_item": levels._wrapped_item,
-        "wrapped_memory": levels._wrapped_memory,
-        "wrapped_array": levels._wrapped_array,
-        "wrapped_data": levels._wrapped_data,
-        "wrapped_set_data": levels._wrapped_set_data,
-        "wrapped_requires_grad": levels._wrapped_requires_grad,
-        "wrapped_bool": levels._wrapped_bool,
-        "wrapped_detach": levels._wrapped_detach,
-        "wrapped_version": levels._wrapped_version,
-        "wrapped_grad_fn": levels._wrapped_grad_fn,
-        "wrapped_backward": levels.run_backward,
+        "wrapped": wrapped,
         # anomaly mode, the profiler and selective checkpoints
         "op_starts": _selective._op_starts,
         "op_ran": anomaly_mode._op_ran,

@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 import rushlight.autograd.forward_ad as fw
-from rushlight.autograd._opaque_array import OpaqueArray
+from rushlight._levels.opaque_array import OpaqueArray
 from rushlight.func import grad, jvp, vmap
 
 ROWS = torch.arange(6.0).reshape(2, 3)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._levels.running import answered
 from ..making.copies import _contiguous_copy
 from ..making.factory import allocate
 from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
@@ -229,6 +230,7 @@ def _repeated_index(repeats: Any, counts: Any, output_size: Any) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3), 2), (make(2, 3), 3, 1)])
+@answered("by_element")
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None
 ) -> Any:

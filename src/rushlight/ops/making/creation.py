@@ -13,6 +13,7 @@ from ... import _dtypes as dtypes
 from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
+from ..._levels.running import answered
 from ..table.arrays import cell, check_tensor, fitted_number, none_left
 from ..table.kinds import Number, Sizes, composite
 from .copies import format_strides, lay_out, like_strides
@@ -54,6 +55,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     @composite(
         method=False, name=name + "_like", doc=f"A tensor of another's size and dtype {doc}."
     )
+    @answered("like")
     def like(
         input: Any,
         *,
@@ -73,6 +75,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
         made = finished(where.allocate(shape, kind.numpy, value), requires_grad, function=name)
         return made if strides is None else lay_out(made, strides)
 
+    @answered("new")
     def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
         device = self.device if device is None else device
         return create(*size, dtype=dtype or self.dtype, device=device, **more)
@@ -169,6 +172,7 @@ def full(
 
 
 @composite(method=False)
+@answered("like")
 def full_like(
     input: Any,
     fill_value: Any,
@@ -195,6 +199,7 @@ def full_like(
     return made
 
 
+@answered("new")
 def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
     """A tensor of the given size, filled, of this tensor's dtype."""
     more["device"] = more.get("device") or self.device

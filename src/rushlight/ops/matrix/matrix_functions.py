@@ -10,6 +10,7 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import of
+from ..._levels.running import answered
 from ...return_types import named
 from ..table.arrays import Array, listed, scalar_name
 from ..table.kinds import composite, constant, general
@@ -199,6 +200,7 @@ _least_squares_op = general(
 
 
 @composite(where="linalg")
+@answered("by_element")
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
     values."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._levels.running import answered
 from ...return_types import named
 from ..table.arrays import Array, anywhere, common_type, scalar_name, warn_once
 from ..table.kinds import composite, general
@@ -156,6 +157,7 @@ inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
 
 @composite(where="linalg")
+@answered("by_element")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
     if check_errors:

@@ -13,10 +13,10 @@ from ... import _dtypes as dtypes
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._generator import draw
+from ..._levels.running import draws
 from ..making.creation import zeros_like
 from ..table.arrays import none_left, widened
 from ..table.kinds import composite, linear
-from ..table.statement import draws
 
 Tensor = _core.Tensor
 
@@ -48,7 +48,7 @@ _HISTORY = {
 }
 
 
-@draws
+@draws(fills=True)
 def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
     _core.check_captured(self, kernel, args[0] if args else None)
@@ -219,10 +219,15 @@ def random_(
 @composite(name="bernoulli_")
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill with 1 by probability p (a number or a tensor), else 0."""
-    one = not isinstance(p, Tensor)
-    check_type(self.dtype, "bif", f"bernoulli_{'scalar' if one else 'tensor'}_cpu_")
-    if one:
-        return _fill(self, "bernoulli_", generator, _probability(p))
+    if isinstance(p, Tensor):
+        return _fill_by(self, p, generator=generator)
+    check_type(self.dtype, "bif", "bernoulli_scalar_cpu_")
+    return _fill(self, "bernoulli_", generator, _probability(p))
+
+
+@draws(fills=True)
+def _fill_by(self: Any, p: Any, *, generator: Any) -> Any:
+    check_type(self.dtype, "bif", "bernoulli_tensor_cpu_")
     return _fill(self, "bernoulli_", generator, _probabilities(p, self.shape))
 
 

@@ -13,12 +13,12 @@ from ..._devices import of
 from ..._dtypes import from_numpy_dtype
 from ..._errors import not_implemented_for
 from ..._generator import draw, state_of
+from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like
 from ..making.factory import destination, finished, numpy_of, shape_of
 from ..table.arrays import fitted_number, none_left, widened
 from ..table.kinds import composite
-from ..table.statement import draws
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
 Tensor = _core.Tensor
@@ -48,7 +48,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
             not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
 
     @composite(method=False, name=name, doc=f"A tensor of the given size with numbers {doc}.")
-    @draws
+    @draws()
     def create(
         *size: Any,
         generator: Any = None,
@@ -76,7 +76,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         name=name + "_like",
         doc=f"A tensor of another's size and dtype with numbers {doc}.",
     )
-    @draws
+    @draws()
     def like(
         input: Any,
         *,
@@ -100,7 +100,7 @@ randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distrib
 
 
 @composite(method=False)
-@draws
+@draws(size_last=True)
 def randint(
     low: Any = 0,
     high: Any = None,
@@ -131,7 +131,7 @@ def randint(
 
 
 @composite(method=False)
-@draws
+@draws()
 def randint_like(
     input: Any,
     low: Any = 0,
@@ -155,7 +155,7 @@ def randint_like(
 
 
 @composite(method=False)
-@draws
+@draws(one_by_one=True)
 def randperm(
     n: int,
     *,
@@ -190,7 +190,7 @@ def randperm(
 
 
 @composite(method=False)
-@draws
+@draws(of_values=True, size_last=True)
 def normal(
     mean: Any,
     std: Any = 1.0,
@@ -236,7 +236,7 @@ def normal(
 
 
 @composite
-@draws
+@draws(of_values=True)
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 by the probability each element gives, else 0."""
     where = of(input)
@@ -246,7 +246,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
 
 
 @composite
-@draws
+@draws(of_values=True, one_by_one=True)
 def multinomial(
     input: Any,
     num_samples: int,
@@ -274,7 +274,7 @@ def multinomial(
 
 
 @composite
-@draws
+@draws(of_values=True, one_by_one=True)
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of a Poisson distribution with the rates that each element gives."""
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not

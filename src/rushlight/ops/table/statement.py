@@ -70,6 +70,7 @@ class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
     __slots__ = (
+        "batching",
         "doc",
         "domain",
         "forms",
@@ -84,6 +85,7 @@ class Entry:
         "rules",
         "samples",
         "signature",
+        "tangent",
         "targets",
         "traced_forward",
     )
@@ -102,6 +104,8 @@ class Entry:
         self.kernel: str | None = None
         self.out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
         self.forms: set[str] = set()
+        self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
+        self.tangent: Any = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.signature}>"
@@ -128,23 +132,6 @@ def internal(*names: str) -> None:
     """Take ops out of the public namespace: what torch has only as a method, or not at all."""
     for name in names:
         namespace("torch").pop(name, None)
-
-
-# What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by
-# the room `func`.
-mapped_draw: Any = None
-
-
-def draws(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of functions that draw random numbers: vmap decides whether elements share them."""
-
-    @functools.wraps(function)
-    def drawing(*args: Any, **kwargs: Any) -> Any:
-        if mapped_draw is None:
-            return function(*args, **kwargs)
-        return mapped_draw(function, args, kwargs)
-
-    return drawing
 
 
 def entry_of(op: Any) -> Entry:

@@ -2,19 +2,30 @@
 
 Under vmap a tensor is one element of a batch, but which one is not known: code that reads its
 memory would read one element and give its result to all. So `_array` of such a tensor is a
-`OpaqueArray`. What only asks for the shape or the element type goes on; what asks for values raises.
+`OpaqueArray`. What only asks for the shape or the element type goes on; what asks for
+values raises.
 """
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["MEMORY", "OpaqueArray", "Unreadable", "unreadable"]
+__all__ = ["FLOW", "ITEM", "MEMORY", "OpaqueArray", "Unreadable", "unreadable"]
 
 MEMORY = (
     "Cannot access data pointer of Tensor that doesn't have storage. Under vmap a tensor stands "
     "for all elements of a batch, so it has no values of its own that could leave as numbers or "
     "as an array. Compute with tensor operations, or take this step out of the mapped function."
+)
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations. If error "
+    "is occurring somewhere inside PyTorch internals, please file a bug report."
+)
+FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+    "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 
 

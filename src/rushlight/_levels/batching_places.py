@@ -11,11 +11,10 @@ import math
 from typing import Any
 
 from .. import _core
-from ..autograd import _levels as levels
-from ..autograd._levels import Level, batch
 from ..ops.layout.strided import _Place
 from ..ops.table.statement import OPS, namespace
-from ._batching import RULES, inner, normal, pointwise, rule, spread, trailing
+from .batching import batching, inner, normal, pointwise, spread, trailing
+from .structure import plain_parts
 
 __all__ = ["first_rows"]
 
@@ -24,10 +23,10 @@ _call = _core.call_op
 _T = namespace("torch")
 
 
-def first_rows(index: Any, n: int, level: Level, what: str = "self") -> Any:
+def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
-    for part in levels.plain_parts(index):
+    for part in plain_parts(index):
         a = part._array
         if a.size and not (-n <= a.min() and a.max() < n):
             raise IndexError(
@@ -40,8 +39,8 @@ def first_rows(index: Any, n: int, level: Level, what: str = "self") -> Any:
 # ---- an index tensor for some dimensions joined
 
 
-@rule("_index", "_index_zero", "_index_backward", "_index_put")
-def _index(op: Any, slots: Any, level: Level) -> Any:
+@batching("_index", "_index_zero", "_index_backward", "_index_put")
+def _index(op: Any, slots: Any, level: Any) -> Any:
     x, index, dims, at = slots[:4]
     values = list(slots)
     name = op.entry.name
@@ -59,7 +58,7 @@ def _index(op: Any, slots: Any, level: Level) -> Any:
             values[4] = v.reshape(v.shape[:1] + (1,) * (want + 1 - v.ndim) + v.shape[1:])
     if inner(index, level) is None:
         values[3] = at + 1
-        return batch(level, _call(op, values))
+        return level.wrap(_call(op, values))
     # The batch is one of the joined dimensions: the index's own dimensions then come first.
     here, there = tuple(range(at + 1, at + 1 + n)), tuple(range(1, 1 + n))
     values[1] = first_rows(inner(index, level), math.prod(shape[d] for d in dims), level)
@@ -72,14 +71,14 @@ def _index(op: Any, slots: Any, level: Level) -> Any:
             v = v.reshape((1,) * (want + 1 - v.ndim) + v.shape)
         values[4] = v.movedim(here, there)
     out = _call(op, values)
-    return batch(level, out.movedim(there, here) if name == "_index" else out)
+    return level.wrap(out.movedim(there, here) if name == "_index" else out)
 
 
 # ---- the tensor as one row
 
 
-@rule("take")
-def _take(op: Any, slots: Any, level: Level) -> Any:
+@batching("take")
+def _take(op: Any, slots: Any, level: Any) -> Any:
     flat, index = slots[0].reshape(-1), slots[1]
     return flat.gather(0, _in_row(index, flat.shape[0])).reshape(index.shape)
 
@@ -88,16 +87,16 @@ def _in_row(index: Any, n: int) -> Any:
     return _T["where"](index < 0, index + n, index).reshape(-1)
 
 
-@rule("_take_backward")
-def _take_backward(op: Any, slots: Any, level: Level) -> Any:
+@batching("_take_backward")
+def _take_backward(op: Any, slots: Any, level: Any) -> Any:
     g, index, shape = slots
     n = math.prod(shape)
     zeros = _T["zeros"](n, dtype=g.dtype)
     return zeros.scatter_add(0, _in_row(index, n), g.reshape(-1)).reshape(shape)
 
 
-@rule("put")
-def _put(op: Any, slots: Any, level: Level) -> Any:
+@batching("put")
+def _put(op: Any, slots: Any, level: Any) -> Any:
     x, index, source, accumulate = slots
     if index.numel() != source.numel():
         raise IndexError(
@@ -111,6 +110,7 @@ def _put(op: Any, slots: Any, level: Level) -> Any:
 
 # ---- where a mask holds
 
+
 _DYNAMIC = {
     "nonzero": "nonzero",
     "_nonzero_columns": "nonzero_numpy",
@@ -120,8 +120,8 @@ _DYNAMIC = {
 }
 
 
-@rule(*_DYNAMIC)
-def _dynamic(op: Any, slots: Any, level: Level) -> Any:
+@batching(*_DYNAMIC)
+def _dynamic(op: Any, slots: Any, level: Any) -> Any:
     raise RuntimeError(
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to "
         f"vmap over aten::{_DYNAMIC[op.entry.name]}. How large its result is depends on the "
@@ -129,7 +129,7 @@ def _dynamic(op: Any, slots: Any, level: Level) -> Any:
     )
 
 
-def _one_mask(mask: Any, level: Level) -> None:
+def _one_mask(mask: Any, level: Any) -> None:
     if inner(mask, level) is not None:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -138,8 +138,8 @@ def _one_mask(mask: Any, level: Level) -> None:
         )
 
 
-@rule("masked_select")
-def _masked_select(op: Any, slots: Any, level: Level) -> Any:
+@batching("masked_select")
+def _masked_select(op: Any, slots: Any, level: Any) -> Any:
     x, mask = slots
     _one_mask(mask, level)
     value = inner(x, level)
@@ -148,26 +148,26 @@ def _masked_select(op: Any, slots: Any, level: Level) -> Any:
     # Row by row: all that is selected of one element, then of the next.
     out = _call(op, [value, mask.expand(level.size, *_common(x, mask))])
     n = out.shape[0] // level.size if level.size else 0
-    return batch(level, out.reshape(level.size, n))
+    return level.wrap(out.reshape(level.size, n))
 
 
 def _common(x: Any, mask: Any) -> Any:
     return _T["broadcast_shapes"](tuple(x.shape), tuple(mask.shape))
 
 
-@rule("_masked_select_backward")
-def _masked_select_backward(op: Any, slots: Any, level: Level) -> Any:
+@batching("_masked_select_backward")
+def _masked_select_backward(op: Any, slots: Any, level: Any) -> Any:
     g, mask, shape = slots
     _one_mask(mask, level)
     whole = _T["broadcast_shapes"](tuple(shape), tuple(mask.shape))
     out = _call(
         op, [inner(g, level).reshape(-1), mask.expand(level.size, *whole), (level.size, *whole)]
     )
-    return batch(level, out)
+    return level.wrap(out)
 
 
-@rule("masked_scatter")
-def _masked_scatter(op: Any, slots: Any, level: Level) -> Any:
+@batching("masked_scatter")
+def _masked_scatter(op: Any, slots: Any, level: Any) -> Any:
     x, mask, source = slots
     shape = _common(x, mask)
     mask = mask.expand(shape)
@@ -183,14 +183,14 @@ def _masked_scatter(op: Any, slots: Any, level: Level) -> Any:
 # ---- strides
 
 
-@rule(
+@batching(
     "strided_view",
     "_strided_backward",
     "_strided_gather",
     "_strided_zeroed",
     "_strided_scatter",
 )
-def _strided(op: Any, slots: Any, level: Level) -> Any:
+def _strided(op: Any, slots: Any, level: Any) -> Any:
     """Elements one after another, each in the layout that the op counts in."""
     at = {name: i for i, name in enumerate(op.params)}
     size, stride, offset, layout = (
@@ -204,40 +204,14 @@ def _strided(op: Any, slots: Any, level: Level) -> Any:
         values[at["shape"]] = (level.size, *shape)
     values[at["size"]], values[at["stride"]] = (level.size, *size), (step, *stride)
     values[at["layout"]] = (step, *place.layout)
-    return batch(level, _call(op, values))
-
-
-# ---- embeddings whose gradient counts uses
-
-
-@rule("_embedding_scaled")
-def _embedding_scaled(op: Any, slots: Any, level: Level) -> Any:
-    # With a weight for each element: uses are counted in one element.
-    weight, indices, padding = slots
-    rows = weight.shape[0]
-    value = spread(weight, level)
-    if padding is not None and padding >= 0:
-        masked = _T["arange"](rows).eq(padding).unsqueeze(1)
-        value = _T["where"](masked, value.detach(), value)
-    where = first_rows(spread(indices, level), rows, level)
-    return batch(level, _call(op, [value.flatten(0, 1), where, -1]))
-
-
-@rule("_embedding_scaled_transpose")
-def _embedding_scaled_transpose(op: Any, slots: Any, level: Level) -> Any:
-    g, indices, padding, n = slots
-    value = spread(g, level)
-    if padding is not None and padding >= 0:
-        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
-    out = _call(op, [value, first_rows(spread(indices, level), n, level), -1, n * level.size])
-    return batch(level, out.unflatten(0, (level.size, n)))
+    return level.wrap(_call(op, values))
 
 
 # ---- others
 
 
-@rule("index_reduce")
-def _index_reduce(op: Any, slots: Any, level: Level) -> Any:
+@batching("index_reduce")
+def _index_reduce(op: Any, slots: Any, level: Any) -> Any:
     x, dim, index, source, reduce, include_self = slots
     if not x.ndim:
         out = _index_reduce(
@@ -249,13 +223,13 @@ def _index_reduce(op: Any, slots: Any, level: Level) -> Any:
     dim = normal(dim, x.ndim)
     if inner(index, level) is None:
         tensors = [spread(x, level), dim + 1, index, spread(source, level)]
-        return batch(level, _call(op, [*tensors, reduce, include_self]))
+        return level.wrap(_call(op, [*tensors, reduce, include_self]))
     where = index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]).expand(source.shape)
     return x.scatter_reduce(dim, where, source, reduce, include_self=bool(include_self))
 
 
-@rule("dist")
-def _dist(op: Any, slots: Any, level: Level) -> Any:
+@batching("dist")
+def _dist(op: Any, slots: Any, level: Any) -> Any:
     x, y, p = slots
     return OPS["_vector_norm"].function(x - y, p)
 
@@ -265,8 +239,8 @@ _DRAWS = (
 )
 
 
-@rule(*_DRAWS.split())
-def _drawn(op: Any, slots: Any, level: Level) -> Any:
+@batching(*_DRAWS.split())
+def _drawn(op: Any, slots: Any, level: Any) -> Any:
     """Draws are asked for by functions that have asked vmap first (`_randomness.py`)."""
     raise RuntimeError(
         "vmap: called random operation while in randomness error mode. Please either use the "
@@ -275,5 +249,5 @@ def _drawn(op: Any, slots: Any, level: Level) -> Any:
     )
 
 
-RULES["_isclose"] = pointwise
-RULES["_pivot_matrix"] = RULES["_matrix_rank"] = trailing
+batching("_isclose")(pointwise)
+batching("_pivot_matrix", "_matrix_rank")(trailing)
