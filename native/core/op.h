@@ -88,7 +88,6 @@ PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 // make_public(function, method, asks=0): see Public.
 PyObject* make_public(PyObject*, PyObject* args);
 PyObject* make_overridable(PyObject*, PyObject* args);
-PyObject* changed_public(PyObject*, PyObject* args);
 int init_public(PyObject* module);
 
 }  // namespace rushlight

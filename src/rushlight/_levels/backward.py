@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import namespace
+from ..ops.making.creation import ones
 from .structure import alive, youngest
 
 __all__ = ["run_backward"]
@@ -55,4 +55,4 @@ def _given(root: Any, gradient: Any) -> Any:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {root.dtype}"
         )
-    return namespace("torch")["ones"](tuple(root.shape), dtype=root.dtype)
+    return ones(tuple(root.shape), dtype=root.dtype)

@@ -17,7 +17,8 @@ from . import (  # noqa: F401 - most hold rules of ops
     places,
 )
 from .backward import run_backward
-from .batching import batching_of, inner, spread
+from .batching import inner, spread
+from .batching_rule import batching_of
 from .captured import public_name
 from .level import Level, Wrapper
 from .settling import made_since, show_history, take_part

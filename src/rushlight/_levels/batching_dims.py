@@ -6,83 +6,91 @@ import math
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import OPS, namespace
+from ..ops.indexing.scatter import _gather_backward
+from ..ops.layout.joining import cat, stack, unbind
+from ..ops.layout.rearrange import diag_embed, repeat, roll
+from ..ops.layout.shape import (
+    _reshape_alias,
+    _squeeze_dims,
+    _unsafe_view,
+    expand,
+    sum_to,
+    unsqueeze,
+    view,
+)
+from ..ops.layout.shape import _squeeze as squeeze
+from ..ops.layout.slices import (
+    _diagonal_backward,
+    _select_backward,
+    _slice_backward,
+    _unfold_backward,
+    diagonal,
+    select,
+)
+from ..ops.layout.strided import _set_away as set_away
+from ..ops.layout.strided import _squeeze_in_place, _t_in_place, _unsqueeze_in_place
+from ..ops.layout.transposes import _permute_back, permute, t
+from ..ops.making.copies import alias
+from ..ops.making.creation import zeros
+from ..ops.reduction.reductions import _spread
 from .batching import batching, inner, normal, spread, wrap_all
 
-__all__: list[str] = []
+__all__ = ["DIMS", "along", "picked", "reduced"]
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 
 
 def _shifted_dim(d: Any, ndim: int) -> Any:
     return normal(d, ndim) + 1
 
 
-def _reduction(full: str | None = None, dim: str = "dim") -> Any:
+def reduced(op: Any, slots: Any, level: Any) -> Any:
     """An op that reduces `dim`: an int, several, or all (None or ())."""
-
-    def reduce(op: Any, slots: Any, level: Any) -> Any:
-        values = list(slots)
-        x = slots[0]
-        value = inner(x, level)
-        at = op.params.index(dim)
-        d, n = slots[at], x.ndim
-        if n == 0:
-            if d is not None and d != ():
-                for one in d if isinstance(d, (tuple, list)) else (d,):
-                    normal(one, 0)
-            value, d = value.unsqueeze(1), (1,) if isinstance(d, (tuple, list)) or d is None else 1
-            if "keepdim" in op.params:
-                values[op.params.index("keepdim")] = False
-        elif d is None or d == ():
-            d = tuple(range(1, n + 1))
-        elif isinstance(d, (tuple, list)):
-            d = tuple(_shifted_dim(i, n) for i in d)
-        else:
-            d = _shifted_dim(d, n)
-        values[0], values[at] = value, d
-        return wrap_all(_call(OPS[full].function if full else op, values), level)
-
-    return reduce
+    values = list(slots)
+    x = slots[0]
+    value = inner(x, level)
+    at = op.params.index("dim")
+    d, n = slots[at], x.ndim
+    if n == 0:
+        if d is not None and d != ():
+            for one in d if isinstance(d, (tuple, list)) else (d,):
+                normal(one, 0)
+        value, d = value.unsqueeze(1), (1,) if isinstance(d, (tuple, list)) or d is None else 1
+        if "keepdim" in op.params:
+            values[op.params.index("keepdim")] = False
+    elif d is None or d == ():
+        d = tuple(range(1, n + 1))
+    elif isinstance(d, (tuple, list)):
+        d = tuple(_shifted_dim(i, n) for i in d)
+    else:
+        d = _shifted_dim(d, n)
+    values[0], values[at] = value, d
+    return wrap_all(_call(op, values), level)
 
 
-batching("sum", "_sum_dims")(_reduction("_sum_dims"))
-batching("mean", "_mean_dims")(_reduction("_mean_dims"))
-batching(
-    *"nansum _var _std _var_mean _std_mean amax amin logsumexp _vector_norm _distance_norm".split(),
-    *"any all count_nonzero".split(),
-)(_reduction())
-
-
-def _one_dim(reduce_all: str | None = None) -> Any:
+def picked(op: Any, slots: Any, level: Any) -> Any:
     """An op that reduces one dimension, or (None) all of them as one row."""
-
-    def reduce(op: Any, slots: Any, level: Any) -> Any:
-        values = list(slots)
-        x = slots[0]
-        value = inner(x, level)
-        at = op.params.index("dim")
-        keep = op.params.index("keepdim") if "keepdim" in op.params else None
-        n, keepdim = x.ndim, keep is not None and bool(slots[keep])
-        whole = slots[at] is None
-        if whole or n == 0:
-            if not whole:
-                normal(slots[at], 0)
-            value, d = value.reshape(level.size, -1 if level.size else math.prod(x.shape)), 1
-            if keep is not None:
-                values[keep] = False
-        else:
-            d = _shifted_dim(slots[at], n)
-        values[0], values[at] = value, d
-        target = OPS[reduce_all].function if reduce_all else op
-        out = _call(target, values)
-        if whole and keepdim and n:
-            out = _reshaped(out, (level.size, *(1,) * n))
-        return wrap_all(out, level)
-
-    return reduce
+    values = list(slots)
+    x = slots[0]
+    value = inner(x, level)
+    at = op.params.index("dim")
+    keep = op.params.index("keepdim") if "keepdim" in op.params else None
+    n, keepdim = x.ndim, keep is not None and bool(slots[keep])
+    whole = slots[at] is None
+    if whole or n == 0:
+        if not whole:
+            normal(slots[at], 0)
+        value, d = value.reshape(level.size, -1 if level.size else math.prod(x.shape)), 1
+        if keep is not None:
+            values[keep] = False
+    else:
+        d = _shifted_dim(slots[at], n)
+    values[0], values[at] = value, d
+    out = _call(op, values)
+    if whole and keepdim and n:
+        out = _reshaped(out, (level.size, *(1,) * n))
+    return wrap_all(out, level)
 
 
 def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
@@ -91,29 +99,7 @@ def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
     return type(out)(tuple(o.reshape(shape) for o in out))
 
 
-batching(
-    *"argmax argmin kthvalue mode _max_dim _min_dim _median_dim _nanmedian_dim aminmax".split()
-)(_one_dim())
-batching("prod", "_prod_dim")(_one_dim("_prod_dim"))
-
-
-def _all_as_row(target: str, pick: int | None = None) -> Any:
-    """An op of all elements: the op `target` along one row for each element of the batch."""
-
-    def reduce(op: Any, slots: Any, level: Any) -> Any:
-        value = inner(slots[0], level)
-        out = OPS[target].function(value.reshape(level.size, math.prod(slots[0].shape)), 1)
-        return wrap_all(out if pick is None else out[pick], level)
-
-    return reduce
-
-
-batching("_max_all")(_all_as_row("amax"))
-batching("_min_all")(_all_as_row("amin"))
-batching("_median_all")(_all_as_row("_median_dim", 0))
-batching("_nanmedian_all")(_all_as_row("_nanmedian_dim", 0))
-
-_DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
+DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
 
 
 _SHAPES = frozenset(["shape"])
@@ -132,7 +118,7 @@ def along(op: Any, slots: Any, level: Any) -> Any:
         a = slots[i]
         if name == "dims" and a is None:
             values[i] = (1, 2)
-        elif name in _DIMS and a is not None:
+        elif name in DIMS and a is not None:
             if isinstance(a, (tuple, list)):
                 values[i] = tuple(_shifted_dim(d, n) for d in a)
             else:
@@ -146,21 +132,7 @@ def along(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(out, level)
 
 
-_ALONG = """
-    softmax log_softmax _softmax_as _log_softmax_as glu cumsum cumprod cummax cummin logcumsumexp
-    _sort _stable_sort topk gather _scatter _scatter_zero _scatter_value scatter_add scatter_reduce
-    flip rot90 select_scatter slice_scatter diagonal_scatter transpose _slice _split
-    split_with_sizes unfold
-    _transpose_in_place _squeeze_dims _squeeze_dim _squeeze_dim_in_place _squeeze_dims_in_place
-"""
-
-batching(*_ALONG.split())(along)
-
-
-_ALONG_SHAPED = "_gather_backward _slice_backward _select_backward _unfold_backward"
-
-
-@batching(*_ALONG_SHAPED.split())
+@batching(_gather_backward, _slice_backward, _select_backward, _unfold_backward)
 def _into_zeros(op: Any, slots: Any, level: Any) -> Any:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
     values = list(slots)
@@ -169,25 +141,25 @@ def _into_zeros(op: Any, slots: Any, level: Any) -> Any:
         a = slots[i]
         if isinstance(a, _Tensor):
             values[i] = spread(a, level)
-        elif name in _DIMS:
+        elif name in DIMS:
             values[i] = _shifted_dim(a, n)
         elif name == "shape":
             values[i] = (level.size, *a)
     return wrap_all(_call(op, values), level)
 
 
-@batching("select", "unbind")
+@batching(select, unbind)
 def _select(op: Any, slots: Any, level: Any) -> Any:
     at = op.params.index("dim")
     n = slots[0].ndim
     values = [inner(slots[0], level), *slots[1:]]
     if n == 0:
-        return _call(op, [_T["zeros"](()), *slots[1:]])  # raises
+        return _call(op, [zeros(()), *slots[1:]])  # raises
     values[at] = _shifted_dim(slots[at], n)
     return wrap_all(_call(op, values), level)
 
 
-@batching("diagonal", "_diagonal_backward")
+@batching(diagonal, _diagonal_backward)
 def _diagonal(op: Any, slots: Any, level: Any) -> Any:
     values = list(slots)
     values[0] = inner(slots[0], level)
@@ -201,7 +173,7 @@ def _diagonal(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, values), level)
 
 
-@batching("diag_embed")
+@batching(diag_embed)
 def _diag_embed(op: Any, slots: Any, level: Any) -> Any:
     values = [inner(slots[0], level), *slots[1:]]
     n = slots[0].ndim + 1
@@ -210,33 +182,33 @@ def _diag_embed(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, values), level)
 
 
-@batching("unsqueeze", "_unsqueeze_in_place")
+@batching(unsqueeze, _unsqueeze_in_place)
 def _unsqueeze(op: Any, slots: Any, level: Any) -> Any:
     n = slots[0].ndim + 1
     return wrap_all(_call(op, [inner(slots[0], level), _shifted_dim(slots[1], n)]), level)
 
 
-@batching("_squeeze", "_squeeze_in_place")
+@batching(squeeze, _squeeze_in_place)
 def _squeeze(op: Any, slots: Any, level: Any) -> Any:
     dims = tuple(i + 1 for i, n in enumerate(slots[0].shape) if n == 1)
-    return wrap_all(OPS["_squeeze_dims"].function(inner(slots[0], level), dims), level)
+    return wrap_all(_squeeze_dims(inner(slots[0], level), dims), level)
 
 
-@batching("_set_away")
+@batching(set_away)
 def _set_away(op: Any, slots: Any, level: Any) -> Any:
     values = [spread(t, level) for t in slots[:2]]
     return wrap_all(_call(op, [*values, (level.size, *slots[2])]), level)
 
 
-@batching("t", "_t_in_place")
+@batching(t, _t_in_place)
 def _t(op: Any, slots: Any, level: Any) -> Any:
     value, n = inner(slots[0], level), slots[0].ndim
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return wrap_all(value.transpose(1, 2) if n == 2 else OPS["alias"].function(value), level)
+    return wrap_all(value.transpose(1, 2) if n == 2 else alias(value), level)
 
 
-@batching("permute", "_permute_back")
+@batching(permute, _permute_back)
 def _permute(op: Any, slots: Any, level: Any) -> Any:
     x, dims = slots
     if len(dims) != x.ndim:
@@ -250,7 +222,7 @@ def _permute(op: Any, slots: Any, level: Any) -> Any:
     )
 
 
-@batching("view", "_unsafe_view", "_reshape_alias")
+@batching(view, _unsafe_view, _reshape_alias)
 def _view(op: Any, slots: Any, level: Any) -> Any:
     x, size = slots
     value = inner(x, level)
@@ -281,7 +253,7 @@ def _sizes(x: Any, size: Any) -> tuple[int, ...]:
     return (*size[:unknown], total // known, *size[unknown + 1 :])
 
 
-@batching("expand")
+@batching(expand)
 def _expand(op: Any, slots: Any, level: Any) -> Any:
     x, size = slots[0], slots[1]
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
@@ -292,7 +264,7 @@ def _expand(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, (level.size, *size), *slots[2:]]), level)
 
 
-@batching("sum_to")
+@batching(sum_to)
 def _sum_to(op: Any, slots: Any, level: Any) -> Any:
     x, shape = slots
     value, more = inner(x, level), x.ndim - len(shape)
@@ -301,7 +273,7 @@ def _sum_to(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, (level.size, *shape)]), level)
 
 
-@batching("repeat")
+@batching(repeat)
 def _repeat(op: Any, slots: Any, level: Any) -> Any:
     x, times = slots
     if len(times) == 1 and isinstance(times[0], (tuple, list)):
@@ -312,7 +284,7 @@ def _repeat(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, (1, *times)]), level)
 
 
-@batching("roll")
+@batching(roll)
 def _roll(op: Any, slots: Any, level: Any) -> Any:
     x, shifts, dims = slots
     value = inner(x, level)
@@ -324,7 +296,7 @@ def _roll(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, shifts, moved]), level)
 
 
-@batching("_spread")
+@batching(_spread)
 def _spread_rule(op: Any, slots: Any, level: Any) -> Any:
     x, shape, dim, keepdim = slots
     value, n = inner(x, level), len(shape)
@@ -336,7 +308,7 @@ def _spread_rule(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(value.expand(level.size, *shape), level)
 
 
-@batching("cat")
+@batching(cat)
 def _cat(op: Any, slots: Any, level: Any) -> Any:
     tensors, dim = slots
     # torch lets old empty tensors of one dimension be joined with anything.
@@ -345,7 +317,7 @@ def _cat(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, [[spread(t, level) for t in kept], _shifted_dim(dim, n)]), level)
 
 
-@batching("stack")
+@batching(stack)
 def _stack(op: Any, slots: Any, level: Any) -> Any:
     tensors, dim = slots
     moved = _shifted_dim(dim, tensors[0].ndim + 1)

@@ -5,7 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import namespace
+from ..ops.elementwise.selection import _copied, _overwrite, fill, masked_fill
+from ..ops.elementwise.selection import _where as where
+from ..ops.indexing.index_select import (
+    _fill_number,
+    _fill_tensor,
+    index_add,
+    index_copy,
+    index_select,
+)
+from ..ops.layers.padding import constant_pad_nd
+from ..ops.layout.joining import cat
+from ..ops.layout.rearrange import _block_diag as block_diag
+from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
+from ..ops.reduction.extremes import _put_along
+from ..ops.reduction.extremes import _share as share
+from ..ops.reduction.extremes import _take_along as take_along
+from ..ops.reduction.sorting import _isin as isin
+from ..ops.reduction.sorting import _searchsorted as searchsorted
 from .batching import batching, inner, normal, pointwise, spread, trailing
 from .batching_products import padded
 
@@ -13,13 +30,12 @@ __all__: list[str] = []
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 
 
 # ---- indices
 
 
-@batching("index_select")
+@batching(index_select)
 def _index_select(op: Any, slots: Any, level: Any) -> Any:
     x, dim, index = slots
     if inner(index, level) is None and x.ndim:
@@ -38,14 +54,13 @@ def _index_along(index: Any, x: Any, dim: int) -> Any:
     return row.expand((*x.shape[:dim], n, *x.shape[dim + 1 :]))
 
 
-@batching("index_add", "index_copy", "_fill_tensor", "_fill_number")
+@batching(index_add, index_copy, _fill_tensor, _fill_number)
 def _index_write(op: Any, slots: Any, level: Any) -> Any:
     x, dim, index = slots[:3]
-    name = op.entry.name
     if inner(index, level) is None and x.ndim:
         values = list(slots)
         values[0], values[1] = spread(x, level), normal(dim, x.ndim) + 1
-        if name == "_fill_tensor":
+        if op is _fill_tensor:
             if inner(slots[3], level) is not None:
                 return x.index_copy(
                     dim, index, slots[3].expand(*_replace(x.shape, dim, len(index)))
@@ -58,10 +73,10 @@ def _index_write(op: Any, slots: Any, level: Any) -> Any:
         return _index_write(op, one, level).squeeze(0)
     dim = normal(dim, x.ndim)
     where = _index_along(index, x, dim)
-    if name == "_fill_number":
+    if op is _fill_number:
         return x.scatter(dim, where, slots[3])
-    source = slots[3].expand(where.shape) if name == "_fill_tensor" else slots[3]
-    if name == "index_add":
+    source = slots[3].expand(where.shape) if op is _fill_tensor else slots[3]
+    if op is index_add:
         return x.scatter_add(dim, where, source if slots[4] == 1 else source * slots[4])
     return x.scatter(dim, where, source)
 
@@ -72,7 +87,7 @@ def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-@batching("_take_along", "_put_along")
+@batching(take_along, _put_along)
 def _take_along(op: Any, slots: Any, level: Any) -> Any:
     values = list(slots)
     put = "shape" in op.params
@@ -88,7 +103,7 @@ def _take_along(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(_call(op, values))
 
 
-@batching("_searchsorted")
+@batching(searchsorted)
 def _searchsorted(op: Any, slots: Any, level: Any) -> Any:
     values, x = slots[0], slots[1]
     if values.ndim == 1 and inner(values, level) is None and inner(slots[5], level) is None:
@@ -104,7 +119,7 @@ def _searchsorted(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(out.reshape(level.size, *x.shape))
 
 
-@batching("_isin")
+@batching(isin)
 def _isin(op: Any, slots: Any, level: Any) -> Any:
     elements, wanted, invert = slots
     found = (elements.unsqueeze(-1) == wanted.reshape(-1)).any(-1)
@@ -114,7 +129,7 @@ def _isin(op: Any, slots: Any, level: Any) -> Any:
 # ---- written over
 
 
-@batching("fill", "_overwrite", "_copied")
+@batching(fill, _overwrite, _copied)
 def _written_over(op: Any, slots: Any, level: Any) -> Any:
     x, value = slots[0], slots[1]
     if not isinstance(value, _Tensor):
@@ -127,23 +142,23 @@ def _written_over(op: Any, slots: Any, level: Any) -> Any:
     )
 
 
-@batching("_diagonal_copy")
+@batching(diagonal_copy)
 def _diagonal_copy(op: Any, slots: Any, level: Any) -> Any:
     return slots[0].diagonal(slots[1]).clone()
 
 
-@batching("_block_diag")
+@batching(block_diag)
 def _block_diag(op: Any, slots: Any, level: Any) -> Any:
     blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in slots[0]]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
     for b in blocks:
-        rows.append(_T["constant_pad_nd"](b, (start, width - start - b.shape[1])))
+        rows.append(constant_pad_nd(b, (start, width - start - b.shape[1])))
         start += b.shape[1]
-    return _T["cat"](rows, 0)
+    return cat(rows, 0)
 
 
-@batching("_share")
+@batching(share)
 def _share(op: Any, slots: Any, level: Any) -> Any:
     x, value, dim, keepdim, nan = slots
     dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
@@ -154,9 +169,9 @@ def _share(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(_call(op, [spread(x, level), spread(value, level), moved, keepdim, nan]))
 
 
-@batching("masked_fill")
+@batching(masked_fill)
 def _masked_fill(op: Any, slots: Any, level: Any) -> Any:
     x, mask, value = slots
     if isinstance(value, _Tensor) and inner(value, level) is not None and not value.ndim:
-        return _T["where"](mask, value.to(x.dtype), x)
+        return where(mask, value.to(x.dtype), x)
     return pointwise(op, slots, level)

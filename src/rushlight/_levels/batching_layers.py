@@ -5,7 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import namespace
+from ..ops.elementwise.selection import _where as where
+from ..ops.layers.class_loss import (
+    _binary_cross_entropy,
+    _binary_cross_entropy_with_logits,
+    _nll_loss,
+    _nll_loss2d,
+)
+from ..ops.layers.class_loss import _nll_transpose as nll_transpose
+from ..ops.layers.embedding import _embedding_op, one_hot
+from ..ops.layers.embedding import _embedding_scaled as embedding_scaled
+from ..ops.layers.embedding import _embedding_scaled_transpose as embedding_scaled_transpose
+from ..ops.layers.embedding import _embedding_transpose as embedding_transpose
+from ..ops.layers.loss import _huber_loss, _mse_loss, _smooth_l1_loss
+from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
+from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _native_layer_norm
+from ..ops.making.creation import arange, ones, zeros
+from ..ops.matrix.norms import _vector_norm_op as vector_norm
+from ..ops.matrix.norms import renorm
 from .batching import batching, folded_first, inner, pointwise, spread, wrap_all
 from .batching_places import first_rows
 from .batching_products import fold, unfold
@@ -15,13 +32,12 @@ __all__: list[str] = []
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 
 
 # ---- normalization
 
 
-@batching("_native_layer_norm")
+@batching(_native_layer_norm)
 def _layer_norm(op: Any, slots: Any, level: Any) -> Any:
     x, n, weight, bias, eps = slots
     if inner(x, level) is not None and inner(weight, level) is None and inner(bias, level) is None:
@@ -38,7 +54,7 @@ def _per_channel(t: Any, ndim: int) -> Any:
     return t.reshape(t.shape + (1,) * (ndim - 2))
 
 
-@batching("_native_group_norm")
+@batching(_native_group_norm)
 def _group_norm(op: Any, slots: Any, level: Any) -> Any:
     x, groups, weight, bias, eps = slots
     if inner(weight, level) is None and inner(bias, level) is None:
@@ -51,7 +67,7 @@ def _group_norm(op: Any, slots: Any, level: Any) -> Any:
     return out if single else (out, *found[1:])
 
 
-@batching("_native_batch_norm")
+@batching(_native_batch_norm)
 def _batch_norm(op: Any, slots: Any, level: Any) -> Any:
     x, weight, bias, mean, var, training, momentum, eps = slots
     size = level.size
@@ -86,12 +102,12 @@ _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
 
 
 @batching(
-    "_mse_loss",
-    "_smooth_l1_loss",
-    "_huber_loss",
-    "_binary_cross_entropy",
-    "_binary_cross_entropy_with_logits",
-    "_soft_margin_loss",
+    _mse_loss,
+    _smooth_l1_loss,
+    _huber_loss,
+    _binary_cross_entropy,
+    _binary_cross_entropy_with_logits,
+    _soft_margin_loss,
 )
 def _elementwise_loss(op: Any, slots: Any, level: Any) -> Any:
     values = list(slots)
@@ -104,7 +120,7 @@ def _elementwise_loss(op: Any, slots: Any, level: Any) -> Any:
     return out.sum() if reduction in _SUM else out
 
 
-@batching("_nll_loss", "_nll_loss2d")
+@batching(_nll_loss, _nll_loss2d)
 def _nll(op: Any, slots: Any, level: Any) -> Any:
     x, target, weight, ignored, reduction = slots
     one = x.ndim == 1
@@ -124,11 +140,11 @@ def _nll(op: Any, slots: Any, level: Any) -> Any:
     counted = target != ignored
     if weight is None:
         return total / counted.sum()
-    picked = weight[_T["where"](counted, target, 0)]
-    return total / _T["where"](counted, picked, 0).sum()
+    picked = weight[where(counted, target, 0)]
+    return total / where(counted, picked, 0).sum()
 
 
-@batching("_multi_margin_loss")
+@batching(_multi_margin_loss)
 def _multi_margin(op: Any, slots: Any, level: Any) -> Any:
     """The loss in terms of ops."""
     x, target, weight, p, margin, reduction = slots
@@ -144,25 +160,25 @@ def _multi_margin(op: Any, slots: Any, level: Any) -> Any:
     return each.sum() if reduction in _SUM else each.mean()
 
 
-@batching("renorm")
+@batching(renorm)
 def _renorm(op: Any, slots: Any, level: Any) -> Any:
     """The slices brought down, in terms of ops."""
     x, p, dim, maxnorm = slots
     others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
     wide = x.float() if x.dtype.itemsize == 2 else x
-    sizes = namespace("linalg")["vector_norm"](wide, p, others, True)
-    return (wide * _T["where"](sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
+    sizes = vector_norm(wide, p, others, True)
+    return (wide * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
 
 
 def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any, Any]:
     """(the class of each place, its weight: 0 where it is ignored)."""
     kept = target != ignored
-    classes = _T["where"](kept, target, 0)
+    classes = where(kept, target, 0)
     if weight is None:
         return classes, kept.to(like.dtype)
     weight = detach(weight)  # the op has no gradient for it
     picked = weight.gather(0, classes.reshape(-1)).reshape(classes.shape)
-    return classes, _T["where"](kept, picked, 0)
+    return classes, where(kept, picked, 0)
 
 
 def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any) -> Any:
@@ -175,61 +191,61 @@ def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any
     return each.sum() if reduction in _SUM else each.sum() / weights.sum()
 
 
-@batching("_nll_transpose")
+@batching(nll_transpose)
 def _nll_transpose(op: Any, slots: Any, level: Any) -> Any:
     g, target, weight, ignored, reduction, shape = slots
     if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
-        one = _T["ones"]((), dtype=g.dtype)
+        one = ones((), dtype=g.dtype)
         return _call(op, [one, target, weight, ignored, reduction, shape]) * g
     dim = 0 if len(shape) == 1 else 1
     classes, weights = _weights_of(target, weight, ignored, g)
     if reduction in _MEAN:
         weights = weights / weights.sum()
-    zeros = _T["zeros"](shape, dtype=g.dtype)
-    return zeros.scatter(dim, classes.unsqueeze(dim), -(g * weights).unsqueeze(dim))
+    found = zeros(shape, dtype=g.dtype)
+    return found.scatter(dim, classes.unsqueeze(dim), -(g * weights).unsqueeze(dim))
 
 
 # ---- embeddings
 
 
-@batching("_embedding")
+@batching(_embedding_op)
 def _embedding(op: Any, slots: Any, level: Any) -> Any:
     weight, indices, padding = slots
     if inner(weight, level) is None:
         return level.wrap(_call(op, [weight, inner(indices, level), padding]))
-    value, where = inner(weight, level), spread(indices, level)
+    value, places = inner(weight, level), spread(indices, level)
     rows = weight.shape[0]
     if padding is not None and padding >= 0:
-        masked = _T["arange"](rows).eq(padding).unsqueeze(1)
-        value = _T["where"](masked, value.detach(), value)
-    return level.wrap(_call(op, [value.flatten(0, 1), first_rows(where, rows, level), -1]))
+        masked = arange(rows).eq(padding).unsqueeze(1)
+        value = where(masked, value.detach(), value)
+    return level.wrap(_call(op, [value.flatten(0, 1), first_rows(places, rows, level), -1]))
 
 
-@batching("_embedding_transpose")
+@batching(embedding_transpose)
 def _embedding_transpose(op: Any, slots: Any, level: Any) -> Any:
     g, indices, padding, n = slots
-    value, where = spread(g, level), spread(indices, level)
-    where = first_rows(where, n, level)
+    value, places = spread(g, level), spread(indices, level)
+    places = first_rows(places, n, level)
     if padding is not None and padding >= 0:
         value = value * spread(indices, level).ne(padding).unsqueeze(-1)
-    out = _call(op, [value, where, -1, n * level.size])
+    out = _call(op, [value, places, -1, n * level.size])
     return level.wrap(out.unflatten(0, (level.size, n)))
 
 
-@batching("_embedding_scaled")
+@batching(embedding_scaled)
 def _embedding_scaled(op: Any, slots: Any, level: Any) -> Any:
     # With a weight for each element: uses are counted in one element.
     weight, indices, padding = slots
     rows = weight.shape[0]
     value = spread(weight, level)
     if padding is not None and padding >= 0:
-        masked = _T["arange"](rows).eq(padding).unsqueeze(1)
-        value = _T["where"](masked, value.detach(), value)
-    where = first_rows(spread(indices, level), rows, level)
-    return level.wrap(_call(op, [value.flatten(0, 1), where, -1]))
+        masked = arange(rows).eq(padding).unsqueeze(1)
+        value = where(masked, value.detach(), value)
+    places = first_rows(spread(indices, level), rows, level)
+    return level.wrap(_call(op, [value.flatten(0, 1), places, -1]))
 
 
-@batching("_embedding_scaled_transpose")
+@batching(embedding_scaled_transpose)
 def _embedding_scaled_transpose(op: Any, slots: Any, level: Any) -> Any:
     g, indices, padding, n = slots
     value = spread(g, level)
@@ -239,7 +255,7 @@ def _embedding_scaled_transpose(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(out.unflatten(0, (level.size, n)))
 
 
-@batching("one_hot")
+@batching(one_hot)
 def _one_hot(op: Any, slots: Any, level: Any) -> Any:
     if slots[1] == -1:
         raise RuntimeError(

@@ -10,14 +10,32 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import OPS, namespace
+from ..ops.layers.conv import _convolution as convolution
+from ..ops.layers.conv import _convolution_input
+from ..ops.layers.conv import _convolution_weight as convolution_weight
+from ..ops.making.creation import eye, zeros
+from ..ops.matrix.fused_products import _trace_transpose as trace_transpose
+from ..ops.matrix.fused_products import addbmm, addmm, addmv, addr, baddbmm, linalg_cross, trace
+from ..ops.matrix.matrix_functions import _least_squares_op
+from ..ops.matrix.norms import _cdist_op
+from ..ops.matrix.products import (
+    _linear_bias,
+    bmm,
+    dot,
+    linear,
+    matmul,
+    mm,
+    mv,
+    vdot,
+    viewed_product,
+)
+from ..ops.matrix.solving import solve
 from .batching import batching, inner, normal, spread, wrap_all
 
 __all__ = ["fold", "padded", "unfold"]
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 
 
 def padded(v: Any, have: int, want: int) -> Any:
@@ -30,13 +48,12 @@ def padded(v: Any, have: int, want: int) -> Any:
 # ---- products
 
 
-@batching("matmul", "_viewed_product", "mm", "bmm", "mv", "dot")
+@batching(matmul, viewed_product, mm, bmm, mv, dot)
 def _matmul(op: Any, slots: Any, level: Any) -> Any:
     a, b = slots[0], slots[1]
-    matmul = OPS["matmul"].function
     na, nb = a.ndim, b.ndim
     va, vb = inner(a, level), inner(b, level)
-    _check_product(op.entry.name, a, b)
+    _check_product(op, a, b)
     if not na or not nb:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {na}D and {nb}D"
@@ -64,40 +81,39 @@ def _matmul(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(out)
 
 
-_NDIMS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
+_NDIMS = {mm: (2, 2), bmm: (3, 3), mv: (2, 1), dot: (1, 1)}
 
 
-def _check_product(name: str, a: Any, b: Any) -> None:
+def _check_product(op: Any, a: Any, b: Any) -> None:
     """The op's own words where the shapes do not fit."""
-    if (name in _NDIMS and (a.ndim, b.ndim) != _NDIMS[name]) or (
-        name == "dot" and a.shape != b.shape
-    ):
-        OPS[name].function(_plain_like(a), _plain_like(b))
+    ndims = _NDIMS.get(op)
+    if (ndims is not None and (a.ndim, b.ndim) != ndims) or (op is dot and a.shape != b.shape):
+        op(_plain_like(a), _plain_like(b))
 
 
 def _plain_like(t: Any) -> Any:
-    return _T["zeros"](tuple(t.shape), dtype=t.dtype)
+    return zeros(tuple(t.shape), dtype=t.dtype)
 
 
-@batching("vdot")
+@batching(vdot)
 def _vdot(op: Any, slots: Any, level: Any) -> Any:
     return (slots[0].conj() * slots[1]).sum()
 
 
-@batching("linear", "_linear_bias")
+@batching(linear, _linear_bias)
 def _linear(op: Any, slots: Any, level: Any) -> Any:
     x, weight, bias = slots
     vx = inner(x, level)
     if vx is not None and inner(weight, level) is None and inner(bias, level) is None:
         return level.wrap(_call(op, [vx, weight, bias]))
-    out = _T["matmul"](x, weight.t())
+    out = matmul(x, weight.t())
     return out if bias is None else out + bias
 
 
-@batching("addmm", "addmv", "baddbmm")
+@batching(addmm, addmv, baddbmm)
 def _add_product(op: Any, slots: Any, level: Any) -> Any:
     x, a, b, beta, alpha = slots
-    product = _T["matmul"](a, b)
+    product = matmul(a, b)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -105,19 +121,19 @@ def _add_product(op: Any, slots: Any, level: Any) -> Any:
     return product + (x if beta == 1 else x * beta)
 
 
-@batching("addr")
+@batching(addr)
 def _addr(op: Any, slots: Any, level: Any) -> Any:
     x, a, b, beta, alpha = slots
     return x * beta + a.unsqueeze(1) * b * alpha
 
 
-@batching("addbmm")
+@batching(addbmm)
 def _addbmm(op: Any, slots: Any, level: Any) -> Any:
     x, a, b, beta, alpha = slots
-    return x * beta + _T["matmul"](a, b).sum(0) * alpha
+    return x * beta + matmul(a, b).sum(0) * alpha
 
 
-@batching("_linalg_cross")
+@batching(linalg_cross)
 def _cross(op: Any, slots: Any, level: Any) -> Any:
     a, b, dim = slots
     n = max(a.ndim, b.ndim)
@@ -126,7 +142,7 @@ def _cross(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(_call(op, [va, vb, dim + 1]))
 
 
-@batching("solve")
+@batching(solve)
 def _solve(op: Any, slots: Any, level: Any) -> Any:
     a, b, left = slots
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
@@ -138,7 +154,7 @@ def _solve(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(out.squeeze(-1) if vector else out)
 
 
-@batching("_least_squares")
+@batching(_least_squares_op)
 def _least_squares(op: Any, slots: Any, level: Any) -> Any:
     a, b, rcond, driver = slots
     va, vb = spread(a, level), spread(b, level)
@@ -149,18 +165,18 @@ def _least_squares(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all((x, left), level)
 
 
-@batching("trace")
+@batching(trace)
 def _trace(op: Any, slots: Any, level: Any) -> Any:
     return slots[0].diagonal().sum()
 
 
-@batching("_trace_transpose")
+@batching(trace_transpose)
 def _trace_transpose(op: Any, slots: Any, level: Any) -> Any:
     g, shape = slots
-    return _T["eye"](*shape, dtype=g.dtype) * g
+    return eye(*shape, dtype=g.dtype) * g
 
 
-@batching("_cdist")
+@batching(_cdist_op)
 def _cdist(op: Any, slots: Any, level: Any) -> Any:
     a, b, p = slots
     n = max(a.ndim, b.ndim)
@@ -181,11 +197,11 @@ def unfold(v: Any, dim: int, size: int) -> Any:
     return v.unflatten(dim, (size, v.shape[dim] // size if size else 0)).movedim(dim, 0)
 
 
-@batching("_convolution", "_convolution_input")
+@batching(convolution, _convolution_input)
 def _convolution(op: Any, slots: Any, level: Any) -> Any:
     x, weight, bias = slots[:3]
     rest = list(slots[3:])
-    shaped = op.entry.name == "_convolution_input"
+    shaped = op is _convolution_input
     size = level.size
     if inner(weight, level) is None and inner(bias, level) is None:
         if shaped:
@@ -203,7 +219,7 @@ def _convolution(op: Any, slots: Any, level: Any) -> Any:
     return result
 
 
-@batching("_convolution_weight")
+@batching(convolution_weight)
 def _convolution_weight(op: Any, slots: Any, level: Any) -> Any:
     x, other, shape = slots[:3]
     rest = list(slots[3:])

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Flag
-from ..ops.table.statement import namespace
+from ..ops.making.creation import zeros_like
 from . import places, tangent_rules  # noqa: F401 - those are rules of ops
 from .backward import run_backward
 from .level import Level, Wrapper
@@ -29,7 +29,6 @@ __all__ = ["Dual", "DualLevel", "ForwardLevel", "let_have_tangent"]
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 _wrapper = _core.wrapper
 _TANGENT, _REQUIRES_GRAD = Flag.TANGENT, Flag.REQUIRES_GRAD
 
@@ -62,7 +61,7 @@ class Dual(Wrapper):
         outer, outer_tangent = parts_at(self.tangent, level)
         if tangent is None and outer_tangent is None:
             return t, None
-        zeros = _T["zeros_like"]
+        zeros = zeros_like
         return self.level.wrap(value, outer), self.level.wrap(
             zeros(value) if tangent is None else tangent,
             zeros(outer) if outer_tangent is None else outer_tangent,
@@ -85,9 +84,7 @@ class Dual(Wrapper):
     def with_tangent(self, t: Any, tangent: Any, level: Any) -> Any:
         pairs = [parts_at(x, self.level) for x in (t, tangent)]
         (value, _), (value_tangent, _) = pairs
-        outer, outer_tangent = (
-            _T["zeros_like"](value) if dx is None else dx for _, dx in pairs
-        )
+        outer, outer_tangent = (zeros_like(value) if dx is None else dx for _, dx in pairs)
         value = with_tangent(value, value_tangent, level)
         return self.level.wrap(value, with_tangent(outer, outer_tangent, level))
 
@@ -272,7 +269,7 @@ class DualLevel(Level):
         return tuple(
             None
             if v is None and t is None
-            else with_tangent(_T["zeros_like"](t) if v is None else v, t, self)
+            else with_tangent(zeros_like(t) if v is None else v, t, self)
             for v, t in zip(values, tangents, strict=True)
         )
 

@@ -7,7 +7,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Flag
-from ..ops.table.statement import LAZY, OPS, namespace
+from ..ops.elementwise.complex_numbers import _neg_view
+from ..ops.layout.strided import strided_view
+from ..ops.making.creation import zeros, zeros_like
+from ..ops.table.statement import LAZY
 from .running import maps
 from .settling import settled, take_part
 from .structure import batched_at, note_alike_by, with_batch
@@ -38,14 +41,14 @@ def _turned(t: Any, value: Any) -> Any:
     """A view of a tensor with those bits changed over that a value has."""
     bits = value._flags()
     t = t.conj() if bits & LAZY["conj"] else t
-    return namespace("torch")["_neg_view"](t) if bits & LAZY["neg"] else t
+    return _neg_view(t) if bits & LAZY["neg"] else t
 
 
 def zeros_laid_out(value: Any, level: Any) -> Any:
     """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
     the batch of every running vmap that is older, as what is written to it later may have any."""
     if value._seen.flags.c_contiguous:
-        zeros = _with_batches(namespace("torch")["zeros_like"](value), level)
+        zeros = _with_batches(zeros_like(value), level)
     else:
         zeros = _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
     return _turned(zeros, value)
@@ -62,9 +65,9 @@ def fitted(tangent: Any, value: Any) -> Any:
             return tangent
         if 0 not in b.strides:
             start, size = _storage(value)
-            memory = namespace("torch")["zeros"](size, dtype=tangent.dtype)
+            memory = zeros(size, dtype=tangent.dtype)
             place = (b.shape, value.stride(), start)
-            return OPS["strided_view"].function(memory, *place).copy_(tangent)
+            return strided_view(memory, *place).copy_(tangent)
     return tangent if a.strides == b.strides else laid_out(tangent, value)
 
 
@@ -88,11 +91,11 @@ def copies(value: Any, n: int) -> Any:
     try:
         rows = _turned(value, value).expand(n, *value.shape)
         if value._seen.flags.c_contiguous:
-            made = namespace("torch")["zeros_like"](rows)
+            made = zeros_like(rows)
         else:
             room = value.new_zeros(n, _extent(value))
             place = (rows._seen.shape, (_extent(value), *value.stride()), 0)
-            made = OPS["strided_view"].function(room, *place)
+            made = strided_view(room, *place)
         return _turned(made.copy_(rows), value)
     finally:
         _core.set_grad_enabled(recording)
@@ -106,7 +109,7 @@ def _extent(value: Any) -> int:
 
 def _in_place_of(value: Any, memory: Any) -> Any:
     """Memory seen as a value is."""
-    return OPS["strided_view"].function(memory, value._seen.shape, value.stride(), 0)
+    return strided_view(memory, value._seen.shape, value.stride(), 0)
 
 
 def _with_batches(t: Any, level: Any) -> Any:

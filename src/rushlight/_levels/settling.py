@@ -154,7 +154,7 @@ def made_since(t: Any, level: Any) -> bool:
     while w is not None and w.shows is not None:
         t = w.shows[1][0]
         w = settled(t)
-    return _core.made_in(t) >= level.number
+    return bool(_core.made_in(t) >= level.number)
 
 
 def address(t: Any) -> int:

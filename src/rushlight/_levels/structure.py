@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import _core
 from .._core import Flag
+from ..ops.making.copies import alias as _alias
 from ..ops.table.arrays import anywhere
-from ..ops.table.statement import OPS
 from .settling import settled
 
 __all__ = ["alive", "at_level", "batched_at", "parts_at", "rows", "with_batch", "with_tangent"]
@@ -128,7 +128,7 @@ def given(t: Any) -> Any:
     now: what a transformed function is given."""
     w = settled(t)
     if w is None:
-        return _core.give(OPS["alias"].function(t) if t.requires_grad else t.detach())
+        return _core.give(_alias(t) if t.requires_grad else t.detach())
     return w.over(given)
 
 

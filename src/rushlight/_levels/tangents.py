@@ -18,7 +18,9 @@ from typing import Any, TypeVar
 
 from .. import _core
 from .._core import Source
-from ..ops.table.statement import OPS, namespace
+from ..ops.elementwise.selection import _where as where
+from ..ops.layout.shape import sum_to
+from ..ops.making.creation import zeros_like
 from .backward import run_backward
 from .places import as_tangent
 from .structure import needs_grad
@@ -29,15 +31,17 @@ __all__ = ["has_history", "tangent_of", "tangent_rule", "transposed"]
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 
 
 def tangent_rule(*ops: Any) -> Callable[[_Rule], _Rule]:
     """Decorator: the tangent rule of these ops."""
+    for op in ops:
+        if not isinstance(op, _core.Op) or op.entry.tangent is not None:
+            raise TypeError(f"{op!r} is no op, or has a tangent rule already")
 
     def attach(f: _Rule) -> _Rule:
         for op in ops:
-            OPS[op].tangent = f
+            op.entry.tangent = f
         return f
 
     return attach
@@ -46,7 +50,7 @@ def tangent_rule(*ops: Any) -> Callable[[_Rule], _Rule]:
 def tangent_of(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     """The tangent of `out`, the op's result: a tensor or None; of several results, a tuple."""
     entry = op.entry
-    rule = entry.tangent or _KINDS[entry.kind]
+    rule = entry.tangent or (_by_statement if entry.jvp else _KINDS[entry.kind])
     try:
         return rule(op, values, tangents, out)
     except RuntimeError as error:
@@ -96,6 +100,17 @@ def _source_values(rule: Any, values: Any, outs: Any, gs: Any, needs: Any = None
     return found
 
 
+def _by_statement(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+    """By the op's `jvp`."""
+    outs = (out,) if isinstance(out, _Tensor) else tuple(out)
+    total = None
+    for at, rule in op.entry.jvp.items():
+        if at in tangents:
+            term = rule.function(tangents[at], *_source_values(rule, values, outs, ()))
+            total = term if total is None else total + term
+    return total if isinstance(out, _Tensor) else (total, *(None,) * (len(outs) - 1))
+
+
 # ---- kinds
 
 
@@ -109,7 +124,7 @@ def _pointwise(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
         partial = rule.partial
         if not callable(partial):
             if partial == 0:
-                term = _T["zeros_like"](t)
+                term = zeros_like(t)
             else:
                 term = t if partial == 1 else -t if partial == -1 else t * partial
         elif rule.sources and rule.sources[0][0] == Source.GRAD and rule.function is partial:
@@ -119,18 +134,18 @@ def _pointwise(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
         else:
             value = partial(*_source_values(rule, values, (out,), (t,))[1:])
             if isinstance(value, _Tensor):
-                term = _T["where"](value, t, 0) if value.dtype.name == "bool" else t * value
+                term = where(value, t, 0) if value.dtype.name == "bool" else t * value
             elif value is True:
                 term = t
             else:
-                term = _T["zeros_like"](t) if value == 0 else t * value
+                term = zeros_like(t) if value == 0 else t * value
         total = term if total is None else total + term
     return total
 
 
 def _zeros(value: Any) -> Any:
     if isinstance(value, _Tensor):
-        return _T["zeros_like"](value)
+        return zeros_like(value)
     return 0 if isinstance(value, (int, float, complex)) else value
 
 
@@ -217,7 +232,7 @@ def has_history(v: Any) -> bool:
 def _matched(v: Any, target: Any) -> Any:
     """A rule's gradient as the engine fits it: rules may give the broadcast shape."""
     if v._seen.shape != target._seen.shape:
-        v = OPS["sum_to"].function(v, tuple(target.shape))
+        v = sum_to(v, tuple(target.shape))
     if v.dtype is not target.dtype:
         if v.dtype.is_complex and not target.dtype.is_complex:
             v = v.real

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops.table.statement import OPS
+from ..ops.making.creation import zeros_like
 from .running import maps
 from .settling import settled
 from .structure import alias
@@ -22,7 +22,7 @@ def zero_leaf(t: Any) -> Any:
 def _zero_leaf(t: Any) -> Any:
     w = t._wrapped
     if w is None:
-        return OPS["zeros_like"].function(t, requires_grad=True)
+        return zeros_like(t, requires_grad=True)
     return w.over(_zero_leaf) if w.level.maps else _zero_leaf(w.value)
 
 

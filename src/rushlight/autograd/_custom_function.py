@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._levels.dual import let_have_tangent
-from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .._levels.running import below, only, without_tangents
 from .._levels.structure import at_level, batched_at, parts_at, with_tangent
-from ..ops.table.statement import namespace
+from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from ..ops.making.creation import zeros_like
 from .function import Function, FunctionCtx, FunctionMeta
 
 __all__ = ["mapped", "with_tangents"]
 
 _Tensor = _core.Tensor
-_T = namespace("torch")
 
 
 class VmapInfo(NamedTuple):
@@ -175,7 +174,7 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
             "forward mode AD."
         )
     tangents = [
-        _T["zeros_like"](v)
+        zeros_like(v)
         if t is None
         and isinstance(v, _Tensor)
         and v.dtype.is_differentiable

@@ -10,7 +10,7 @@ from .._levels.dual import ForwardLevel
 from .._levels.places import fitted
 from .._levels.running import state
 from .._levels.structure import parts_at, with_tangent
-from ..ops.table.statement import OPS
+from ..ops.making.copies import alias
 
 __all__ = [
     "UnpackedDualTensor",
@@ -189,7 +189,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     value, tangent = parts_at(tensor, found)
     if not state.forward:
         tangent = None
-    return UnpackedDualTensor(OPS["alias"].function(value), tangent)
+    return UnpackedDualTensor(alias(value), tangent)
 
 
 def _is_fwd_grad_enabled() -> bool:

@@ -288,6 +288,7 @@ def _triangle(name: str, keep: Any) -> Any:
         in_place=True,
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
         keeps="rows",
+        batch="trailing",
         doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
     )
 

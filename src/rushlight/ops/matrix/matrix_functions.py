@@ -85,6 +85,7 @@ _rank_op: Any = constant(
     out=False,
     samples=lambda make: [(make(2, 3, 3), None, 0.5, 0.1, False)],
     doc="`matrix_rank` with thresholds that are numbers.",
+    batch="trailing",
 )
 
 
@@ -143,6 +144,7 @@ pinv = general(
     ),
     samples=lambda make: [(make(4, 3),), (make(2, 3),)],
     doc="The Moore-Penrose pseudo-inverse.",
+    batch="trailing",
 )
 
 
@@ -324,6 +326,7 @@ matrix_exp = general(
     where="linalg",
     samples=_some_squares,
     doc="The exponential of square matrices.",
+    batch="trailing",
 )
 _torch["matrix_exp"] = matrix_exp
 _core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]

@@ -149,6 +149,7 @@ inv = general(
     samples=_some_squares,
     keeps="columns: A",
     doc="The inverse of square matrices.",
+    batch="trailing",
 )
 _torch["inverse"] = inv
 _core.Tensor.inverse = inv  # type: ignore[method-assign]
@@ -310,6 +311,7 @@ def _triangular_op(name: str, node: str, **more: Any) -> Any:
         f"{name}(A, B, *, upper: plain, left=True, unitriangular=False)",
         _solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},
+        batch="trailing",
         node=node,
         method=False,
         samples=lambda make: [
@@ -386,6 +388,7 @@ det = general(
     where="linalg",
     samples=_some_squares,
     doc="The determinants of square matrices.",
+    batch="trailing",
 )
 _torch["det"] = det
 _core.Tensor.det = det  # type: ignore[method-assign]
@@ -418,6 +421,7 @@ def _slogdet_op(name: str) -> Any:
         f"_{name}(A)",
         _slogdet,
         vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
+        batch="trailing",
         node="LinalgSlogdetBackward0",
         outputs=named(name, "sign", "logabsdet"),
         method=False,
@@ -501,6 +505,7 @@ cholesky = general(
     samples=_positive,
     keeps="columns: A",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
+    batch="trailing",
 )
 _old_cholesky = general(
     "_cholesky(input, upper=False)",
@@ -510,6 +515,7 @@ _old_cholesky = general(
     method=False,
     keeps="columns: input",
     doc="`linalg.cholesky` in torch's older form.",
+    batch="trailing",
 )
 
 
@@ -564,6 +570,7 @@ cholesky_solve: Any = general(
     samples=lambda make: [(make(3, 2), _regular(make).tril())],
     keeps="columns: input",
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
+    batch="trailing",
 )
 
 

@@ -27,6 +27,7 @@ def _marker(name: str, node: str) -> Any:
         f"_{name}(input)",
         write=lambda a: None,
         transpose={"input": lambda g: zeros_like(g)},
+        batch="elements",
         node=node,
         method=False,
         samples=None,

@@ -117,6 +117,7 @@ def _summing(name: str, node: str, **more: Any) -> Any:
     return linear(
         f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
         _sum,
+        batch="reduced",
         native=_kernels.sum,
         transpose={
             "input": lambda g, input_shape, dim, keepdim: _spread(g, input_shape, dim, keepdim)
@@ -171,6 +172,7 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
     return linear(
         f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
         _mean,
+        batch="reduced",
         native=_kernels.mean,
         transpose={
             "input": lambda g, input_shape, dim, keepdim: _spread(
@@ -246,6 +248,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Any:
                 g, _cast_to(input, out), out, dim, keepdim
             )
         },
+        batch="picked",
         node=node,
         out="dtype",
         doc="The product of all elements, or along a dimension.",
@@ -294,6 +297,7 @@ nansum: Any = general(
     out=("dtype", RuntimeError, _NANSUM_OUT),
     samples=_reduced,
     doc="`sum` with NaN counted as zero.",
+    batch="reduced",
 )
 
 
@@ -370,6 +374,7 @@ _var_op: Any = general(
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The variance with a correction to the number of elements.",
+    batch="reduced",
 )
 _std_op: Any = general(
     "_std(input, dim: dims, correction: number, keepdim: bool)",
@@ -383,6 +388,7 @@ _std_op: Any = general(
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The standard deviation with a correction to the number of elements.",
+    batch="reduced",
 )
 
 
@@ -426,6 +432,7 @@ _var_mean_op: Any = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     doc="Variance and mean.",
+    batch="reduced",
 )
 _std_mean_op: Any = general(
     "_std_mean(input, dim: dims, correction: number, keepdim: bool)",
@@ -441,6 +448,7 @@ _std_mean_op: Any = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     doc="Standard deviation and mean.",
+    batch="reduced",
 )
 
 
@@ -504,6 +512,7 @@ def _truth(name: str) -> Any:
     return constant(
         f"{name}(input, dim=None, keepdim=False)",
         forward,
+        batch="reduced",
         out="truth",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
         doc=f"Whether {name} element is not zero.",
@@ -518,6 +527,7 @@ count_nonzero: Any = constant(
     lambda a, dim: np.asarray(np.count_nonzero(a, _axes(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
     doc="How many elements are not zero.",
+    batch="reduced",
 )
 
 # ---- logarithms of sums
@@ -559,6 +569,7 @@ logsumexp: Any = general(
         (make(), 0),
     ],
     doc="log(sum(exp(input))) along dimensions, without overflow.",
+    batch="reduced",
 )
 
 

@@ -26,7 +26,7 @@ from typing import Any, TypeVar, Unpack
 from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, ParamKind, Source
 from ..._devices.meta import like_first, shapes
-from .words import Spec
+from .words import BATCH, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -70,11 +70,13 @@ class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
     __slots__ = (
+        "batch",
         "batching",
         "doc",
         "domain",
         "forms",
         "function",
+        "jvp",
         "kernel",
         "kind",
         "name",
@@ -104,8 +106,10 @@ class Entry:
         self.kernel: str | None = None
         self.out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
         self.forms: set[str] = set()
+        self.batch: Any = None  # what the statement says of a batch
         self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
         self.tangent: Any = None
+        self.jvp: dict[int, Rule] = {}
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.signature}>"
@@ -258,7 +262,7 @@ def node_name(op: str) -> str:
 
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
-    "shape out in_place in_place_node doc samples where method operator reflected".split()
+    "shape out in_place in_place_node batch jvp doc samples where method operator reflected".split()
 )
 
 
@@ -318,6 +322,14 @@ def define(
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     entry.rules = list(rules.values())
     entry.targets = [row[2] for row in rows]
+    entry.batch = words.get("batch")
+    if isinstance(entry.batch, str) and entry.batch not in BATCH:
+        raise TypeError(f"op '{name}': batch={entry.batch!r} is none of {', '.join(BATCH)}")
+    for wanted, rule in words.get("jvp", {}).items():
+        reads = read_by(rule)
+        if wanted not in names or reads[0] != "t":
+            raise TypeError(f"op '{name}': jvp of '{wanted}' must be of an argument, and read t")
+        entry.jvp[names.index(wanted)] = Rule(rule, sources(reads[1:], names, name))
     op.entry = entry
     op.__doc__ = f"{signature}\n\n{entry.doc}"
     enter(
