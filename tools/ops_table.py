@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rushlight.ops import OPS, namespace
+from rushlight.ops.table.documentation import usage
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "ops.md"
 NAMESPACES = {
@@ -36,15 +37,6 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def signature(name: str, entry: Any, function: Any) -> str:
-    """How the function is called, as its statement or its definition says."""
-    if "(" in entry.signature:
-        return name + entry.signature[entry.signature.index("(") :]
-    parameters = inspect.signature(function).parameters.values()
-    plain = [p.replace(annotation=p.empty) for p in parameters if p.kind is not p.VAR_KEYWORD]
-    return name + str(inspect.Signature(plain))
-
-
 def row(name: str, function: Any) -> str | None:
     """The table's row of a function; None for what is no op, such as an exception class."""
     entry = getattr(function, "entry", None) or OPS.get(name)
@@ -53,7 +45,7 @@ def row(name: str, function: Any) -> str | None:
     forms = ("." if "method" in entry.forms else "") + ("_" if "in_place" in entry.forms else "")
     doc = cell((entry.doc or "").strip().split("\n\n")[0])
     alias = f"`{entry.name}`. " if entry.name.strip("_") != name.strip("_") else ""
-    called = cell(signature(name, entry, entry.function))
+    called = "`<br>`".join(cell(line) for line in usage(name, inspect.unwrap(function)))
     return f"| `{called}` | {entry.kind} | {f'`{forms}`' if forms else ''} | {alias}{doc} |"
 
 

@@ -3,22 +3,23 @@
     python tools/public_stub.py            (in an environment where rushlight is installed)
     python tools/public_stub.py --check    says which files are out of date, and writes nothing
 
-The functions come from the op table, so no checker can see them in the sources. Names, order and
-defaults of their parameters are the table's; a parameter's type is its annotation where there is
-one, else what the table's signature says, else what its name means everywhere (`_BY_NAME`). What a
-function gives is found by calling it with the samples of its entry, or with small tensors; where
-several signatures give different things, each is listed (`ops/table/overloads.py` has them).
+The functions come from the op table, so no checker can see them in the sources. Their parameters
+are those of their signatures (ops/table/signature.py). What a function gives is what its signature
+says, or is found by calling it with the samples of its entry, or with small tensors; where several
+signatures give different things, each is listed. A room of the table has a file in _typed/, with
+its functions in torch and its methods of Tensor; the other stubs take from there.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ from rushlight import _core, return_types
 from rushlight import _dtypes as dtypes
 from rushlight import _root as base
 from rushlight.ops import OPS, namespace
-from rushlight.ops.table import arguments as _arguments
-from rushlight.ops.table import statement as _op
+from rushlight.ops.table.documentation import bound_signature, own_signature, signatures
+from rushlight.ops.table.signature import Signature
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
 WIDTH = 100
@@ -62,88 +63,22 @@ ALIASES = {
     "_Device": "_device | _str | _int",
 }
 
-# What a parameter of that name takes, where neither annotation nor table says it.
-_BY_NAME = {
-    **dict.fromkeys(
-        "input self tensor src source index target condition elements test_elements boundaries "
-        "sorted_sequence input1 input2 x1 x2 vec2 anchor positive negative grid theta weight query "
-        "LU LU_data LU_pivots pivots A B L a b v x y tensor1 tensor2 mask key logits".split(),
-        "Tensor",
-    ),
-    **dict.fromkeys(
-        "bias running_mean running_var pos_weight per_sample_weights offsets sorter attn_mask "
-        "prepend append".split(),
-        "Tensor | None",
-    ),
-    **dict.fromkeys("tensors matrices".split(), "Sequence[Tensor]"),
-    **dict.fromkeys("other exponent end start high low min max q".split(), "Tensor | _Number"),
-    **dict.fromkeys(
-        "fill_value nan posinf neginf step dx correction alpha beta value".split(), "_Number"
-    ),
-    **dict.fromkeys("atol rtol tol rcond".split(), "Tensor | _float"),
-    **dict.fromkeys(
-        "kernel_size stride padding dilation output_padding output_size pad size shape "
-        "normalized_shape dims".split(),
-        "_Ints",
-    ),
-    **dict.fromkeys("mean std var".split(), "Tensor | _float"),
-    **dict.fromkeys("dim axis k".split(), "_int"),
-    **dict.fromkeys("shifts split_size split_sizes split_size_or_sections".split(), "_Ints"),
-    **dict.fromkeys("repeats indices_or_sections".split(), "Tensor | _Ints"),
-    **dict.fromkeys("from_ to".split(), "_Number"),
-    **dict.fromkeys("rounding_mode side driver".split(), "_str"),
-    "scale_factor": "_float | Sequence[_float]",
-    "ord": "_float | _str",
-    "moveaxis.source": "_Ints",
-    "movedim.source": "_Ints",
-    "destination": "_Ints",
-    "keepdim": "_bool",
-    "stable": "_bool",
-    "unbiased": "_bool",
-    "out": "Tensor",
-    "dtype": "_dtype",
+# The types of signatures in a stub's words.
+TYPES = {
+    "Tensor": "Tensor",
+    "Sequence[Tensor]": "Sequence[Tensor]",
+    "Number": "_Number",
+    "Ints": "_Ints",
+    "Sizes": "Sequence[_int]",
+    "Flag": "_bool",
     "device": "_Device",
-    "layout": "_layout",
-    "memory_format": "_memory_format",
-    "generator": "_Generator",
+    "Storage": "Any",
+    "Any": "Any",
+    **{n: f"_{n}" for n in "int float bool str dtype Generator layout memory_format".split()},
 }
-_LETTERS = {
-    "T": "Tensor",
-    "O": "Tensor | _Number",
-    "L": "Sequence[Tensor]",
-    "N": "_Number",
-    "f": "_float",
-    "i": "_int",
-    "I": "_Ints",
-    "J": "_Ints",
-    "S": "Any",
-    "b": "_bool",
-    "s": "_str",
-    "d": "_dtype",
-    "g": "_Generator",
-    "l": "_layout",
-    "v": "_Device",
-    "m": "_memory_format",
-}
-_MARKS = {"int": "_int", "ints": "_Ints", "bool": "_bool", "flag": "_bool", "dtype": "_dtype"}
-_MARKS |= {"number": "_Number", "str": "_str"}
-_WORDS = {"int": "_int", "float": "_float", "bool": "_bool", "str": "_str", "complex": "_complex"}
-_WORDS |= {"Number": "_Number"}
-_WORDS |= {w: w for w in ("None", "Any", "Sequence", "Callable", "Tensor", "tuple", "list", "dict")}
-_WORDS |= {"dtype": "_dtype", "device": "_device", "Generator": "_Generator", "Size": "_Size"}
-# What cannot be seen from one call: as many tensors as asked for, or a form that a flag decides.
-_RETURNS = {
-    **dict.fromkeys(
-        "split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes unsafe_split "
-        "unsafe_chunk meshgrid broadcast_tensors".split(),
-        "tuple[Tensor, ...]",
-    ),
-    **dict.fromkeys("nonzero unique unique_consecutive".split(), "Any"),
-    **dict.fromkeys("register_hook register_post_accumulate_grad_hook".split(), "Any"),
-    "type": "Any",
-    "native_layer_norm": "tuple[Tensor, Tensor, Tensor]",
-    **dict.fromkeys("atleast_1d atleast_2d atleast_3d".split(), "Any"),
-}
+# Words of other annotations.
+_WORDS = TYPES | {"Size": "_Size", "complex": "_complex"}
+_WORDS |= {w: w for w in "None Sequence Callable tuple list dict return_types".split()}
 # Further typed names of the root, where they are.
 _TYPED = "autograd func _device _dtypes _generator random serialization _torch_alias".split()
 _TYPED += "_size _errors _core".split()
@@ -183,27 +118,12 @@ def default_text(value: Any) -> str:
 
 def translated(annotation: str) -> str | None:
     """An annotation in the stub's words; None where it says nothing."""
-    if annotation in ("", "Any"):
+    if annotation == "":
         return None
-    words = re.findall(r"[A-Za-z_]\w*", annotation)
+    words = re.findall(r"(?<![.\w])[A-Za-z_]\w*", annotation)
     if any(w not in _WORDS for w in words):
-        return None
-    return re.sub(r"[A-Za-z_]\w*", lambda m: _WORDS[m.group()], annotation)
-
-
-def named_type(op: str, name: str, default: Any) -> str:
-    """What a parameter takes by its name."""
-    if name in ("dim", "dims") and op.removeprefix("linalg.") in _arguments._SEVERAL_DIMS:
-        found = "_Ints"
-    elif isinstance(default, (bool, int, str)) and name not in _BY_NAME:
-        found = f"_{type(default).__name__}"
-    elif isinstance(default, float) and name not in _BY_NAME:
-        found = "_float"
-    else:
-        found = _BY_NAME.get(f"{op}.{name}") or _BY_NAME.get(name, "Any")
-    if default is None and found != "Any" and not found.endswith("None"):
-        found += " | None"
-    return found
+        return "Any"
+    return re.sub(r"(?<![.\w])[A-Za-z_]\w*", lambda m: _WORDS[m.group()], annotation)
 
 
 _NO_DEFAULT = inspect.Parameter.empty
@@ -211,69 +131,32 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-def of_op(op: Any) -> list[Parameter]:
-    """The parameters of a native op, from the signature of its entry."""
-    entry = op.entry
-    name, rows, positional = _op.parse(entry.signature, _op.KINDS.index(entry.kind))
+def parameters(signature: Signature, others: Sequence[Signature] = ()) -> list[Parameter]:
+    """The parameters of a signature; `others` tell of those that it says nothing about."""
     found = []
-    for i, row in enumerate(rows):
-        default = row[2] if len(row) > 2 else _NO_DEFAULT
-        kind = _KEYWORD if i >= positional else _EITHER
-        if row[1] == _core.ParamKind.VARARGS:
-            found.append(Parameter(row[0], "_Ints", "", inspect.Parameter.VAR_POSITIONAL))
-            continue
-        letter = _arguments._KINDS.get(row[1], "")
-        mark = re.search(rf"\b{row[0]}: (int|ints|bool|flag|dtype|number|str)\b", entry.signature)
-        known = _LETTERS.get(letter) or (_MARKS[mark[1]] if mark else "")
-        known = known or named_type(name, row[0], default)
-        if (letter or mark) and default is None:
+    for p in signature.params:
+        types = dict.fromkeys(TYPES[t] for t in p.types)
+        if p.type == "Any":
+            there = [q for s in others for q in s.params if q.name == p.name]
+            types = dict.fromkeys(TYPES[t] for q in there for t in q.types) or types
+        elif others:
+            for s in others:
+                types |= dict.fromkeys(
+                    TYPES[t] for q in s.params if q.name == p.name for t in q.types
+                )
+        if "_Ints" in types:
+            types = {n: None for n in types if n not in ("_int", "Sequence[_int]")}
+        known = "Any" if "Any" in types else " | ".join(types)
+        if (p.none or p.default == "None") and known != "Any":
             known += " | None"
-        if letter == "N" and isinstance(default, bool):
-            known = "_bool"
-        text = "" if default is _NO_DEFAULT else default_text(default)
-        found.append(Parameter(row[0], known, text, kind))
-    if takes_out(entry, op):
-        found.append(Parameter("out", "Tensor | None", "None", _KEYWORD))
+        kind = _KEYWORD if p.keyword_only else _EITHER
+        if p.variable:
+            kind = inspect.Parameter.VAR_POSITIONAL
+            known = known.replace("_int", "_Ints") if known == "_int" else known
+        plain = p.default is None or re.fullmatch(r"[\w\"-]+|[\d.e-]+|\([\d, -]*\)", p.default)
+        text = (p.default or "") if plain and p.default not in ("inf", "nan", "Ellipsis") else "..."
+        found.append(Parameter(p.name, known, text, kind))
     return found
-
-
-def takes_out(entry: Any, op: Any) -> bool:
-    """Whether the op has `out=`: it says so when asked."""
-    for args, named in sample_calls(entry):
-        try:
-            op(*args, **named, out=None)
-        except TypeError as error:
-            return "out" not in str(error)
-        except Exception:
-            continue
-        return True
-    return False
-
-
-def of_function(function: Any, name: str) -> list[Parameter]:
-    """The parameters of a Python function of the table."""
-    found = []
-    for p in inspect.signature(function).parameters.values():
-        if p.kind is p.VAR_KEYWORD and p.name in ("axis", "named"):
-            continue  # NumPy's names of parameters: taken, but not what new programs write
-        if p.name.startswith("_"):
-            continue
-        annotation = p.annotation if isinstance(p.annotation, str) else ""
-        known = translated(annotation) or named_type(name, p.name, p.default)
-        if p.kind is p.VAR_POSITIONAL and known.startswith("Sequence["):
-            known = f"{known[9:-1]} | {known}"
-        text = "" if p.default is p.empty else default_text(p.default)
-        if text == "None" and known not in ("", "Any") and not known.endswith("None"):
-            known += " | None"
-        found.append(Parameter(p.name, known, text, p.kind))
-    return found
-
-
-def parameters(function: Any, name: str) -> list[Parameter]:
-    """The parameters of any public function."""
-    if isinstance(function, torch._core.Op):
-        return of_op(function)
-    return of_function(function, name)
 
 
 # ---- what functions give
@@ -360,9 +243,9 @@ def type_of(value: Any) -> str:
     return "Any"
 
 
-def result_type(function: Any, entry: Any, required: list[Parameter], declared: str) -> str:
+def result_type(function: Any, entry: Any, required: list[Parameter], signature: Signature) -> str:
     """What a call gives: as declared, or as its samples or small tensors show."""
-    known = translated(declared)
+    known = translated(signature.result)
     if known:
         return known
     for calls, enough in ((sample_calls(entry), 12), (guessed_calls(required), 1)):
@@ -437,66 +320,45 @@ def required_of(params: list[Parameter]) -> list[Parameter]:
     return [p for p in params if not p.default or p.kind is inspect.Parameter.VAR_POSITIONAL]
 
 
-def of_overload(signature: Any, name: str) -> list[Parameter]:
-    """The parameters of one signature of ops/table/overloads.py."""
-    found = []
-    for p in signature.params:
-        known = "Tensor | _Number" if name in _arguments._NUMBERS_TOO and p.name == "other" else ""
-        kind = _KEYWORD if p.keyword_only else _EITHER
-        default = "..." if p.optional else ""
-        known = known or _LETTERS[p.type]
-        if p.optional and p.name in ("out", "min", "max", "dim", "correction", "generator"):
-            known, default = f"{known} | None", "None"
-        found.append(Parameter(p.name, known, default, kind))
-    return found
-
-
-def function_stub(
-    name: str, function: Any, entry: Any, where: str, *, method: bool = False
-) -> list[str]:
+def function_stub(name: str, function: Any, entry: Any, *, method: bool = False) -> list[str]:
     """A function of the table, or a method,
     with all its signatures that differ in what they give."""
     indent = "    " if method else ""
-    doc = summary(entry, function)
-    declared = ""
-    if not isinstance(function, torch._core.Op):
-        declared = inspect.signature(function).return_annotation
-        declared = declared if isinstance(declared, str) else ""
-    params = valid(parameters(function, name))
+    doc = "" if method else summary(entry, function)
+    own, listed = own_signature(function), signatures(function)
     in_place = name.endswith("_") and not name.startswith("_")
+    params = valid([p for p in parameters(own, listed) if not p.name.startswith("_")])
     if in_place:
         params = [p for p in params if p.name not in ("out", "inplace")]
-    result = _RETURNS.get(name, "Tensor" if in_place else "")
-    result = result or result_type(function, entry, required_of(params), declared)
-    if not result:
-        result = "Tensor"
+
+    bound = bound_signature(inspect.unwrap(function)).params
+    one_by_one = any(p.variable for p in (bound if method else bound[:1]))
 
     def written(params: list[Parameter], result: str, decorators: list[str]) -> list[str]:
         if method:
             params = [Parameter("self", "", "", _EITHER), *params[1:]]
+        for p in params if one_by_one else []:
+            if p.type == "Sequence[_int]" and p.kind is _EITHER and not p.default:
+                p.kind, p.type = inspect.Parameter.VAR_POSITIONAL, "_Ints"
         return definition(name, params, result, "" if decorators else doc, decorators, indent)
 
-    key = f"{where}.{name}".removeprefix("torch.")
-    signatures = _arguments._overloads().get(key, [])
-    for other in _arguments._overloads().get(key.removesuffix("_"), []):
-        for p in of_overload(other, name):
-            for q in params:
-                if q.name == p.name and q.type == "Tensor" and p.type == "_Number":
-                    q.type = "Tensor | _Number"
-    if len(signatures) > 1 and name not in _RETURNS and not in_place:
+    star = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in params)
+    if len(listed) > 1 and not in_place:
         rows = []
-        for signature in signatures:
-            of_this = of_overload(signature, name)
-            if method and of_this[0].type == "_Number":
-                continue
-            rows.append((of_this, result_type(function, None, required_of(of_this), "") or "Any"))
-        if len({r for _, r in rows} - {"Any"}) > 1:
-            return [x for p, r in rows for x in written(p, r, ["@overload"])]
-    return written(params, result, [])
+        for signature in listed:
+            of_this = valid(parameters(signature))
+            if not (method and of_this[0].type == "_Number"):
+                rows.append((of_this, result_type(function, None, required_of(of_this), signature)))
+        told = any(s.result == "Any" for s in listed)
+        if star or told or len({r for _, r in rows} - {"Any", ""}) > 1:
+            return [x for p, r in rows for x in written(p, r or "Any", ["@overload"])]
+    result = "Tensor" if in_place else result_type(function, entry, required_of(params), own)
+    return written(params, result or "Tensor", [])
 
 
 def module_text(doc: str, body: list[str], up: str) -> str:
     """A whole stub: what it imports, the short names of types, and the body."""
+    body = [line.format(up=up) if line.startswith("from {up}") else line for line in body]
     exports = {line for line in body if line.startswith("from ")}
     body = [line for line in body if line not in exports]
     words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r'""".*?"""', "", "\n".join(body))))
@@ -540,17 +402,83 @@ def _import_order(name: str) -> tuple[int, str]:
     )
 
 
-def namespace_body(where: str, skip: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
-    """The stubs of a namespace of the table."""
+ROOMS = "making elementwise layout random matrix reduction indexing layers".split()
+
+
+def _modules(room: str) -> list[Any]:
+    start = f"rushlight.ops.{room}."
+    return [m for n, m in sorted(sys.modules.items()) if n.startswith(start)]
+
+
+@functools.cache
+def _stated() -> dict[int, str]:
+    """The rooms of the ops, by the names of modules in which they stand."""
+    return {
+        id(value): room
+        for room in ROOMS
+        for module in _modules(room)
+        for value in vars(module).values()
+        if isinstance(value, _core.Op)
+    }
+
+
+def room_of(function: Any) -> str:
+    """The room of the table that a function stands in; "" of one that stands elsewhere."""
+    target = inspect.unwrap(function)
+    if isinstance(target, _core.Op):
+        target = target.base or target
+        if id(target) in _stated():
+            return _stated()[id(target)]
+        entry = target.entry
+        made_by = [entry.samples, entry.portable, target.forward]
+        made_by += [r.partial or r.function for r in entry.rules]
+        modules = [getattr(f, "__module__", None) or "" for f in made_by]
+    else:
+        modules = [target.__module__]
+    for module in modules:
+        if module.startswith("rushlight.ops."):
+            room = module.split(".")[2]
+            if room in ROOMS:
+                return room
+    return ""
+
+
+def functions_of(where: str) -> dict[str, Any]:
+    """The public functions of a namespace, in the order of their names."""
+    return {n: f for n, f in sorted(namespace(where).items()) if not n.startswith("_")}
+
+
+def namespace_body(where: str) -> list[str]:
+    """The stubs of a namespace of the table; what is in torch too is taken from there."""
     body = []
-    for name, function in sorted(namespace(where).items()):
-        if name in skip or name.startswith("_"):
-            continue
+    shared = functions_of("torch")
+    for name, function in functions_of(where).items():
         if isinstance(function, type):
             body += [f"class {name}({function.__bases__[0].__name__}): ...", ""]
-            continue
-        entry = getattr(function, "entry", None) or OPS.get(name)
-        body += function_stub(name, function, entry, where)
+        elif shared.get(name) is function:
+            body.append(f"from {{up}}_typed.{room_of(function) or 'other'} import {name} as {name}")
+        else:
+            body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
+    return body
+
+
+def room_body(room: str) -> list[str]:
+    """A room's functions in torch, and its methods of Tensor."""
+    body = []
+    for name, function in functions_of("torch").items():
+        if room_of(function) == room:
+            body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
+    return [*body, "", f"class {room.capitalize()}Methods:", *methods_body(room)]
+
+
+def other_body() -> list[str]:
+    """The functions in torch that stand in no room."""
+    body = []
+    for name, function in functions_of("torch").items():
+        if isinstance(function, type):
+            body += [f"class {name}({function.__bases__[0].__name__}): ...", ""]
+        elif not room_of(function):
+            body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
     return body
 
 
@@ -583,9 +511,10 @@ def base_body() -> list[str]:
             if home:
                 typed.append(f"from .{home} import {name} as {name}")
             elif isinstance(value, types.FunctionType):
-                functions += function_stub(name, value, None, "base")
+                functions += function_stub(name, value, None)
+    shared = [f"from ._typed.{room} import *  # noqa: F403" for room in (*ROOMS, "other")]
     dynamic = ["_nn: Any", "", "def __getattr__(name: _str) -> Any: ..."]
-    return [*typed, *constants, *dynamic, *functions, *namespace_body("torch")]
+    return [*typed, *constants, *dynamic, *functions, *shared]
 
 
 def root_body() -> list[str]:
@@ -604,32 +533,34 @@ def root_body() -> list[str]:
     return [*lines, "from ._root import *  # noqa: F403"]
 
 
-def tensor_body() -> list[str]:
-    """Tensor's methods that come from the table or from Python."""
-    body = ["class TensorMethods:"]
+def methods_body(room: str) -> list[str]:
+    """The methods of Tensor that come from a room; "": from elsewhere in Python."""
+    body = []
     sample = make(2, 2)
     for name in sorted(dir(torch.Tensor)):
-        if name.startswith("_"):
-            continue
         value = inspect.getattr_static(torch.Tensor, name)
-        if isinstance(value, (types.GetSetDescriptorType, types.MethodDescriptorType)):
+        if name.startswith("_") or isinstance(
+            value, (types.GetSetDescriptorType, types.MethodDescriptorType)
+        ):
             continue  # in _core.pyi
         if isinstance(value, _core.Attribute):
-            kind = type_of(getattr(sample if name != "imag" else sample + 1j, name))
-            body += ["    @property", f"    def {name}(self) -> {kind}: ..."]
+            if not room:
+                kind = type_of(getattr(sample if name != "imag" else sample + 1j, name))
+                body += ["    @property", f"    def {name}(self) -> {kind}: ..."]
         elif isinstance(value, (type, classmethod, staticmethod)) or not callable(value):
-            body.append(f"    {name}: Any")
-        else:
+            if not room:
+                body.append(f"    {name}: Any")
+        elif room_of(value) == room:
             entry = getattr(value, "entry", None) or OPS.get(name)
-            plain = getattr(value, "__wrapped__", value)
-            # What is not the form of the table.
-            own = entry is None or (
-                isinstance(plain, types.FunctionType) and plain is not entry.function
-            )
-            function = plain if own else entry.function
-            where = "Tensor" if own else "torch"
-            body += function_stub(name, function, entry, where, method=True)
-    return body
+            body += function_stub(name, inspect.unwrap(value), entry, method=True)
+    return body or ["    ..."]
+
+
+def tensor_body() -> list[str]:
+    """Tensor's methods: those of the rooms, and what stands elsewhere."""
+    lines = [f"from ._typed.{room} import {room.capitalize()}Methods" for room in ROOMS]
+    bases = ", ".join(f"{room.capitalize()}Methods" for room in ROOMS)
+    return [*lines, f"class TensorMethods({bases}):", *methods_body("")]
 
 
 def return_types_body() -> list[str]:
@@ -661,6 +592,17 @@ def stubs() -> dict[Path, str]:
             ),
             SOURCE / "_tensor_methods.pyi": module_text(
                 "What the table and _tensor.py give Tensor.", tensor_body(), "."
+            ),
+            **{
+                SOURCE / "_typed" / f"{room}.pyi": module_text(
+                    f"ops/{room}/: functions in torch, methods of Tensor.",
+                    room_body(room),
+                    "..",
+                )
+                for room in ROOMS
+            },
+            SOURCE / "_typed" / "other.pyi": module_text(
+                "The functions in torch that stand in no room of ops/.", other_body(), ".."
             ),
             SOURCE / "return_types.pyi": module_text(
                 "The named tuples of ops with several results.", return_types_body(), "."

@@ -175,6 +175,11 @@ int public_traverse(PyObject* self, visitproc visit, void* arg) {
 PyObject* public_getattr(PyObject* self, PyObject* name) {
   PyObject* target = reinterpret_cast<Public*>(self)->target;
   if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(target);
+  if (PyUnicode_CompareWithASCIIString(name, "_method") == 0) return PyBool_FromLong(reinterpret_cast<Public*>(self)->method);
+  // Made when asked for: ops/table/documentation.py.
+  if (PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 || PyUnicode_CompareWithASCIIString(name, "__signature__") == 0) {
+    return PyObject_GenericGetAttr(self, name);
+  }
   if (PyUnicode_CompareWithASCIIString(name, "_asks") == 0)
     return PyLong_FromLong(static_cast<long>(reinterpret_cast<Public*>(self)->asks));
   return PyObject_GetAttr(target, name);

@@ -212,4 +212,4 @@ def _exports() -> dict[str, Any]:
 
 
 globals().update(_exports())
-ops.attach_examples()
+ops.install_documentation()

@@ -18,6 +18,7 @@ from ._handles import warn_if_has_hooks
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
+from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace
 from .storage import TypedStorage, legacy_types, never, warn_of_typed
 
@@ -69,7 +70,7 @@ def _format(self: Any, spec: str) -> str:
 
 
 @answered("no_value", MEMORY)
-def tolist(self: Any) -> Any:
+def tolist(self: Tensor) -> Any:
     """The elements as nested lists; the number itself for 0 dimensions."""
     array = (self if of(self).has_memory else of(self).to_host(self))._array
     return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
@@ -211,12 +212,16 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
 # ---- device and type
 
 
-def _cpu(self: Any, memory_format: Any = None) -> Any:
+def _cpu(self: Tensor, memory_format: memory_format | None = None) -> Any:
     """The tensor in main memory: itself where it is there."""
     return self.to(cpu)
 
 
-def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
+@overloaded(
+    "(self: Tensor, device: device = None, non_blocking: bool = False, *, "
+    "memory_format: memory_format | None = None)"
+)
+def _cuda(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Refused: there is no CUDA device here."""
     resolve("cuda")
     raise AssertionError
@@ -238,7 +243,11 @@ _TYPE_NAMES = {
 }
 
 
-def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+@overloaded(
+    "(self: Tensor) -> str",
+    "(self: Tensor, dtype: dtype | str, non_blocking: bool = False) -> Tensor",
+)
+def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) -> Any:
     """The name of the legacy tensor type, or the tensor converted to a type."""
     if dtype is None:
         where = "meta." if self._meta else ""
@@ -314,12 +323,12 @@ def _legacy_name(dtype: Any) -> str:
 def tensor_types() -> dict[str, Any]:
     """The legacy type objects by name."""
     types = {}
-    for name, dtype in _TYPE_NAMES.items():
+    for name, kind in _TYPE_NAMES.items():
         doc = (
-            f"Tensors of dtype {dtype.name}: from sizes, elements not set; from data, a copy.\n\n"
-            f">>> torch.{name}([1, 0]).dtype\ntorch.{dtype.name}"
+            f"Tensors of dtype {kind.name}: from sizes, elements not set; from data, a copy.\n\n"
+            f">>> torch.{name}([1, 0]).dtype\ntorch.{kind.name}"
         )
-        members = {"dtype": dtype, "__module__": "torch", "__doc__": doc}
+        members = {"dtype": kind, "__module__": "torch", "__doc__": doc}
         types[name] = _TensorType(name, (), members)
     return types | legacy_types()
 
@@ -338,7 +347,14 @@ def _tensor_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return _core.make_subclass(cls, made, wants)
 
 
-def _new(self: Any, *args: Any, **kwargs: Any) -> Any:
+@overloaded(
+    "(self: Tensor, *, device: device | None = None)",
+    "(self: Tensor, storage: Storage)",
+    "(self: Tensor, other: Tensor)",
+    "(self: Tensor, size: Sizes, *, device: device | None = None)",
+    "(self: Tensor, data: Any, *, device: device | None = None)",
+)
+def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """A tensor of this one's dtype from sizes or data."""
     return _legacy(self.dtype, "new", args, kwargs)
 
@@ -349,7 +365,7 @@ def _method(doc: str, function: Any) -> Any:
     return function
 
 
-def _detach_(self: Any) -> Any:
+def _detach_(self: Tensor) -> Any:
     """Cut the tensor off its history, in place; nothing happens in inference mode."""
     if _core.is_inference():
         return self
@@ -366,7 +382,7 @@ def _detach_(self: Any) -> Any:
     return self
 
 
-def _share_memory(self: Any) -> Any:
+def _share_memory(self: Tensor) -> Any:
     """Move the storage to memory that processes share."""
     from . import _shared  # most programs never share
 
@@ -380,7 +396,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
     elements of other tensors."""
 
     @answered("no_value", MEMORY)
-    def method(self: Any, *args: Any) -> Any:
+    def method(self: Tensor, *args: Any) -> Any:
         if len(args) != len(parameters.split()):
             raise TypeError(
                 f"{name}() takes {len(parameters.split())} arguments ({parameters}), but "
@@ -416,7 +432,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
     return method
 
 
-def _untyped_storage(self: Any) -> Any:
+def _untyped_storage(self: Tensor) -> Any:
     """The memory that the tensor and its views share, as bytes.
 
     >>> t = torch.zeros(4)
@@ -427,13 +443,13 @@ def _untyped_storage(self: Any) -> Any:
     return _core.storage_of(self)
 
 
-def _typed_storage(self: Any) -> TypedStorage:
+def _typed_storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor and its views share, as elements."""
     _check_storage(self)
     return TypedStorage(wrap_storage=_core.storage_of(self), dtype=self.dtype, _internal=True)
 
 
-def _storage(self: Any) -> TypedStorage:
+def _storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor and its views share, as elements (deprecated).
 
     >>> torch.arange(4)[1:].storage().tolist()
@@ -444,7 +460,7 @@ def _storage(self: Any) -> TypedStorage:
     return _typed_storage(self)
 
 
-def _is_set_to(self: Any, tensor: Any) -> bool:
+def _is_set_to(self: Tensor, tensor: Any) -> bool:
     """Whether both tensors are the same place: storage, offset, sizes and strides.
 
     >>> t = torch.zeros(4)
@@ -591,7 +607,7 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-def is_floating_point(input: Any) -> bool:
+def is_floating_point(input: Tensor) -> bool:
     """Whether a tensor's dtype is a real floating type.
 
     >>> torch.is_floating_point(torch.tensor(1.0)), torch.is_floating_point(torch.tensor(1))
@@ -600,7 +616,7 @@ def is_floating_point(input: Any) -> bool:
     return bool(input.dtype.is_floating_point)
 
 
-def is_complex(input: Any) -> bool:
+def is_complex(input: Tensor) -> bool:
     """Whether a tensor's dtype is complex.
 
     >>> torch.is_complex(torch.tensor(1j))
@@ -609,7 +625,7 @@ def is_complex(input: Any) -> bool:
     return bool(input.dtype.is_complex)
 
 
-def numel(input: Any) -> int:
+def numel(input: Tensor) -> int:
     """The number of elements.
 
     >>> torch.numel(torch.zeros(2, 3))
@@ -632,7 +648,13 @@ def typename(obj: Any) -> str:
     return name if module in ("", "builtins") else f"{module}.{name}"
 
 
-def result_type(tensor1: Any, tensor2: Any) -> Any:
+@overloaded(
+    "(tensor: Tensor, other: Tensor) -> dtype",
+    "(scalar: Number, tensor: Tensor) -> dtype",
+    "(tensor: Tensor, other: Number) -> dtype",
+    "(scalar1: Number, scalar2: Number) -> dtype",
+)
+def result_type(tensor1: Tensor, tensor2: Tensor) -> Any:
     """The dtype of arithmetic between two tensors or numbers.
 
     >>> torch.result_type(torch.tensor([1, 2]), 0.5)

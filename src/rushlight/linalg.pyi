@@ -1,6 +1,7 @@
 """`torch.linalg`. Written by tools/public_stub.py."""
 
 from builtins import bool as _bool
+from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
@@ -10,7 +11,10 @@ from typing import Any, TypeAlias
 from . import return_types
 from ._core import Tensor
 from ._dtypes import dtype as _dtype
+from ._typed.matrix import det as det
+from ._typed.matrix import matrix_exp as matrix_exp
 
+_Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 
 class LinAlgError(RuntimeError): ...
@@ -18,22 +22,19 @@ class LinAlgError(RuntimeError): ...
 def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
 
-def cond(A: Tensor, p: Any = None) -> Tensor:
+def cond(A: Tensor, p: _Number | _str | None = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
 
 def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of size 3."""
 
-def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinants of square matrices."""
-
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
     """The diagonals of matrices."""
 
-def eig(A: Tensor) -> return_types.linalg_eig:
+def eig(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues and the eigenvectors, complex, of square matrices."""
 
-def eigh(A: Tensor, UPLO: _str = "L", *, out: Tensor | None = None) -> return_types.linalg_eigh:
+def eigh(A: Tensor, UPLO: Any = ..., *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
 
 def eigvals(A: Tensor) -> Tensor:
@@ -49,7 +50,7 @@ def inv_ex(A: Tensor, *, check_errors: _bool = False) -> return_types.linalg_inv
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
 
 def lstsq(
-    A: Tensor, B: Tensor, rcond: Tensor | _float | None = None, *, driver: _str | None = None
+    A: Tensor, B: Tensor, rcond: Any = None, *, driver: _str | None = None
 ) -> return_types.linalg_lstsq: ...
 def lu(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu:
     """A = P @ L @ U."""
@@ -62,12 +63,9 @@ def lu_solve(
 ) -> Tensor:
     """The solution of A @ X = B, given the LU factors of A."""
 
-def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The exponential of square matrices."""
-
 def matrix_norm(
     A: Tensor,
-    ord: _float | _str = "fro",
+    ord: _Number | _str = "fro",
     dim: _Ints = (-2, -1),
     keepdim: _bool = False,
     *,
@@ -91,7 +89,7 @@ def matrix_rank(
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor: ...
 def norm(
     A: Tensor,
-    ord: _float | _str | None = None,
+    ord: _Number | _str | None = None,
     dim: _Ints | None = None,
     keepdim: _bool = False,
     *,
@@ -102,19 +100,19 @@ def norm(
 
 def pinv(
     A: Tensor,
-    rcond: Tensor | _float | None = None,
+    rcond: Any = None,
     *,
-    atol: Tensor | _float | None = None,
-    rtol: Tensor | _float | None = None,
+    atol: Any = None,
+    rtol: Any = None,
     hermitian: _bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """The Moore-Penrose pseudo-inverse."""
 
-def qr(A: Tensor, mode: _str = "reduced", *, out: Tensor | None = None) -> return_types.linalg_qr:
+def qr(A: Tensor, mode: _str = ..., *, out: Tensor | None = None) -> Tensor:
     """A = Q @ R with orthonormal columns in Q and an upper triangular R."""
 
-def slogdet(A: Tensor, *, out: Tensor | None = None) -> return_types.linalg_slogdet:
+def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign and the logarithm of the absolute value of determinants."""
 
 def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
@@ -131,9 +129,7 @@ def solve_triangular(
 ) -> Tensor:
     """The solution X of A @ X = B for a triangular A."""
 
-def svd(
-    A: Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: Tensor | None = None
-) -> return_types.linalg_svd:
+def svd(A: Tensor, full_matrices: _bool = True) -> Tensor:
     """A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling."""
 
 def svdvals(A: Tensor, *, driver: _str | None = None) -> Tensor:
@@ -142,7 +138,7 @@ def svdvals(A: Tensor, *, driver: _str | None = None) -> Tensor:
 def tensorinv(A: Tensor, ind: _int = 2) -> Tensor:
     """The inverse of A for tensordot over its first `ind` dimensions."""
 
-def tensorsolve(A: Tensor, B: Tensor, dims: _Ints | None = None) -> Tensor:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[_int] | None = None) -> Tensor:
     """The X for which tensordot(A, X, X.ndim) = B."""
 
 def vander(x: Tensor, N: _int | None = None) -> Tensor:
@@ -153,7 +149,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1) -> Tensor:
 
 def vector_norm(
     input: Tensor,
-    ord: _float | _str = 2,
+    ord: Any = 2,
     dim: _int | None = None,
     keepdim: _bool = False,
     *,

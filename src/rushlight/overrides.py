@@ -18,7 +18,7 @@ from . import _core, linalg, special
 from . import _root as rl
 from ._missing import missing_name
 from .nn import functional, init
-from .ops.table import statement as _op
+from .ops.table.documentation import public_signature
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -349,16 +349,8 @@ def _signature(function: Any) -> inspect.Signature | None:
             return inspect.signature(function)
         except (TypeError, ValueError):
             return None
-    _, rows, positional = _op.parse(entry.signature, _op.KINDS.index(entry.kind))
-    parameters = []
-    Parameter = inspect.Parameter
-    for i, (name, kind, *default) in enumerate(rows):
-        variable = kind == _core.ParamKind.VARARGS
-        named = Parameter.KEYWORD_ONLY if i >= positional else Parameter.POSITIONAL_OR_KEYWORD
-        how = Parameter.VAR_POSITIONAL if variable else named
-        value = default[0] if default and not variable else Parameter.empty
-        parameters.append(Parameter(name, how, default=value))
-    return inspect.Signature(parameters)
+    own = public_signature(function)
+    return own.replace(parameters=[p.replace(annotation=p.empty) for p in own.parameters.values()])
 
 
 def _dummy(function: Any) -> Callable[..., int]:

@@ -27,7 +27,7 @@ def test_documentation(name: str) -> None:
     assert entry.doc and entry.doc.strip(), f"'{name}' has no doc"
     assert entry.function.__doc__, f"'{name}': the function has no docstring"
     if entry.kind != "composite":
-        assert entry.function.__doc__.startswith(entry.signature)
+        assert entry.function.__doc__.startswith(f"{name}(")
         assert entry.signature.startswith(f"{name}(")
 
 

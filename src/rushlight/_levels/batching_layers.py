@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from ..ops.elementwise.selection import _where as where
+from ..ops.elementwise.selection import _where
 from ..ops.layers.class_loss import (
     _binary_cross_entropy,
     _binary_cross_entropy_with_logits,
@@ -32,6 +32,7 @@ __all__: list[str] = []
 
 _Tensor = _core.Tensor
 _call = _core.call_op
+where: Any = _where
 
 
 # ---- normalization

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from .. import _core
 from .._core import Source
-from ..ops.elementwise.selection import _where as where
+from ..ops.elementwise.selection import _where
 from ..ops.layout.shape import sum_to
 from ..ops.making.creation import zeros_like
 from .backward import run_backward
@@ -31,6 +31,7 @@ __all__ = ["has_history", "tangent_of", "tangent_rule", "transposed"]
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _Tensor = _core.Tensor
 _call = _core.call_op
+where: Any = _where
 
 
 def tangent_rule(*ops: Any) -> Callable[[_Rule], _Rule]:

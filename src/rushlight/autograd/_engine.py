@@ -13,6 +13,7 @@ from .._levels.running import refuse_backward
 from .._levels.running import state as _state
 from .._levels.structure import rows
 from ..ops import overridable
+from ..ops.table.signature import Tensor
 
 __all__ = ["backward", "grad"]
 
@@ -202,7 +203,7 @@ def _inputs(function: str, value: Any) -> tuple[Any, ...]:
 
 
 def tensor_backward(
-    self: Any,
+    self: Tensor,
     gradient: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -384,4 +385,4 @@ def _batched(
         return tuple(None if f is None else rows(f, level) for f in found)
 
 
-_Tensor.backward = tensor_backward  # type: ignore[method-assign]
+_Tensor.backward = tensor_backward  # type: ignore[assignment, method-assign]

@@ -10,50 +10,56 @@ from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
+from .._typed.layers import celu as celu
+from .._typed.layers import celu_ as celu_
+from .._typed.layers import hardshrink as hardshrink
+from .._typed.layers import relu as relu
+from .._typed.layers import relu_ as relu_
+from .._typed.layers import selu as selu
+from .._typed.layers import selu_ as selu_
+from .._typed.layers import sigmoid as sigmoid
+from .._typed.layers import tanh as tanh
+from .._typed.layers import threshold as threshold
+from .._typed.layers import threshold_ as threshold_
+from .._typed.matrix import bilinear as bilinear
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int | None]) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows of 3 dimension(s) that cut the input into output_size parts."""
 
-def adaptive_max_pool1d(
-    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
-) -> Tensor:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
     """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
+    input: Tensor, output_size: Any, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def adaptive_max_pool2d(
-    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
-) -> Tensor:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
     """The largest elements of windows of 2 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
+    input: Tensor, output_size: Any, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def adaptive_max_pool3d(
-    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = False
-) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
     """The largest elements of windows of 3 dimension(s) that cut the input into parts."""
 
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: _int | Sequence[_int | None], return_indices: _bool = True
+    input: Tensor, output_size: Any, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
-def affine_grid(theta: Tensor, size: _Ints, align_corners: _bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Any, align_corners: _bool | None = None) -> Tensor:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
 
 def alpha_dropout(
@@ -103,9 +109,6 @@ def batch_norm(
     momentum: _float | None = 0.1,
     eps: _float = 1e-05,
 ) -> Tensor: ...
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
-
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -125,14 +128,6 @@ def binary_cross_entropy_with_logits(
     reduction: _str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor: ...
-def celu(
-    input: Tensor, alpha: _Number = 1.0, inplace: _bool = False, *, out: Tensor | None = None
-) -> Tensor:
-    """input above 0, alpha * (e ** (input / alpha) - 1) below."""
-
-def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """input above 0, alpha * (e ** (input / alpha) - 1) below."""
-
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
 
@@ -141,33 +136,33 @@ def conv1d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: _Ints = 1,
-    padding: _Ints = 0,
+    padding: _Ints | _str = 0,
     dilation: _Ints = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """A convolution over 1 dimension(s)."""
+    """A convolution over 1 dimension."""
 
 def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
     stride: _Ints = 1,
-    padding: _Ints = 0,
+    padding: _Ints | _str = 0,
     dilation: _Ints = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """A convolution over 2 dimension(s)."""
+    """A convolution over 2 dimensions."""
 
 def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
     stride: _Ints = 1,
-    padding: _Ints = 0,
+    padding: _Ints | _str = 0,
     dilation: _Ints = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """A convolution over 3 dimension(s)."""
+    """A convolution over 3 dimensions."""
 
 def conv_transpose1d(
     input: Tensor,
@@ -179,7 +174,7 @@ def conv_transpose1d(
     groups: _int = 1,
     dilation: _Ints = 1,
 ) -> Tensor:
-    """The transpose of a convolution over 1 dimension(s)."""
+    """The transpose of a convolution over 1 dimension."""
 
 def conv_transpose2d(
     input: Tensor,
@@ -191,7 +186,7 @@ def conv_transpose2d(
     groups: _int = 1,
     dilation: _Ints = 1,
 ) -> Tensor:
-    """The transpose of a convolution over 2 dimension(s)."""
+    """The transpose of a convolution over 2 dimensions."""
 
 def conv_transpose3d(
     input: Tensor,
@@ -203,7 +198,7 @@ def conv_transpose3d(
     groups: _int = 1,
     dilation: _Ints = 1,
 ) -> Tensor:
-    """The transpose of a convolution over 3 dimension(s)."""
+    """The transpose of a convolution over 3 dimensions."""
 
 def cosine_embedding_loss(
     input1: Tensor,
@@ -251,7 +246,7 @@ def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
 
 def embedding(
     input: Tensor,
-    weight: Tensor,
+    weight: Any,
     padding_idx: _int | None = None,
     max_norm: _float | None = None,
     norm_type: _float = 2.0,
@@ -293,14 +288,14 @@ def fold(
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
-    var: Tensor | _float,
+    var: Any,
     full: _bool = False,
     eps: _float = 1e-06,
     reduction: _str = "mean",
 ) -> Tensor:
     """The negative log likelihood of a normal distribution of mean input and variance var."""
 
-def gelu(input: Tensor, *, approximate: _str = "none", out: Tensor | None = None) -> Tensor:
+def gelu(input: Tensor, *, approximate: _str = ..., out: Tensor | None = None) -> Tensor:
     """input times the normal distribution function of input; approximate 'tanh' is faster."""
 
 def glu(input: Tensor, dim: _int = -1, *, out: Tensor | None = None) -> Tensor:
@@ -323,11 +318,8 @@ def group_norm(
     """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
 
 def gumbel_softmax(
-    logits: Tensor, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1
+    logits: Any, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1
 ) -> Tensor: ...
-def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """input outside of [-lambd, lambd], 0 inside."""
-
 def hardsigmoid(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """A sigmoid of three straight pieces."""
 
@@ -384,11 +376,11 @@ def instance_norm(
 
 def interpolate(
     input: Tensor,
-    size: _Ints | None = None,
-    scale_factor: _float | Sequence[_float] | None = None,
+    size: Any = None,
+    scale_factor: Any = None,
     mode: _str = "nearest",
     align_corners: _bool | None = None,
-    recompute_scale_factor: Any = None,
+    recompute_scale_factor: _bool | None = None,
     antialias: _bool = False,
 ) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
@@ -415,7 +407,7 @@ def l1_loss(
 
 def layer_norm(
     input: Tensor,
-    normalized_shape: _Ints,
+    normalized_shape: Sequence[_int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: _float = 1e-05,
@@ -547,7 +539,7 @@ def max_pool3d_with_indices(
 
 def max_unpool1d(
     input: Tensor,
-    indices: Any,
+    indices: Tensor,
     kernel_size: _Ints,
     stride: _Ints | None = None,
     padding: _Ints = 0,
@@ -557,7 +549,7 @@ def max_unpool1d(
 
 def max_unpool2d(
     input: Tensor,
-    indices: Any,
+    indices: Tensor,
     kernel_size: _Ints,
     stride: _Ints | None = None,
     padding: _Ints = 0,
@@ -567,7 +559,7 @@ def max_unpool2d(
 
 def max_unpool3d(
     input: Tensor,
-    indices: Any,
+    indices: Tensor,
     kernel_size: _Ints,
     stride: _Ints | None = None,
     padding: _Ints = 0,
@@ -628,7 +620,11 @@ def nll_loss(
     reduction: _str = "mean",
 ) -> Tensor: ...
 def normalize(
-    input: Tensor, p: _Number = 2.0, dim: _int = 1, eps: _Number = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: _Number = 2.0,
+    dim: _Ints | None = 1,
+    eps: _Number = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """input over its p-norm along dim, the norm not below eps."""
 
@@ -636,7 +632,7 @@ def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None
     """1 at the place that each integer names, 0 elsewhere."""
 
 def pad(
-    input: Tensor, pad: _Ints, mode: _str = "constant", value: _Number | None = None
+    input: Tensor, pad: Sequence[_int], mode: _str = "constant", value: _Number | None = None
 ) -> Tensor: ...
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
@@ -667,17 +663,14 @@ def poisson_nll_loss(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
 
-def relu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """max(input, 0)."""
-
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
     """min(max(input, 0), 6)."""
 
-def relu_(input: Tensor) -> Tensor:
-    """max(input, 0)."""
-
 def rms_norm(
-    input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None
+    input: Tensor,
+    normalized_shape: Sequence[_int],
+    weight: Tensor | None = None,
+    eps: _float | None = None,
 ) -> Tensor:
     """input over the root of the mean of its squares over the last dimensions, times weight."""
 
@@ -708,15 +701,6 @@ def scaled_dot_product_attention(
     scale: _float | None = None,
     enable_gqa: _bool = False,
 ) -> Tensor: ...
-def selu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
-
-def selu_(input: Tensor) -> Tensor:
-    """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
-
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / (1 + exp(-input))."""
-
 def silu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * sigmoid(input), also called swish."""
 
@@ -757,24 +741,8 @@ def softshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """input / (1 + |input|)."""
 
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The hyperbolic tangent."""
-
 def tanhshrink(input: Tensor) -> Tensor:
     """input - tanh(input)."""
-
-def threshold(
-    input: Tensor,
-    threshold: _Number,
-    value: _Number,
-    inplace: _bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """input where it is above the threshold, else `value`."""
-
-def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
-    """input where it is above the threshold, else `value`."""
 
 def triplet_margin_loss(
     anchor: Tensor,
@@ -807,8 +775,8 @@ def unfold(
 ) -> Tensor: ...
 def upsample(
     input: Tensor,
-    size: _Ints | None = None,
-    scale_factor: _float | Sequence[_float] | None = None,
+    size: Any = None,
+    scale_factor: Any = None,
     mode: _str = "nearest",
     align_corners: _bool | None = None,
 ) -> Tensor:

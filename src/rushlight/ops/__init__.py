@@ -12,9 +12,17 @@ from . import (  # noqa: F401
     reduction,
 )
 from .table.aten import aten
-from .table.examples import attach as attach_examples
+from .table.documentation import install as install_documentation
 from .table.statement import OPS, namespace, overridable, publish, put_gates, quietly
 
-__all__ = ["OPS", "aten", "attach_examples", "namespace", "overridable", "put_gates", "quietly"]
+__all__ = [
+    "OPS",
+    "aten",
+    "install_documentation",
+    "namespace",
+    "overridable",
+    "put_gates",
+    "quietly",
+]
 
 publish()

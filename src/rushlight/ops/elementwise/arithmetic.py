@@ -11,6 +11,7 @@ from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too, three
+from ..table.signature import Tensor
 from .selection import where
 
 _Tensor = _core.Tensor
@@ -41,17 +42,18 @@ def _scaled(b: Any, alpha: Any) -> Any:
 
 
 add = pointwise(
-    "add(input: Operand, other, *, alpha=1)",
+    "add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     operator="add",
     reflected="radd",
     portable=lambda a, b, alpha: a + b,
     partials={"input": 1, "other": 1},
     numbers_round=True,
     samples=scalars_too,
+    earlier="input alpha other",
     doc="Add: input + alpha * other.",
 )
 _add_scaled = pointwise(
-    "_add_scaled(input: Operand, other, *, alpha=1)",
+    "_add_scaled(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other, alpha: input + other * alpha,
     portable=lambda a, b, alpha: a + _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: alpha},
@@ -65,17 +67,18 @@ _add_scaled = pointwise(
 variant(add, "alpha", "given", _add_scaled)
 
 sub = pointwise(
-    "sub(input: Operand, other, *, alpha=1)",
+    "sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     operator="sub",
     portable=lambda a, b, alpha: a - b,
     partials={"input": 1, "other": -1},
     numbers_round=True,
     refuses=_NO_BOOLS,
     samples=scalars_too,
+    earlier="input alpha other",
     doc="Subtract: input - alpha * other.",
 )
 _sub_scaled = pointwise(
-    "_sub_scaled(input: Operand, other, *, alpha=1)",
+    "_sub_scaled(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other, alpha: input - other * alpha,
     portable=lambda a, b, alpha: a - _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: -alpha},
@@ -90,7 +93,7 @@ _sub_scaled = pointwise(
 variant(sub, "alpha", "given", _sub_scaled)
 
 rsub = pointwise(
-    "rsub(input, other, *, alpha=1)",
+    "rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other: other - input,
     portable=lambda a, b, alpha: b - a,
     partials={"input": -1, "other": 1},
@@ -99,10 +102,14 @@ rsub = pointwise(
     method=False,
     in_place=False,
     samples=scalars_too,
+    overloads=(
+        "(input, other: Tensor, *, alpha)",
+        "(input, other: Number, alpha)",
+    ),
     doc="Subtract the other way round: other - alpha * input.",
 )
 _rsub_number = pointwise(
-    "_rsub_number(input, other, *, alpha=1)",
+    "_rsub_number(input: Tensor, other: Tensor | Number, *, alpha: Number = 1)",
     operator="rsub",
     forward=lambda input, other: other - input,
     portable=lambda a, b, alpha: b - a,
@@ -116,7 +123,7 @@ _rsub_number = pointwise(
     doc="`rsub` of a number.",
 )
 _rsub_scaled = pointwise(
-    "_rsub_scaled(input, other, *, alpha=1)",
+    "_rsub_scaled(input: Tensor, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other, alpha: other - input * alpha,
     portable=lambda a, b, alpha: b - _scaled(a, alpha),
     partials={"input": lambda alpha: -alpha, "other": 1},
@@ -132,7 +139,7 @@ variant(rsub, "alpha", "given", _rsub_scaled)
 variant(rsub, "other", "scalar", _rsub_number)
 
 neg = pointwise(
-    "neg(input)",
+    "neg(input: Tensor)",
     operator="neg",
     portable=np.negative,
     partials={"input": -1},
@@ -150,7 +157,7 @@ neg = pointwise(
 
 
 @composite(operator="pos", samples=one)
-def positive(input: Any) -> Any:
+def positive(input: Tensor) -> Any:
     """input itself."""
     if input.dtype.name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -160,7 +167,7 @@ def positive(input: Any) -> Any:
 # ---- products and quotients
 
 mul = pointwise(
-    "mul(input: Operand, other)",
+    "mul(input: Tensor | Number, other: Tensor | Number)",
     operator="mul",
     reflected="rmul",
     portable=np.multiply,
@@ -169,7 +176,7 @@ mul = pointwise(
     doc="Multiply.",
 )
 reciprocal = pointwise(
-    "reciprocal(input)",
+    "reciprocal(input: Tensor)",
     dtype="float",
     portable=np.reciprocal,
     partials={"input": lambda out: -(out * out)},
@@ -187,7 +194,7 @@ def _conj(value: Any) -> Any:
 
 
 div = pointwise(
-    "div(input: Operand, other, *, rounding_mode: str = None)",
+    "div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None)",
     operator="truediv",
     dtype="float",
     portable=lambda a, b, rounding_mode: np.true_divide(a, b),
@@ -197,6 +204,11 @@ div = pointwise(
     },
     domain=(0.5, 2.0),
     samples=scalars_too,
+    overloads=(
+        "(input: Tensor, other: Tensor, *, out)",
+        "(input: Tensor, other: Tensor, *, rounding_mode: str | None, out)",
+        "(input: Tensor, other: Number, *, rounding_mode: str | None)",
+    ),
     doc="Divide; rounding_mode 'trunc' or 'floor' rounds the quotient.",
 )
 
@@ -252,7 +264,8 @@ def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Any:
         "domain": (0.5, 2.0),
     }
     op = pointwise(
-        f"_div_{mode}(input: Operand, other, *, rounding_mode: str = None)",
+        f"_div_{mode}(input: Tensor | Number, other: Tensor | Number, *, "
+        "rounding_mode: str | None = None)",
         halves=lambda a, b, rounding_mode: halves(a, b),
         partials={"input": 0, "other": 0},
         node="DivBackward2",
@@ -261,7 +274,8 @@ def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Any:
         **shared,
     )
     number = pointwise(
-        f"_div_{mode}_number(input: Operand, other, *, rounding_mode: str = None)",
+        f"_div_{mode}_number(input: Tensor | Number, other: Tensor | Number, *, "
+        "rounding_mode: str | None = None)",
         partials={"input": 0},
         node="DivBackward3",
         samples=lambda make: [(make(2, 3), 1.5)],
@@ -285,7 +299,8 @@ def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
 
 
 _div_unknown = pointwise(
-    "_div_unknown(input: Operand, other, *, rounding_mode: str = None)",
+    "_div_unknown(input: Tensor | Number, other: Tensor | Number, *, "
+    "rounding_mode: str | None = None)",
     portable=_unknown_rounding,
     method=False,
     in_place=False,
@@ -324,7 +339,7 @@ def _division(
     refuses = {"bool complex": f"{kernel}_cpu"}
     rounds = name != "floor_divide"
     op = pointwise(
-        f"{name}(input: Operand, other)",
+        f"{name}(input: Tensor | Number, other: Tensor | Number)",
         portable=portable,
         partials=partials,
         refuses=refuses,
@@ -349,14 +364,14 @@ def _division(
         "domain": (0.5, 2.0),
     }
     number = pointwise(
-        f"_{name}_number(input: Operand, other)",
+        f"_{name}_number(input: Tensor | Number, other: Tensor | Number)",
         kernel=name,
         samples=lambda make: [(make(2, 3), 1.5)],
         doc=f"`{name}` by a number.",
         **shared,
     )
     zero = pointwise(
-        f"_{name}_zero(input: Operand, other)",
+        f"_{name}_zero(input: Tensor | Number, other: Tensor | Number)",
         kernel=name,
         portable_for="int",
         doc=f"`{name}` by the integer 0.",
@@ -374,6 +389,7 @@ floor_divide = _division(
     "NotImplemented",
     {"input": _no_derivative("floor_divide"), "other": _no_derivative("floor_divide")},
     "Divide and round down.",
+    overloads=("(input: Tensor, other: Tensor, *, out)", "(input: Tensor, other: Number)"),
     operator="floordiv",
     halves=_half_floor_quotient,
 )
@@ -384,6 +400,11 @@ remainder = _division(
     "RemainderBackward",
     {"input": 1, "other": lambda input, other: -div_floor(input, other)},
     "What is left of dividing; it has the sign of `other`.",
+    overloads=(
+        "(input: Tensor, other: Tensor, *, out)",
+        "(self: Number, other: Tensor)",
+        "(input: Tensor, other: Number, *, out)",
+    ),
     operator="mod",
     tensor_index="1",
 )
@@ -394,10 +415,11 @@ fmod = _division(
     "FmodBackward",
     {"input": 1, "other": lambda input, other: -div_trunc(input, other)},
     "What is left of dividing; it has the sign of `input`.",
+    overloads=("(input: Tensor, other: Tensor, *, out)", "(input: Tensor, other: Number, *, out)"),
     tensor_index="1",
 )
 _remainder_of_number = pointwise(
-    "_remainder_of_number(input: Operand, other)",
+    "_remainder_of_number(input: Tensor | Number, other: Tensor | Number)",
     kernel="remainder",
     portable=lambda a, b: np.remainder(a, _nonzero(b)),
     portable_for="int",
@@ -428,7 +450,7 @@ def _lerp_portable(a: Any, b: Any, w: Any) -> Any:
 
 
 lerp = pointwise(
-    "lerp(input, end: Tensor, weight: Operand)",
+    "lerp(input: Tensor, end: Tensor, weight: Tensor | Number)",
     forward=_lerp,
     portable=_lerp_portable,
     partials={
@@ -441,10 +463,14 @@ lerp = pointwise(
     node="LerpBackward1",
     out="found",
     samples=three,
+    overloads=(
+        "(input, end, weight: Tensor, *, out)",
+        "(input, end, weight: Number, *, out)",
+    ),
     doc="input + weight * (end - input).",
 )
 _lerp_number = pointwise(
-    "_lerp_number(input, end: Tensor, weight: Number)",
+    "_lerp_number(input: Tensor, end: Tensor, weight: Number)",
     forward=_lerp,
     portable=_lerp_portable,
     partials={"input": lambda weight: 1 - weight, "end": lambda weight: weight},
@@ -468,16 +494,17 @@ _ADDCDIV = {
 }
 
 addcmul = pointwise(
-    "addcmul(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    "addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2: input + tensor1 * tensor2,
     portable=lambda a, b, c, value: a + b * c,
     partials={"input": 1, "tensor1": lambda tensor2: tensor2, "tensor2": lambda tensor1: tensor1},
     refuses=_ADDCMUL,
     samples=three,
+    earlier="input value tensor1 tensor2",
     doc="input + value * tensor1 * tensor2.",
 )
 _addcmul_scaled = pointwise(
-    "_addcmul_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    "_addcmul_scaled(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
     portable=lambda a, b, c, value: a + a.dtype.type(value) * b * c,
     partials={
@@ -494,7 +521,7 @@ _addcmul_scaled = pointwise(
 )
 variant(addcmul, "value", "given", _addcmul_scaled)
 addcdiv = pointwise(
-    "addcdiv(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2: input + tensor1 / tensor2,
     portable=lambda a, b, c, value: a + b / c,
     partials={
@@ -505,10 +532,11 @@ addcdiv = pointwise(
     refuses=_ADDCDIV,
     domain=(0.5, 2.0),
     samples=three,
+    earlier="input value tensor1 tensor2",
     doc="input + value * tensor1 / tensor2.",
 )
 _addcdiv_scaled = pointwise(
-    "_addcdiv_scaled(input, tensor1: Tensor, tensor2: Tensor, *, value=1)",
+    "_addcdiv_scaled(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
     portable=lambda a, b, c, value: a + value * b / c,
     partials={
@@ -530,7 +558,7 @@ variant(addcdiv, "value", "given", _addcdiv_scaled)
 
 for _name in ("gcd", "lcm"):
     pointwise(
-        f"{_name}(input, other: Tensor)",
+        f"{_name}(input: Tensor, other: Tensor)",
         portable=getattr(np, _name),
         refuses={"bool float complex": f"{_name}_cpu"},
         samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],

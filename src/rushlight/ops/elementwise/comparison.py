@@ -15,6 +15,7 @@ from ..table.arrays import elements
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too
+from ..table.signature import Tensor
 
 # ---- comparisons
 
@@ -29,15 +30,16 @@ def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str
     }
     # The derivatives are those of the in-place form: what was there before is gone.
     op = pointwise(
-        f"{name}(input, other)",
+        f"{name}(input: Tensor, other: Tensor | Number)",
         operator=operator,
         partials={"input": 0, "other": 0},
         node=f"{name.capitalize()}Backward1",
         samples=scalars_too,
+        overloads=("(input, other: Tensor, *, out)", "(input, other: Number, *, out)"),
         **more,
     )
     number = pointwise(
-        f"_{name}_number(input, other)",
+        f"_{name}_number(input: Tensor, other: Tensor | Number)",
         kernel=name if _core.kernel_arity(name) >= 0 else None,
         partials={"input": 0},
         node=f"{name.capitalize()}Backward0",
@@ -71,7 +73,7 @@ def _none(a: Any) -> Any:
 
 
 isnan = pointwise(
-    "isnan(input)",
+    "isnan(input: Tensor)",
     dtype="bool",
     portable=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
@@ -79,7 +81,7 @@ isnan = pointwise(
     doc="Whether not a number.",
 )
 isinf = pointwise(
-    "isinf(input)",
+    "isinf(input: Tensor)",
     dtype="bool",
     portable=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
@@ -87,7 +89,7 @@ isinf = pointwise(
     doc="Whether infinite.",
 )
 isfinite = pointwise(
-    "isfinite(input)",
+    "isfinite(input: Tensor)",
     dtype="bool",
     portable=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
     in_place=False,
@@ -95,7 +97,7 @@ isfinite = pointwise(
     doc="Whether neither infinite nor NaN.",
 )
 isposinf = pointwise(
-    "isposinf(input)",
+    "isposinf(input: Tensor)",
     dtype="bool",
     forward=lambda input: input == float("inf"),
     portable=lambda a: a == np.inf,
@@ -107,7 +109,7 @@ isposinf = pointwise(
     doc="Whether +inf.",
 )
 isneginf = pointwise(
-    "isneginf(input)",
+    "isneginf(input: Tensor)",
     dtype="bool",
     forward=lambda input: input == -float("inf"),
     portable=lambda a: a == -np.inf,
@@ -119,7 +121,7 @@ isneginf = pointwise(
     doc="Whether -inf.",
 )
 isreal = pointwise(
-    "isreal(input)",
+    "isreal(input: Tensor)",
     dtype="bool",
     portable=np.isreal,
     in_place=False,
@@ -127,7 +129,7 @@ isreal = pointwise(
     doc="Whether the imaginary part is 0.",
 )
 signbit = pointwise(
-    "signbit(input)",
+    "signbit(input: Tensor)",
     dtype="bool",
     portable=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
     refuses={"complex": "signbit is not implemented for complex tensors."},
@@ -140,28 +142,28 @@ signbit = pointwise(
 # ---- logic
 
 logical_not = pointwise(
-    "logical_not(input)",
+    "logical_not(input: Tensor)",
     dtype="bool",
     portable=np.logical_not,
     samples=one,
     doc="Whether zero.",
 )
 logical_and = pointwise(
-    "logical_and(input, other)",
+    "logical_and(input: Tensor, other: Tensor | Number)",
     dtype="bool",
     portable=np.logical_and,
     samples=pair,
     doc="Whether both are nonzero.",
 )
 logical_or = pointwise(
-    "logical_or(input, other)",
+    "logical_or(input: Tensor, other: Tensor | Number)",
     dtype="bool",
     portable=np.logical_or,
     samples=pair,
     doc="Whether one is nonzero.",
 )
 logical_xor = pointwise(
-    "logical_xor(input, other)",
+    "logical_xor(input: Tensor, other: Tensor | Number)",
     dtype="bool",
     portable=np.logical_xor,
     samples=pair,
@@ -172,7 +174,7 @@ logical_xor = pointwise(
 
 
 _invert = pointwise(
-    "_invert(input)",
+    "_invert(input: Tensor)",
     kernel="bitwise_not",
     portable=np.bitwise_not,
     portable_for="bool",
@@ -191,7 +193,7 @@ _core.set_operator(
     "invert", lambda self: logical_not(self) if self.dtype is _bool else _invert(self)
 )
 bitwise_not = pointwise(
-    "bitwise_not(input)",
+    "bitwise_not(input: Tensor)",
     portable=np.bitwise_not,
     portable_for="bool",
     refuses={"float complex": "bitwise_not_cpu"},
@@ -201,9 +203,16 @@ bitwise_not = pointwise(
 )
 
 
+_EITHER_A_NUMBER = (
+    "(input: Tensor, other: Tensor, *, out)",
+    "(self: Number, other: Tensor)",
+    "(input: Tensor, other: Number, *, out)",
+)
+
+
 def _bitwise(operator: str, portable: Any, doc: str) -> Any:
     return pointwise(
-        f"bitwise_{operator}(input: Operand, other)",
+        f"bitwise_{operator}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
         reflected=f"r{operator}",
         portable=portable,
@@ -212,6 +221,7 @@ def _bitwise(operator: str, portable: Any, doc: str) -> Any:
             (make(2, 3, kind="int"), make(2, 3, kind="int")),
             (make(3, kind="int"), 2),
         ],
+        overloads=_EITHER_A_NUMBER,
         doc=doc,
     )
 
@@ -223,12 +233,13 @@ bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
 
 def _shift(kernel: str, operator: str, portable: Any, doc: str) -> Any:
     op = pointwise(
-        f"bitwise_{kernel}(input: Operand, other)",
+        f"bitwise_{kernel}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
         kernel=kernel,
         portable=portable,
         refuses={"bool float complex": f"{operator}_cpu"},
         samples=lambda make: [(make(2, 3, kind="int"), 2)],
+        overloads=_EITHER_A_NUMBER,
         doc=doc,
     )
     _core.set_operator(f"r{operator}", lambda self, other: op(other, self))
@@ -248,7 +259,7 @@ bitwise_right_shift = _shift(
 
 @composite
 def isclose(
-    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
     """Whether |input - other| <= atol + rtol * |other|, element by element."""
     if input.dtype != other.dtype:
@@ -277,7 +288,7 @@ def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 
 
 _isclose: Any = constant(
-    "_isclose(input, other: Tensor, rtol: plain, atol: plain, equal_nan: plain)",
+    "_isclose(input: Tensor, other: Tensor, rtol: Any, atol: Any, equal_nan: Any)",
     _close,
     method=False,
     out=False,
@@ -293,7 +304,7 @@ _isclose: Any = constant(
     "https://github.com/pytorch/pytorch/issues if you need this feature.",
 )
 def allclose(
-    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close, see `isclose`."""
     return bool(elements(isclose(input, other, rtol, atol, equal_nan)).all())
@@ -304,7 +315,7 @@ def allclose(
     "no_value",
     "Batching rule not implemented for aten::equal. We could not generate a fallback.",
 )
-def equal(input: Any, other: Any) -> bool:
+def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
     for at, value in (("input", input), ("other", other)):
         if not isinstance(value, _core.Tensor):
@@ -322,7 +333,7 @@ def equal(input: Any, other: Any) -> bool:
 
 @composite
 @answered("no_value", FLOW)
-def is_nonzero(input: Any) -> bool:
+def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
     if input.numel() != 1:
         what = "with no values" if input.numel() == 0 else "with more than one value"
@@ -331,6 +342,6 @@ def is_nonzero(input: Any) -> bool:
 
 
 @composite(method=False)
-def is_inference(input: Any) -> bool:
+def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return bool(input.is_inference())

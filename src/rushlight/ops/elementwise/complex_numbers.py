@@ -12,6 +12,7 @@ from ..making.copies import clone
 from ..table.arrays import scalar_name
 from ..table.kinds import composite, general, linear, pointwise
 from ..table.reference import add_method
+from ..table.signature import Tensor
 from ..table.statement import LAZY, OPS, namespace
 from .elementary import abs, sgn
 from .selection import where
@@ -66,7 +67,7 @@ def _refuse_conjugate(input: Any) -> None:
 
 
 view_as_real = linear(
-    "view_as_real(input)",
+    "view_as_real(input: Tensor)",
     _as_pairs,
     transpose={"input": lambda g: _joined(g)},
     view=True,
@@ -77,7 +78,7 @@ view_as_real = linear(
     batch="trailing",
 )
 view_as_complex = linear(
-    "view_as_complex(input)",
+    "view_as_complex(input: Tensor)",
     _from_pairs,
     transpose={"input": lambda g: _pairs(g)},
     view=True,
@@ -89,7 +90,7 @@ view_as_complex = linear(
 
 
 @composite(method=False, samples=_complex_one)
-def real(input: Any) -> Any:
+def real(input: Tensor) -> Any:
     """The real part, as a view; a real tensor itself."""
     if not input.dtype.is_complex:
         return input
@@ -97,7 +98,7 @@ def real(input: Any) -> Any:
 
 
 @composite(method=False, samples=_complex_one)
-def imag(input: Any) -> Any:
+def imag(input: Tensor) -> Any:
     """The imaginary part, as a view."""
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -123,14 +124,14 @@ add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 
 @composite(samples=_complex_one)
-def conj(input: Any) -> Any:
+def conj(input: Tensor) -> Any:
     """The complex conjugate, as a view; a real tensor itself."""
     return _conj(input) if input.dtype.is_complex else input
 
 
 # Both change a bit of the view and nothing else (native/core/lazy.h).
 _conj: Any = linear(
-    "_conj(input)",
+    "_conj(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: conj(g)},
     view=True,
@@ -142,7 +143,7 @@ _conj: Any = linear(
     batch="trailing",
 )
 _neg_view: Any = linear(
-    "_neg_view(input)",
+    "_neg_view(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: -g},
     view=True,
@@ -154,7 +155,7 @@ _neg_view: Any = linear(
 )
 namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
 conj_physical: Any = pointwise(
-    "conj_physical(input)",
+    "conj_physical(input: Tensor)",
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     portable_for="bool int float complex",
@@ -166,25 +167,25 @@ conj_physical: Any = pointwise(
 
 
 @composite(samples=_complex_one)
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Tensor) -> Any:
     """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
     return clone(input) if input.is_conj() else input
 
 
 @composite(samples=_complex_one)
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input: Tensor) -> Any:
     """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
     return clone(input) if input.is_neg() else input
 
 
 @composite
-def is_conj(input: Any) -> bool:
+def is_conj(input: Tensor) -> bool:
     """Whether the tensor shows the conjugate of what its memory holds."""
     return bool(input._flags() & LAZY["conj"])
 
 
 @composite
-def is_neg(input: Any) -> bool:
+def is_neg(input: Tensor) -> bool:
     """Whether the tensor shows the negative of what its memory holds."""
     return bool(input._flags() & LAZY["neg"])
 
@@ -203,7 +204,7 @@ def _angle_rule(g: Any, input: Any) -> Any:
 
 
 angle = pointwise(
-    "angle(input)",
+    "angle(input: Tensor)",
     dtype="float",
     portable=_angle,
     partials={"input": _angle_rule},
@@ -241,7 +242,7 @@ def _complex(a: Any, b: Any) -> Any:
 
 
 complex = general(
-    "complex(real, imag: Tensor)",
+    "complex(real: Tensor, imag: Tensor)",
     _complex,
     vjp={"real": lambda g: real(g), "imag": lambda g: imag(g)},
     method=False,
@@ -259,7 +260,7 @@ def _polar(a: Any, b: Any) -> Any:
 
 
 polar = general(
-    "polar(abs, angle: Tensor)",
+    "polar(abs: Tensor, angle: Tensor)",
     _polar,
     vjp={
         "abs": lambda g, out: real(g * conj(sgn(out))),

@@ -15,6 +15,7 @@ from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
+from ..table.signature import Tensor
 from ..table.statement import OPS
 from .arithmetic import _conj, _no_derivative, reciprocal
 from .comparison import isfinite, isnan
@@ -35,7 +36,7 @@ def _unary(
 ) -> Any:
     """A function of one argument that makes floats of integers."""
     return pointwise(
-        f"{name}(input)",
+        f"{name}(input: Tensor)",
         dtype="float",
         portable=portable,
         partials={"input": partial},
@@ -117,7 +118,7 @@ def _log_add_exp(a: Any, b: Any) -> Any:
 
 
 logaddexp = pointwise(
-    "logaddexp(input, other: Tensor)",
+    "logaddexp(input: Tensor, other: Tensor)",
     portable=_log_add_exp,
     partials={
         "input": _logaddexp_share,
@@ -129,7 +130,7 @@ logaddexp = pointwise(
     doc="log(e ** input + e ** other) without overflow.",
 )
 logaddexp2 = pointwise(
-    "logaddexp2(input, other: Tensor)",
+    "logaddexp2(input: Tensor, other: Tensor)",
     portable=np.logaddexp2,
     partials={
         "input": lambda input, other: 1 / (1 + exp2(other - input)),
@@ -179,7 +180,7 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     alias(f"arc{_name}", OPS[f"a{_name}"].function)
 
 atan2 = pointwise(
-    "atan2(input, other: Tensor)",
+    "atan2(input: Tensor, other: Tensor)",
     dtype="float",
     portable=np.arctan2,
     partials={
@@ -199,7 +200,7 @@ def _over_square(value: Any, y: Any, x: Any) -> Any:
 
 
 hypot = pointwise(
-    "hypot(input, other: Tensor)",
+    "hypot(input: Tensor, other: Tensor)",
     portable=np.hypot,
     partials={"input": lambda input, out: input / out, "other": lambda other, out: other / out},
     refuses={"bool int complex": "hypot_cpu"},
@@ -209,7 +210,7 @@ hypot = pointwise(
 
 _DEGREES = math.pi / 180.0
 deg2rad = pointwise(
-    "deg2rad(input)",
+    "deg2rad(input: Tensor)",
     dtype="float",
     forward=lambda input: input * _DEGREES,
     portable=lambda a: a * a.dtype.type(_DEGREES),
@@ -220,7 +221,7 @@ deg2rad = pointwise(
     doc="Degrees as radians.",
 )
 rad2deg = pointwise(
-    "rad2deg(input)",
+    "rad2deg(input: Tensor)",
     dtype="float",
     forward=lambda input: input * (1 / _DEGREES),
     portable=lambda a: a * a.dtype.type(1 / _DEGREES),
@@ -239,7 +240,7 @@ def _magnitude_rule(g: Any, input: Any) -> Any:
 
 
 abs = pointwise(
-    "abs(input)",
+    "abs(input: Tensor)",
     operator="abs",
     portable=np.absolute,
     partials={"input": _magnitude_rule},
@@ -252,7 +253,7 @@ abs = pointwise(
 _abs_in_place = _core.Tensor.abs_
 
 
-def abs_(self: Any) -> Any:
+def abs_(self: Tensor) -> Any:
     """In-place version of `abs`."""
     if isinstance(self, _core.Tensor) and self.dtype.is_complex:
         _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
@@ -263,7 +264,7 @@ def abs_(self: Any) -> Any:
 add_method("abs_", abs_)
 alias("absolute", abs)
 sign = pointwise(
-    "sign(input)",
+    "sign(input: Tensor)",
     portable=np.sign,
     partials={"input": 0},
     refuses={
@@ -293,7 +294,7 @@ def _sgn_rule(g: Any, input: Any) -> Any:
 
 
 sgn = pointwise(
-    "sgn(input)",
+    "sgn(input: Tensor)",
     kernel="sign",
     portable=_sgn,
     partials={"input": _sgn_rule},
@@ -308,16 +309,20 @@ def _copysign_partial(input: Any, out: Any) -> Any:
 
 
 copysign = pointwise(
-    "copysign(input, other)",
+    "copysign(input: Tensor, other: Tensor | Number)",
     dtype="float",
     portable=np.copysign,
     partials={"input": _copysign_partial, "other": 0},
     refuses={"complex": "copysign_cpu"},
     samples=pair,
+    overloads=(
+        "(input, other: Tensor, *, out)",
+        "(input, other: Number, *, out)",
+    ),
     doc="|input| with the sign of other.",
 )
 _copysign_number = pointwise(
-    "_copysign_number(input, other)",
+    "_copysign_number(input: Tensor, other: Tensor | Number)",
     dtype="float",
     kernel="copysign",
     portable=np.copysign,
@@ -331,7 +336,7 @@ _copysign_number = pointwise(
 )
 variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
-    "nextafter(input, other: Tensor)",
+    "nextafter(input: Tensor, other: Tensor)",
     portable=np.nextafter,
     halves=np.nextafter,
     partials={"input": lambda input, other: input != other, "other": 0},
@@ -341,7 +346,7 @@ nextafter = pointwise(
 )
 _HEAVISIDE = "heaviside is not yet implemented for tensors with different dtypes."
 heaviside = pointwise(
-    "heaviside(input, values: Tensor)",
+    "heaviside(input: Tensor, values: Tensor)",
     portable=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
     portable_for="bool int",
     partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
@@ -359,7 +364,7 @@ heaviside = pointwise(
 def _rounding(name: str, portable: Any, doc: str) -> Any:
     text = f"{name} is not supported for complex inputs"
     return pointwise(
-        f"{name}(input)",
+        f"{name}(input: Tensor)",
         portable=lambda a: portable(a) if a.dtype.kind == "f" else a.copy(),
         partials={"input": 0},
         refuses={"bool": f"{name}_vml_cpu", "complex": text},
@@ -382,16 +387,20 @@ def _round_decimals(a: Any, decimals: int) -> Any:
 
 
 round = pointwise(
-    "round(input, *, decimals: int = 0)",
+    "round(input: Tensor, *, decimals: int = 0)",
     portable=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
     partials={"input": 0},
     refuses={"bool complex": "round_vml_cpu"},
     out="found",
     samples=one,
+    overloads=(
+        "(input, *, out)",
+        "(input, *, decimals: int, out)",
+    ),
     doc="To the nearest whole number, halves to the even one; or to `decimals` places.",
 )
 _round_decimals_op = pointwise(
-    "_round_decimals(input, *, decimals: int = 0)",
+    "_round_decimals(input: Tensor, *, decimals: int = 0)",
     portable=_round_decimals,
     partials={"input": 0},
     refuses={"bool int complex": "round_cpu"},
@@ -408,7 +417,7 @@ add_method("__floor__", lambda self: floor(self))
 add_method("__ceil__", lambda self: ceil(self))
 add_method("__trunc__", lambda self: trunc(self))
 frac = pointwise(
-    "frac(input)",
+    "frac(input: Tensor)",
     portable=lambda a: a - np.trunc(a),
     partials={"input": 1},
     refuses={"bool int complex": "frac_cpu"},
@@ -419,7 +428,7 @@ frac = pointwise(
 
 
 _finite_only = pointwise(
-    "_nan_to_num(input, nan: Number, posinf: Number, neginf: Number)",
+    "_nan_to_num(input: Tensor, nan: Number, posinf: Number, neginf: Number)",
     forward=lambda input, nan, posinf, neginf: where(
         isnan(input),
         nan,
@@ -463,12 +472,12 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromke
 
 @composite(samples=one)
 def nan_to_num(
-    input: Any,
+    input: Tensor,
     nan: float | None = None,
     posinf: float | None = None,
     neginf: float | None = None,
     *,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Any:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
     more = {} if out is None else {"out": out}
@@ -476,7 +485,7 @@ def nan_to_num(
 
 
 def nan_to_num_(
-    self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     """In-place version of `nan_to_num`."""
     return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
@@ -534,7 +543,7 @@ def _frexp(a: Any) -> Any:
 
 
 frexp: Any = general(
-    "frexp(input)",
+    "frexp(input: Tensor)",
     _frexp,
     vjp={"input": lambda g, out1: g * exp2(-out1)},
     outputs=named("frexp", "mantissa", "exponent"),

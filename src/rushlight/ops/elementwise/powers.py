@@ -11,6 +11,7 @@ from ... import _core
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
 from ..table.samples import one, pair
+from ..table.signature import Tensor
 from ..table.statement import OPS
 from .arithmetic import _conj
 from .selection import where
@@ -54,7 +55,7 @@ def _log(value: Any) -> Any:
 _POW = {"bool": "pow"}
 
 pow = pointwise(
-    "pow(input: Operand, exponent)",
+    "pow(input: Tensor | Number, exponent: Tensor | Number)",
     operator="pow",
     numbers_round=True,
     portable=_power,
@@ -63,6 +64,11 @@ pow = pointwise(
     node="PowBackward1",
     domain=(0.5, 2.0),
     samples=pair,
+    overloads=(
+        "(input: Tensor, exponent: Tensor, *, out)",
+        "(self: Number, exponent: Tensor, *, out)",
+        "(input: Tensor, exponent: Number, *, out)",
+    ),
     doc="input ** exponent.",
 )
 
@@ -86,7 +92,7 @@ def _pow_of_number(signature: str, **more: Any) -> Any:
 
 
 _pow_number = _pow_of_number(
-    "_pow_number(input, exponent)",
+    "_pow_number(input: Tensor, exponent: Tensor | Number)",
     kernel="pow",
     portable=_power,
     portable_for="int",
@@ -96,7 +102,7 @@ _pow_number = _pow_of_number(
     samples=lambda make: [(make(2, 3), 2.5), (make(3), 3), (make(2), -1.0)],
 )
 _pow_two = _pow_of_number(
-    "_pow_two(input, exponent: two)",
+    "_pow_two(input: Tensor, exponent: Any)",
     kernel="square",
     portable=lambda a, exponent: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
     portable_for="bool",
@@ -104,33 +110,33 @@ _pow_two = _pow_of_number(
     samples=lambda make: [(make(2, 3), 2)],
 )
 _pow_three = _pow_of_number(
-    "_pow_three(input, exponent)",
+    "_pow_three(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: input * input * input,
     portable=lambda a, exponent: a * a * a,
     samples=lambda make: [(make(2, 3), 3)],
 )
 _pow_half = _pow_of_number(
-    "_pow_half(input, exponent)",
+    "_pow_half(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: input.sqrt(),
     portable=lambda a, exponent: np.sqrt(a),
     partials={"input": lambda input, exponent: exponent * rsqrt(input)},
     samples=lambda make: [(make(2, 3), 0.5)],
 )
 _pow_minus_half = _pow_of_number(
-    "_pow_minus_half(input, exponent)",
+    "_pow_minus_half(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: input.rsqrt(),
     portable=lambda a, exponent: 1 / np.sqrt(a),
     samples=lambda make: [(make(2, 3), -0.5)],
 )
 _pow_minus_one = _pow_of_number(
-    "_pow_minus_one(input, exponent)",
+    "_pow_minus_one(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: 1 / input,
     portable=lambda a, exponent: np.reciprocal(a) if a.dtype.kind in "fc" else _power(a, -1),
     portable_for="bool int",
     samples=lambda make: [(make(2, 3), -1)],
 )
 _pow_base = pointwise(
-    "_pow_base(input: Operand, exponent: Tensor)",
+    "_pow_base(input: Tensor | Number, exponent: Tensor)",
     kernel="pow",
     numbers_round=True,
     portable=_power,
@@ -156,7 +162,7 @@ for _value, _special in (
 _core.set_operator("rpow", lambda self, other: _pow_base(other, self))
 
 square = pointwise(
-    "square(input)",
+    "square(input: Tensor)",
     portable=lambda a: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
     portable_for="bool",
     partials={"input": lambda input: 2 * input},
@@ -165,7 +171,7 @@ square = pointwise(
     doc="input ** 2.",
 )
 sqrt = pointwise(
-    "sqrt(input)",
+    "sqrt(input: Tensor)",
     dtype="float",
     portable=np.sqrt,
     partials={"input": lambda g, out: g / (2 * _conj(out))},
@@ -174,7 +180,7 @@ sqrt = pointwise(
     doc="The square root.",
 )
 rsqrt: Any = pointwise(
-    "rsqrt(input)",
+    "rsqrt(input: Tensor)",
     dtype="float",
     portable=lambda a: 1 / np.sqrt(a),
     partials={"input": lambda out: -0.5 * (out * out * out)},
@@ -184,8 +190,15 @@ rsqrt: Any = pointwise(
 )
 
 
-@composite(samples=lambda make: [(make(2, 3, low=0.5), 2.5)])
-def float_power(input: Any, exponent: Any) -> Any:
+@composite(
+    samples=lambda make: [(make(2, 3, low=0.5), 2.5)],
+    overloads=(
+        "(input, exponent: Tensor, *, out)",
+        "(self: Number, exponent: Tensor, *, out)",
+        "(input, exponent: Number, *, out)",
+    ),
+)
+def float_power(input: Tensor, exponent: Any) -> Any:
     """input ** exponent in double precision."""
     wide = OPS["to"].function
 
@@ -207,7 +220,7 @@ def _double(name: str) -> Any:
 
 
 ldexp = pointwise(
-    "ldexp(input, other: Tensor)",
+    "ldexp(input: Tensor, other: Tensor)",
     dtype="float",
     forward=lambda input, other: input * 2.0**other,
     portable=lambda a, b: a * 2**b,

@@ -12,6 +12,7 @@ from ..table.arrays import cell
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
+from ..table.signature import Tensor
 from ..table.statement import OPS, namespace
 
 # ---- where
@@ -31,7 +32,7 @@ _NOT_BOOL = (
 )
 
 where = pointwise(
-    "where(condition: Tensor, input: Operand, other: Operand)",
+    "where(condition: Tensor, input: Tensor | Number, other: Tensor | Number)",
     portable=lambda c, a, b: np.where(c != 0, a, b),
     partials={"input": lambda condition: condition != 0, "other": lambda condition: condition == 0},
     refuses={"condition: int float complex": _NOT_BOOL},
@@ -41,11 +42,24 @@ where = pointwise(
     in_place=False,
     out="Expected out type to be {want.scalar_name} but got {got.scalar_name}",
     samples=_masked,
+    overloads=(
+        "(condition: Tensor)",
+        "(condition: Tensor, input: Tensor, other: Tensor, *, out)",
+        "(condition: Tensor, self: Number, other: Tensor)",
+        "(condition: Tensor, input: Tensor, other: Number)",
+        "(condition: Tensor, self: Number, other: Number)",
+    ),
     doc="input where the condition holds, else other; without them, the indices where it holds.",
 )
 
 
-def _where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+def _where(
+    condition: Any,
+    input: Tensor | None = None,
+    other: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
     """input where the condition holds, else other; without them, the indices where it holds."""
     if input is None or other is None:
         if input is None and other is None:
@@ -77,7 +91,7 @@ def _clamp_both(a: Any, low: Any, high: Any) -> Any:
 _NO_COMPLEX = {"complex": "clamp is not supported for complex types"}
 
 _clamp = pointwise(
-    "_clamp(input, min, max)",
+    "_clamp(input: Tensor, min: Tensor | Number, max: Tensor | Number)",
     kernel="clamp",
     portable=_clamp_both,
     partials={
@@ -94,7 +108,7 @@ _clamp = pointwise(
     doc="`clamp` between two bounds.",
 )
 _clamp_numbers = pointwise(
-    "_clamp_numbers(input, min, max)",
+    "_clamp_numbers(input: Tensor, min: Tensor | Number, max: Tensor | Number)",
     kernel="clamp",
     portable=_clamp_both,
     partials={"input": lambda input, min, max: (input >= min) & (input <= max)},
@@ -121,18 +135,19 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
     inside: dict[str, Any] = dict(_at_least if lower else _at_most)
     own = (lambda input, min: input < min) if lower else (lambda input, max: input > max)
     op = pointwise(
-        f"{name}(input, {bound})",
+        f"{name}(input: Tensor, {bound}: Tensor | Number)",
         partials={**inside, bound: own},
         refuses=_NO_COMPLEX if hidden else {"complex": f"{kernel}_cpu"},
         node=node,
         method=not hidden,
         in_place=not hidden,
         samples=pair,
+        overloads=(f"(input, {bound}: Tensor, *, out)", f"(input, {bound}: Number, *, out)"),
         doc=doc,
         **more,
     )
     number = pointwise(
-        f"_{name.lstrip('_')}_number(input, {bound})",
+        f"_{name.lstrip('_')}_number(input: Tensor, {bound}: Tensor | Number)",
         partials=inside,
         refuses={**_NO_COMPLEX, "bool": f"clamp_{bound}_scalar_cpu"},
         numbers_fit=True,
@@ -187,8 +202,14 @@ def _no_bound() -> RuntimeError:
     )
 
 
-@composite(samples=_clamp_samples)
-def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+@composite(
+    samples=_clamp_samples,
+    overloads=(
+        "(input, min: Tensor | None = None, max: Tensor | None = None, *, out)",
+        "(input, min: Number | None = None, max: Number | None = None, *, out)",
+    ),
+)
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
     """input, but at least min and at most max (numbers or tensors); where they cross, max."""
     more = {} if out is None else {"out": out}
     if max is None:
@@ -198,7 +219,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     return _clamp_high(input, max, **more) if min is None else _clamp(input, min, max, **more)
 
 
-def clamp_(self: Any, min: Any = None, max: Any = None) -> Any:
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
     if not self.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
@@ -232,7 +253,7 @@ def _half_at_ties(input: Any, other: Any, larger: Any) -> Any:
 
 def _extremum(name: str, portable: Any, input: Any, other: Any, doc: str) -> Any:
     return pointwise(
-        f"{name}(input, other: Tensor)",
+        f"{name}(input: Tensor, other: Tensor)",
         portable=portable,
         partials={"input": input, "other": other},
         refuses={"complex": (RuntimeError, f"{name} not implemented for complex tensors.")},
@@ -286,7 +307,7 @@ _MASK = {
 }
 
 masked_fill = pointwise(
-    "masked_fill(input, mask: Tensor, value: Operand)",
+    "masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number)",
     forward=lambda input, mask, value: where(mask, value, input),
     portable=lambda a, mask, value: np.where(mask != 0, value, a),
     partials={"input": lambda mask: mask == 0, "value": lambda mask: mask != 0},
@@ -302,10 +323,14 @@ masked_fill = pointwise(
     node="MaskedFillBackward1",
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
     keeps="rows",
+    overloads=(
+        "(input, mask, value: Tensor)",
+        "(input, mask, value: Number)",
+    ),
     doc="input with `value` where the mask holds.",
 )
 _masked_fill_number = pointwise(
-    "_masked_fill_number(input, mask: Tensor, value: Number)",
+    "_masked_fill_number(input: Tensor, mask: Tensor, value: Number)",
     forward=lambda input, mask, value: where(mask, value, input),
     portable=lambda a, mask, value: np.where(mask != 0, cell(value, a.dtype), a),
     partials={"input": lambda mask: mask == 0},
@@ -370,7 +395,7 @@ def _fill_op(name: str, node: str, *, number: bool) -> Any:
     if not number:
         vjp["value"] = lambda g: g.sum()
     return general(
-        f"{name}(input, value: {'number' if number else 'Tensor'})",
+        f"{name}(input: Tensor, value: {'Number' if number else 'Tensor'})",
         _filled,
         vjp=vjp,
         jvp={} if number else {"value": _put_over},
@@ -380,6 +405,7 @@ def _fill_op(name: str, node: str, *, number: bool) -> Any:
         batch="trailing" if number else None,
         method=False,
         samples=lambda make: [(make(2, 3), 1.5 if number else make())],
+        overloads=("(input, value: Tensor)", "(input, value: Number)"),
         doc="A tensor like input, every element `value`.",
     )
 
@@ -389,7 +415,7 @@ variant(fill, "value", "scalar", _fill_op("_fill_number", "FillBackward0", numbe
 _overwrite = _fill_op("_overwrite", "FillBackward3", number=False)
 variant(_overwrite, "value", "scalar", _fill_op("_overwrite_number", "FillBackward2", number=True))
 _zeroed = general(
-    "_zeroed(input)",
+    "_zeroed(input: Tensor)",
     lambda a: _spread(bytes(16), a),
     vjp={"input": lambda g: OPS["zeros_like"].function(g)},
     write=lambda a: NotImplemented if a.dtype.kind == "V" or _seen_often(a) else a.fill(0),
@@ -435,7 +461,7 @@ def _core_size_error(a: Any, b: Any) -> RuntimeError:
 
 
 _copied = general(
-    "_copied(input, src: Operand, non_blocking=False)",
+    "_copied(input: Tensor, src: Tensor | Number, non_blocking: Any = False)",
     _fitted,
     vjp={"input": lambda g: OPS["zeros_like"].function(g), "src": lambda g: g},
     jvp={"src": _put_over},
@@ -443,6 +469,7 @@ _copied = general(
     node="CopyBackwards",
     method=False,
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3)), (make(2, 2), make())],
+    overloads=("(self: Tensor, other: Tensor, non_blocking: bool = False)",),
     doc="src in the place of input.",
 )
 like_first.add("_copied")

@@ -18,11 +18,17 @@ from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one
+from ..table.signature import Tensor
 from .elementary import cos, erf, erfc, erfinv, exp, exp2, expm1, log, log1p, round, sigmoid, sin
 from .powers import _log
 from .selection import where
 
 _PI = math.pi
+_EITHER_A_NUMBER = (
+    "(input: Tensor, other: Tensor, *, out)",
+    "(self: Number, other: Tensor, *, out)",
+    "(input: Tensor, other: Number, *, out)",
+)
 
 
 def _kernel(op: Any, a: Any) -> Any:
@@ -139,7 +145,7 @@ def _polygamma(a: Any, n: int, dtype: Any) -> Any:
 
 
 lgamma = _special(
-    "lgamma(input)",
+    "lgamma(input: Tensor)",
     np.vectorize(math.lgamma, otypes=[np.float64]),
     {"input": lambda input: digamma(input)},
     "lgamma_vml_cpu",
@@ -150,7 +156,7 @@ lgamma = _special(
     domain=(0.5, 3.0),
 )
 digamma: Any = _special(
-    "digamma(input)",
+    "digamma(input: Tensor)",
     None,
     {"input": lambda input: _polygamma_op(input, 1)},
     "digamma",
@@ -168,7 +174,7 @@ def _polygamma_values(a: Any, n: int) -> Any:
 
 
 _polygamma_op: Any = pointwise(
-    "_polygamma(input, n: order)",
+    "_polygamma(input: Tensor, n: Any)",
     dtype="float",
     portable=_polygamma_values,
     partials={"input": lambda input, n: _next_polygamma(input, n)},
@@ -189,7 +195,7 @@ def _next_polygamma(input: Any, n: Any) -> Any:
 
 
 @composite(method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
-def polygamma(n: int, input: Any) -> Any:
+def polygamma(n: int, input: Tensor) -> Any:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -198,12 +204,18 @@ def polygamma(n: int, input: Any) -> Any:
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
-add_method("polygamma", lambda self, n: polygamma(n, self), "The n-th derivative of digamma.")
-add_method(
-    "polygamma_",
-    lambda self, n: self.copy_(polygamma(n, self)),
-    "In-place version of `polygamma`.",
-)
+def _polygamma_of(self: Tensor, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    return polygamma(n, self)
+
+
+def _polygamma_in_place(self: Tensor, n: int) -> Any:
+    """In-place version of `polygamma`."""
+    return self.copy_(polygamma(n, self))
+
+
+add_method("polygamma", _polygamma_of)
+add_method("polygamma_", _polygamma_in_place)
 
 
 def _mvlgamma_values(a: Any, p: int) -> Any:
@@ -224,7 +236,7 @@ def _mvlgamma_slope(input: Any, p: int) -> Any:
 
 
 mvlgamma = general(
-    "mvlgamma(input, p: int)",
+    "mvlgamma(input: Tensor, p: int)",
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
     out="cast",
@@ -243,7 +255,7 @@ def _zeta_by_order(input: Any) -> Any:
 
 
 zeta: Any = _special(
-    "zeta(input: Operand, other)",
+    "zeta(input: Tensor | Number, other: Tensor | Number)",
     _zeta,
     {
         "input": _zeta_by_order,
@@ -254,6 +266,7 @@ zeta: Any = _special(
     halves=False,
     node="SpecialZetaBackward0",
     samples=lambda make: [(make(2, 3, low=1.5, high=4.0, kind="fixed"), make(2, 3, low=0.5))],
+    overloads=_EITHER_A_NUMBER,
 )
 
 # ---- products with logarithms
@@ -292,7 +305,7 @@ def _log_product(
     **more: Any,
 ) -> Any:
     """A product with a logarithm, and its overloads for numbers."""
-    signature = "{}(input: Operand, other)"
+    signature = "{}(input: Tensor | Number, other: Tensor | Number)"
     op = _special(
         signature.format(name),
         portable,
@@ -301,6 +314,7 @@ def _log_product(
         doc,
         node=f"{node}0",
         samples=lambda make: [(make(2, 3), make(2, 3, low=0.5)), (make(3), make(2, 1, low=0.5))],
+        overloads=_EITHER_A_NUMBER,
         **more,
     )
     hidden = {k: v for k, v in more.items() if k in ("forward", "kernel", "halves")}
@@ -348,7 +362,7 @@ xlog1py = _log_product(
     ),
 )
 entr = _special(
-    "entr(input)",
+    "entr(input: Tensor)",
     None,
     {
         "input": lambda input: where(
@@ -374,7 +388,7 @@ def _logit_slope(input: Any) -> Any:
 
 
 logit = _special(
-    "logit(input, eps: Number = None)",
+    "logit(input: Tensor, eps: Number | None = None)",
     None,
     {"input": lambda input: _logit_slope(input)},
     "logit_cpu",
@@ -386,7 +400,7 @@ logit = _special(
     domain=(0.1, 0.9),
 )
 _logit_clamped = _special(
-    "_logit_clamped(input, eps: Number = None)",
+    "_logit_clamped(input: Tensor, eps: Number | None = None)",
     None,
     {
         "input": lambda input, eps: where(
@@ -419,7 +433,7 @@ def _sinc_values(a: Any) -> Any:
 
 
 sinc = pointwise(
-    "sinc(input)",
+    "sinc(input: Tensor)",
     dtype="float",
     forward=lambda input: where(input == 0, 1, sin(input * _PI) / (input * _PI)),
     portable=_sinc_values,
@@ -460,7 +474,7 @@ def _i1_over_x(input: Any) -> Any:
 
 
 i0 = _special(
-    "i0(input)",
+    "i0(input: Tensor)",
     lambda a: _i0e(a) * np.exp(np.abs(a)),
     {"input": lambda input: i1(input)},
     "i0_vml_cpu",
@@ -470,7 +484,7 @@ i0 = _special(
     where="torch",
 )
 i0e = _special(
-    "i0e(input)",
+    "i0e(input: Tensor)",
     _i0e,
     {"input": lambda input, out: i1e(input) - input.sgn() * out},
     "i0e_cpu",
@@ -478,7 +492,7 @@ i0e = _special(
     node="SpecialI0EBackward0",
 )
 i1: Any = _special(
-    "i1(input)",
+    "i1(input: Tensor)",
     lambda a: _i1e(a) * np.exp(np.abs(a)),
     {"input": lambda input: i0(input) - _i1_over_x(input)},
     "i1_cpu",
@@ -493,7 +507,7 @@ def _i1e_slope(input: Any, out: Any) -> Any:
 
 
 i1e: Any = _special(
-    "i1e(input)",
+    "i1e(input: Tensor)",
     _i1e,
     {"input": _i1e_slope},
     "i1e_cpu",
@@ -527,7 +541,7 @@ def _bessel_j(order: int) -> Any:
 
 for _order in (0, 1):
     _special(
-        f"bessel_j{_order}(input)",
+        f"bessel_j{_order}(input: Tensor)",
         _bessel_j(_order),
         {},
         f"bessel_j{_order}_cpu",
@@ -553,7 +567,7 @@ def _erfcx_values(a: Any) -> Any:
 
 
 erfcx = _special(
-    "erfcx(input)",
+    "erfcx(input: Tensor)",
     _erfcx_values,
     {"input": lambda input, out: 2 * input * out - 2 / math.sqrt(_PI)},
     "erfcx_cpu",
@@ -564,7 +578,7 @@ erfcx = _special(
 
 
 @composite(where="special", samples=one)
-def ndtr(input: Any) -> Any:
+def ndtr(input: Tensor) -> Any:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5
 
@@ -580,7 +594,7 @@ def _log_ndtr_values(a: Any) -> Any:
 
 
 log_ndtr = _special(
-    "log_ndtr(input)",
+    "log_ndtr(input: Tensor)",
     _log_ndtr_values,
     {"input": lambda input: _INV_SQRT_HALF_PI / erfcx(input * -math.sqrt(0.5))},
     "log_ndtr_cpu",
@@ -605,7 +619,7 @@ def _ndtri_values(p: Any) -> Any:
 
 
 ndtri = _special(
-    "ndtri(input)",
+    "ndtri(input: Tensor)",
     _ndtri_values,
     {"input": lambda out: math.sqrt(2 * _PI) * exp(0.5 * (out * out))},
     "ndtri_cpu",

@@ -15,6 +15,7 @@ from ..elementwise.selection import masked_fill
 from ..layout.shape import expand
 from ..table.arrays import cell, dim_in, distinct, scalar_name
 from ..table.kinds import composite, general, linear
+from ..table.signature import Number, Tensor
 from .scatter import (
     _flat,
     _is_int,
@@ -83,7 +84,7 @@ def _rows_of(make: Any, below: int) -> Any:
 
 
 index_select: Any = linear(
-    "index_select(input, dim: int, index: Tensor)",
+    "index_select(input: Tensor, dim: int, index: Tensor)",
     _select,
     native=_kernels.index_select,
     transpose={
@@ -245,7 +246,7 @@ def _source_samples(make: Any) -> Any:
 
 
 index_add: Any = linear(
-    "index_add(input, dim: int, index: Tensor, source: Tensor, *, alpha=1)",
+    "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1)",
     write=_write_index_add,
     native=_kernels.index_add,
     overlap="never late",
@@ -265,7 +266,7 @@ index_add: Any = linear(
     doc="The input with alpha * source added to the slices that an index names.",
 )
 index_copy: Any = linear(
-    "index_copy(input, dim: int, index: Tensor, source: Tensor)",
+    "index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor)",
     write=_write_index_copy,
     overlap="never",
     transpose={
@@ -277,7 +278,7 @@ index_copy: Any = linear(
     doc="The input with source written to the slices that an index names.",
 )
 _fill_number: Any = general(
-    "_fill_number(input, dim: int, index: Tensor, value: number)",
+    "_fill_number(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_index_fill,
     overlap="self never",
     vjp={"input": lambda g, dim, index: _without(g, dim, index)},
@@ -289,7 +290,7 @@ _fill_number: Any = general(
     doc="`index_fill` with a number.",
 )
 _fill_tensor: Any = linear(
-    "_fill_tensor(input, dim: int, index: Tensor, value: Tensor)",
+    "_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor)",
     write=_write_index_fill,
     overlap="self never",
     transpose={
@@ -307,14 +308,20 @@ _fill_tensor: Any = linear(
 )
 
 
-@composite(samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)])
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+@composite(
+    samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)],
+    overloads=(
+        "(input, dim, index: Tensor, value: Tensor)",
+        "(input, dim, index: Tensor, value)",
+    ),
+)
+def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Any:
     """The input with a number in the slices that an index names."""
     fill = _fill_tensor if isinstance(value, _Tensor) else _fill_number
     return fill(input, dim, index, value)
 
 
-def index_fill_(input: Any, dim: int, index: Any, value: Any) -> Any:
+def index_fill_(input: Tensor, dim: int, index: Any, value: Number) -> Any:
     """In-place version of `index_fill`."""
     fill = _Tensor._fill_tensor_ if isinstance(value, _Tensor) else _Tensor._fill_number_
     return fill(input, dim, index, value)
@@ -360,8 +367,8 @@ def _index_reduce_rule(
 
 
 index_reduce: Any = general(
-    "index_reduce(input, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
-    "include_self=True)",
+    "index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
+    "include_self: bool = True)",
     write=_write_index_reduce,
     overlap="never late",
     vjp={

@@ -19,6 +19,7 @@ from ..elementwise.selection import masked_fill, where
 from ..layout.slices import _slice, _slice_backward
 from ..table.arrays import anywhere, cell, dim_in, scalar_name, unshared
 from ..table.kinds import composite, general, linear
+from ..table.signature import Number, Tensor
 from ..table.statement import namespace
 
 __all__: list[str] = []
@@ -132,7 +133,7 @@ def _gather_samples(make: Any) -> Any:
 
 
 gather: Any = linear(
-    "gather(input, dim: int, index: Tensor, *, sparse_grad=False)",
+    "gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)",
     _gather,
     native=_kernels.gather,
     transpose={
@@ -144,7 +145,7 @@ gather: Any = linear(
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
 _gather_backward: Any = linear(
-    "_gather_backward(input, dim: int, index: Tensor, shape: shape)",
+    "_gather_backward(input: Tensor, dim: int, index: Tensor, shape: Any)",
     _gather_back,
     transpose={"input": lambda g, dim, index: gather(g, dim, index)},
     method=False,
@@ -204,7 +205,7 @@ def _add_samples(make: Any) -> Any:
 
 
 _scatter: Any = linear(
-    "_scatter(input, dim: int, index: Tensor, src: Tensor)",
+    "_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor)",
     write=_write_scatter,
     native=_kernels.scatter_set,
     overlap="never late",
@@ -219,7 +220,7 @@ _scatter: Any = linear(
     doc="`scatter` of a tensor.",
 )
 _scatter_value: Any = general(
-    "_scatter_value(input, dim: int, index: Tensor, value: number)",
+    "_scatter_value(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_value,
     overlap="never late",
     vjp={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
@@ -230,7 +231,7 @@ _scatter_value: Any = general(
     doc="`scatter` of a number.",
 )
 _scatter_zero: Any = linear(
-    "_scatter_zero(input, dim: int, index: Tensor)",
+    "_scatter_zero(input: Tensor, dim: int, index: Tensor)",
     write=_write_nothing,
     transpose={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
     method=False,
@@ -239,7 +240,7 @@ _scatter_zero: Any = linear(
     doc="The input with zeros where `gather` reads.",
 )
 scatter_add: Any = linear(
-    "scatter_add(input, dim: int, index: Tensor, src: Tensor)",
+    "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor)",
     write=_write_add,
     native=_kernels.scatter_add,
     overlap="never late",
@@ -432,8 +433,8 @@ def _reduce_rule(
 
 
 scatter_reduce: Any = general(
-    "scatter_reduce(input, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
-    "include_self=True)",
+    "scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
+    "include_self: bool = True)",
     write=_write_reduce,
     overlap="never late",
     vjp={
@@ -465,12 +466,12 @@ def _scatter_form(in_place: bool) -> Any:
     combine = _Tensor.scatter_reduce_ if in_place else scatter_reduce
 
     def function(
-        input: Any,
+        input: Tensor,
         dim: int,
         index: Any,
-        src: Any = None,
+        src: Tensor | Number | None = None,
         *,
-        value: Any = None,
+        value: Number | None = None,
         reduce: Any = None,
         **out: Any,
     ) -> Any:
@@ -511,6 +512,12 @@ scatter.__doc__ = (
 )
 scatter = composite(
     name="scatter",
+    overloads=(
+        "(input, dim, index: Tensor, src: Tensor, *, out)",
+        "(input, dim, index: Tensor, src: Tensor, *, reduce: str, out)",
+        "(input, dim, index: Tensor, value: Number, *, out)",
+        "(input, dim, index: Tensor, value: Number, *, reduce: str, out)",
+    ),
     samples=lambda make: [
         *_scatter_samples(make),
         (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5),

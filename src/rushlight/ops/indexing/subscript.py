@@ -29,6 +29,7 @@ from ..layout.slices import _slice, select
 from ..making.copies import alias
 from ..table.arrays import anywhere, cell, unshared
 from ..table.kinds import linear
+from ..table.signature import Tensor
 from ..table.statement import namespace
 
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
@@ -89,7 +90,7 @@ def _positions(make: Any, *shape: int, below: int) -> Any:
 
 
 _index: Any = linear(
-    "_index(input, index: Tensor, dims: dims, at: int)",
+    "_index(input: Tensor, index: Tensor, dims: Ints, at: int)",
     _get,
     native=_kernels.index_get,
     transpose={
@@ -109,7 +110,7 @@ _index: Any = linear(
     doc="The elements at the places of an index; see the head of ops/indexing/subscript.py.",
 )
 _index_backward: Any = linear(
-    "_index_backward(input, index: Tensor, dims: dims, at: int, shape: shape)",
+    "_index_backward(input: Tensor, index: Tensor, dims: Ints, at: int, shape: Any)",
     _add_back,
     native=_kernels.index_backward,
     transpose={"input": lambda g, index, dims, at: _index(g, index, dims, at)},
@@ -120,7 +121,7 @@ _index_backward: Any = linear(
     doc="Zeros of a shape with the input added at the places of an index.",
 )
 _index_zero: Any = linear(
-    "_index_zero(input, index: Tensor, dims: dims, at: int)",
+    "_index_zero(input: Tensor, index: Tensor, dims: Ints, at: int)",
     _zero,
     transpose={"input": lambda g, index, dims, at: _index_zero(g, index, dims, at)},
     method=False,
@@ -129,7 +130,8 @@ _index_zero: Any = linear(
     doc="The input with zeros at the places of an index.",
 )
 _index_put: Any = linear(
-    "_index_put(input, index: Tensor, dims: dims, at: int, values: Tensor, accumulate=False)",
+    "_index_put(input: Tensor, index: Tensor, dims: Ints, at: int, values: Tensor, "
+    "accumulate: bool = False)",
     _set,
     native=_put,
     write=_kernels.index_put,
@@ -570,14 +572,18 @@ def _put_value(input: Any, place: Any, values: Any) -> Any:
     return _for_place(input, place, values) if place[3] else values
 
 
-def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+def index_put(
+    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
+) -> Any:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
     place = _put_place("index_put", input, indices)
     return _index_put(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
-def index_put_(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+def index_put_(
+    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
+) -> Any:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
     place = _put_place("index_put_", input, indices)

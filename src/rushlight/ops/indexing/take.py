@@ -14,6 +14,7 @@ from ..layout.shape import expand
 from ..layout.slices import _slice, _slice_backward, diagonal, select
 from ..table.arrays import anywhere, check_tensor, dim_in, distinct, scalar_name
 from ..table.kinds import composite, constant, linear
+from ..table.signature import Number, Tensor
 from ..table.statement import namespace
 from .scatter import _flat, _permuted, _zeros, gather
 
@@ -54,7 +55,7 @@ def _take_back(g: Any, index: Any, shape: Any) -> Any:
 
 
 take: Any = linear(
-    "take(input, index: Tensor)",
+    "take(input: Tensor, index: Tensor)",
     _take,
     transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
     out="take(): self and out expected to have the same dtype, but got self.dtype = "
@@ -63,7 +64,7 @@ take: Any = linear(
     doc="The elements at an index into all of the input, row by row.",
 )
 _take_backward: Any = linear(
-    "_take_backward(input, index: Tensor, shape: shape)",
+    "_take_backward(input: Tensor, index: Tensor, shape: Any)",
     _take_back,
     transpose={"input": lambda g, index: take(g, index)},
     method=False,
@@ -93,7 +94,7 @@ def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
 
 
 put: Any = linear(
-    "put(input, index: Tensor, source: Tensor, accumulate=False)",
+    "put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)",
     write=_write_put,
     overlap="never late",
     transpose={
@@ -112,7 +113,7 @@ put: Any = linear(
 
 
 @composite(samples=lambda make: [(make(3, 4), make(3, 2, low=0, high=4, kind="int"), 1)])
-def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Any:
     """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""
     if indices.dtype.name != "int64":
         raise RuntimeError(
@@ -173,7 +174,7 @@ def _spread(g: Any, mask: Any, shape: Any) -> Any:
 
 
 masked_select: Any = linear(
-    "masked_select(input, mask: Tensor)",
+    "masked_select(input: Tensor, mask: Tensor)",
     _masked_select,
     transpose={"input": lambda g, mask, input_shape: _masked_select_backward(g, mask, input_shape)},
     out="same",
@@ -185,7 +186,7 @@ masked_select: Any = linear(
     doc="The elements where a mask holds, as one row.",
 )
 _masked_select_backward: Any = linear(
-    "_masked_select_backward(input, mask: Tensor, shape: shape)",
+    "_masked_select_backward(input: Tensor, mask: Tensor, shape: Any)",
     _spread,
     transpose={
         "input": lambda g, mask: masked_select(g, mask),
@@ -234,7 +235,7 @@ def _to_source(g: Any, mask: Any, source_shape: Any) -> Any:
 
 
 masked_scatter: Any = linear(
-    "masked_scatter(input, mask: Tensor, source: Tensor)",
+    "masked_scatter(input: Tensor, mask: Tensor, source: Tensor)",
     _masked_scatter,
     write=_write_masked,
     overlap="arguments",
@@ -257,15 +258,19 @@ def _nonzero(x: Any) -> Any:
 
 
 _nonzero_rows = constant(
-    "nonzero(input)",
+    "nonzero(input: Tensor)",
     _nonzero,
     out="nonzero: Expected out tensor to have scalar type {want.scalar_name} but got scalar "
     "type{got.scalar_name}",
     samples=lambda make: [(make(3, 4, kind="bool"),), (make(3),)],
+    overloads=(
+        "(input)",
+        "(input, *, as_tuple: bool) -> Any",
+    ),
     doc="The indices of the elements that are not zero, one a row.",
 )
 _nonzero_columns = constant(
-    "_nonzero_columns(input)",
+    "_nonzero_columns(input: Tensor)",
     lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(_flat(x))),
     method=False,
     out=False,
@@ -273,7 +278,7 @@ _nonzero_columns = constant(
 )
 
 
-def nonzero(input: Any, *, as_tuple: bool = False, **out: Any) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Any:
     """The indices of what is not zero: one a row, or (as_tuple) one tensor a dimension."""
     check_tensor("nonzero", input)
     if as_tuple:
@@ -285,7 +290,7 @@ namespace("torch")["nonzero"] = _Tensor.nonzero = nonzero
 
 
 @composite
-def argwhere(input: Any) -> Any:
+def argwhere(input: Tensor) -> Any:
     """The indices of the elements that are not zero, one a row."""
     return _nonzero_rows(input)
 
@@ -313,7 +318,7 @@ def _replaced(input: Any, src: Any, part: Callable[..., Any], name: str) -> Any:
 
 
 select_scatter: Any = linear(
-    "select_scatter(input, src: Tensor, dim: int, index: int)",
+    "select_scatter(input: Tensor, src: Tensor, dim: int, index: int)",
     lambda a, src, dim, index: _replaced(
         a, src, lambda out: _kernels.select(out, dim, index), "slice"
     ),
@@ -328,7 +333,8 @@ select_scatter: Any = linear(
     doc="The input with src in the place of one entry of a dimension.",
 )
 slice_scatter: Any = linear(
-    "slice_scatter(input, src: Tensor, dim=0, start: int = None, end: int = None, step: int = 1)",
+    "slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, "
+    "end: int | None = None, step: int = 1)",
     lambda a, src, dim, start, end, step: _replaced(
         a, src, lambda out: _sliced(out, dim, start, end, step), "slice"
     ),
@@ -343,7 +349,7 @@ slice_scatter: Any = linear(
     doc="The input with src in the place of a slice.",
 )
 diagonal_scatter: Any = linear(
-    "diagonal_scatter(input, src: Tensor, offset=0, dim1=0, dim2=1)",
+    "diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1)",
     lambda a, src, offset, dim1, dim2: _replaced(
         a, src, lambda out: _kernels.diagonal(out, offset, dim1, dim2), "slice"
     ),
@@ -359,7 +365,7 @@ diagonal_scatter: Any = linear(
 )
 
 
-def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Any:
     """Write a number to the diagonal, in place; wrap goes on below it in tall matrices."""
     _core.check_captured(input, "fill_diagonal_", None)
     ndim, shape = input.ndim, input.shape

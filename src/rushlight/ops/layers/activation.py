@@ -13,9 +13,10 @@ from ..elementwise.elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
 from ..elementwise.selection import where
 from ..table.arrays import scalar_name
 from ..table.formulas import Symbol, Untraceable
-from ..table.kinds import Flag, Number, composite, general, pointwise, variant
+from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import alias
 from ..table.samples import one
+from ..table.signature import Flag, Number, Tensor
 from ..table.statement import OPS, namespace
 
 _NOT_FLOAT = "bool int complex"
@@ -50,7 +51,6 @@ def _activation(signature: str, *, torch: bool = False, method: bool = False, **
         node = _IN_PLACE_NODES.get(name)
         form = _core.make_in_place(op, f"{name}_", *([node] if node else []))
         form.entry = op.entry
-        form.__doc__ = f"In-place version of `{name}`."
         variant(op, "inplace", "equals", form, True)
         if name in _BELOW_ZERO:
             _refuse_below_zero(form, *_BELOW_ZERO[name])
@@ -118,17 +118,17 @@ def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
 # ---- cut at a point
 
 _threshold_backward = _backward_op(
-    "_threshold_backward(grad, input: Tensor, threshold: Number)",
+    "_threshold_backward(grad: Tensor, input: Tensor, threshold: Number)",
     lambda grad, input, threshold: where(input <= threshold, 0, grad),
     lambda input, threshold: ~(input <= threshold),
 )
 _hardtanh_backward = _backward_op(
-    "_hardtanh_backward(grad, input: Tensor, low: Number, high: Number)",
+    "_hardtanh_backward(grad: Tensor, input: Tensor, low: Number, high: Number)",
     lambda grad, input, low, high: where((input <= low) | (input >= high), 0, grad),
     lambda input, low, high: ~((input <= low) | (input >= high)),
 )
 _shrink_backward = _backward_op(
-    "_shrink_backward(grad, input: Tensor, lambd: Number)",
+    "_shrink_backward(grad: Tensor, input: Tensor, lambd: Number)",
     lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0, grad),
     lambda input, lambd: ~((input >= -lambd) & (input <= lambd)),
 )
@@ -141,13 +141,13 @@ def _shrunk(g: Any, input: Any, lambd: Any) -> Any:
 
 
 _leaky_relu_backward: Any = _backward_op(
-    "_leaky_relu_backward(grad, input: Tensor, slope: Number)",
+    "_leaky_relu_backward(grad: Tensor, input: Tensor, slope: Number)",
     lambda grad, input, slope: where(input > 0, grad, grad * slope),
     lambda g, input, slope: _leaky_relu_backward(g, input, slope),
 )
 
 relu = _activation(
-    "relu(input, inplace: flag = False)",
+    "relu(input: Tensor, inplace: bool = False)",
     torch=True,
     method=True,
     portable=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
@@ -164,7 +164,7 @@ def _hardtanh_portable(a: Any, low: Any, high: Any, inplace: Any) -> Any:
 
 
 hardtanh = _activation(
-    "hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0, inplace: flag = False)",
+    "hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0, inplace: bool = False)",
     kernel="clamp",
     portable=_hardtanh_portable,
     portable_for="int",
@@ -178,7 +178,7 @@ hardtanh = _activation(
 
 
 @composite(where="nn", samples=one)
-def relu6(input: Any, inplace: Flag = False) -> Any:
+def relu6(input: Tensor, inplace: Flag = False) -> Any:
     """min(max(input, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -188,7 +188,7 @@ def _threshold(a: Any, threshold: Any, value: Any, inplace: bool) -> Any:
 
 
 threshold: Any = _activation(
-    "threshold(input, threshold: Number, value: Number, inplace: flag = False)",
+    "threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False)",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
     overlap="self",
@@ -200,7 +200,7 @@ threshold: Any = _activation(
     doc="input where it is above the threshold, else `value`.",
 )
 leaky_relu = _activation(
-    "leaky_relu(input, negative_slope: Number = 0.01, inplace: flag = False)",
+    "leaky_relu(input: Tensor, negative_slope: Number = 0.01, inplace: bool = False)",
     forward=lambda input, negative_slope: where(input > 0, input, input * negative_slope),
     portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
     partials={
@@ -210,7 +210,7 @@ leaky_relu = _activation(
     doc="input above 0, negative_slope * input below.",
 )
 _prelu_kernel = pointwise(
-    "_prelu_kernel(input, weight: Tensor)",
+    "_prelu_kernel(input: Tensor, weight: Tensor)",
     forward=lambda input, weight: where(input > 0, input, weight * input),
     portable=lambda a, weight: np.where(a > 0, a, weight * a),
     partials={
@@ -229,7 +229,7 @@ _prelu_kernel = pointwise(
 @composite(
     samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())]
 )
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input: Tensor, weight: Tensor) -> Any:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
     if weight.dim() > 1:
         raise RuntimeError(
@@ -275,7 +275,7 @@ def _elu_portable(a: Any, alpha: float, scale: float) -> Any:
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 elu = _activation(
-    "elu(input, alpha: Number = 1.0, inplace: flag = False)",
+    "elu(input: Tensor, alpha: Number = 1.0, inplace: bool = False)",
     forward=lambda input, alpha: where(input > 0, input, expm1(input) * alpha),
     portable=lambda a, alpha, inplace: _elu_portable(a, alpha, 1.0),
     partials={"input": lambda input, alpha: where(input > 0, 1, exp(input) * alpha)},
@@ -283,7 +283,7 @@ elu = _activation(
     doc="input above 0, alpha * (e ** input - 1) below.",
 )
 selu = _activation(
-    "selu(input, inplace: flag = False)",
+    "selu(input: Tensor, inplace: bool = False)",
     torch=True,
     forward=lambda input: _elu(input, _SELU_ALPHA, _SELU_SCALE),
     portable=lambda a, inplace: _elu_portable(a, _SELU_ALPHA, _SELU_SCALE),
@@ -293,7 +293,7 @@ selu = _activation(
     doc="`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer.",
 )
 celu = _activation(
-    "celu(input, alpha: Number = 1.0, inplace: flag = False)",
+    "celu(input: Tensor, alpha: Number = 1.0, inplace: bool = False)",
     torch=True,
     forward=lambda input, alpha: where(input > 0, input, expm1(input / alpha) * alpha),
     portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
@@ -310,7 +310,7 @@ def _no_alpha(a: Any, alpha: Any, inplace: Any) -> Any:
 
 
 _celu_of_zero = pointwise(
-    "_celu_of_zero(input, alpha: Number, inplace: flag = False)",
+    "_celu_of_zero(input: Tensor, alpha: Number, inplace: bool = False)",
     portable=_no_alpha,
     method=False,
     in_place=False,
@@ -349,7 +349,7 @@ def _gelu_portable(a: Any, approximate: Any) -> Any:
 _GELU = {_NOT_FLOAT: "GeluKernelImpl"}
 
 gelu = _activation(
-    "gelu(input, *, approximate: str = 'none')",
+    "gelu(input: Tensor, *, approximate: str = 'none')",
     forward=lambda input: input * 0.5 * (1 + erf(input * _INV_SQRT2)),
     portable=_gelu_portable,
     partials={
@@ -363,7 +363,7 @@ gelu = _activation(
     doc="input times the normal distribution function of input; approximate 'tanh' is faster.",
 )
 _gelu_by_tanh = pointwise(
-    "_gelu_by_tanh(input, *, approximate: str = 'none')",
+    "_gelu_by_tanh(input: Tensor, *, approximate: str = 'none')",
     forward=lambda input: 0.5 * input * (1 + _gelu_tanh(input)),
     portable=lambda a, approximate: _gelu_portable(a, "tanh"),
     partials={"input": lambda input: _gelu_tanh_slope(input)},
@@ -387,7 +387,7 @@ def _gelu_checked(a: Any, approximate: Any) -> Any:
 
 
 _gelu_given = pointwise(
-    "_gelu_given(input, *, approximate: str = 'none')",
+    "_gelu_given(input: Tensor, *, approximate: str = 'none')",
     portable=_gelu_checked,
     partials=gelu.entry.partials,
     refuses=_GELU,
@@ -408,7 +408,7 @@ def _silu_slope(x: Any) -> Any:
 
 
 silu = _activation(
-    "silu(input, inplace: flag = False)",
+    "silu(input: Tensor, inplace: bool = False)",
     forward=lambda input: input * sigmoid(input),
     portable=lambda a, inplace: a / (1 + np.exp(-a)),
     partials={"input": lambda input: _silu_slope(input)},
@@ -427,7 +427,7 @@ def _mish_slope(x: Any) -> Any:
 
 
 mish = _activation(
-    "mish(input, inplace: flag = False)",
+    "mish(input: Tensor, inplace: bool = False)",
     forward=lambda input: input * tanh(_softplus(input)),
     portable=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
     partials={"input": lambda input: _mish_slope(input)},
@@ -435,7 +435,7 @@ mish = _activation(
     doc="input * tanh(softplus(input)).",
 )
 softplus = _activation(
-    "softplus(input, beta: Number = 1.0, threshold: Number = 20.0)",
+    "softplus(input: Tensor, beta: Number = 1.0, threshold: Number = 20.0)",
     forward=lambda input, beta, threshold: where(
         input * beta > threshold, input, log1p(exp(input * beta)) / beta
     ),
@@ -452,7 +452,7 @@ softplus = _activation(
     doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",
 )
 logsigmoid = _activation(
-    "logsigmoid(input)",
+    "logsigmoid(input: Tensor)",
     forward=lambda input: -(relu(-input) + log1p(exp(-abs(input)))),
     portable=lambda a: np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a))),
     partials={"input": lambda input: sigmoid(-input)},
@@ -465,13 +465,13 @@ logsigmoid = _activation(
 
 
 @composite(where="nn", samples=one)
-def softsign(input: Any) -> Any:
+def softsign(input: Tensor) -> Any:
     """input / (1 + |input|)."""
     return input / (abs(input) + 1)
 
 
 @composite(where="nn", samples=one)
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Tensor) -> Any:
     """input - tanh(input)."""
     return input - tanh(input)
 
@@ -479,7 +479,7 @@ def tanhshrink(input: Any) -> Any:
 # ---- straight pieces
 
 _softshrink = pointwise(
-    "_softshrink(input, lambd: Number = 0.5)",
+    "_softshrink(input: Tensor, lambd: Number = 0.5)",
     forward=lambda input, lambd: where(
         input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)
     ),
@@ -498,7 +498,7 @@ _softshrink = pointwise(
 
 
 @composite(where="nn", samples=one)
-def softshrink(input: Any, lambd: Any = 0.5) -> Any:
+def softshrink(input: Tensor, lambd: float = 0.5) -> Any:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
@@ -506,7 +506,7 @@ def softshrink(input: Any, lambd: Any = 0.5) -> Any:
 
 
 hardshrink = _activation(
-    "hardshrink(input, lambd: Number = 0.5)",
+    "hardshrink(input: Tensor, lambd: Number = 0.5)",
     torch=True,
     method=True,
     forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
@@ -519,7 +519,7 @@ hardshrink = _activation(
 )
 _SIXTH = 0.1666666716337204  # in single precision whatever the type, as torch has it
 hardsigmoid = _activation(
-    "hardsigmoid(input, inplace: flag = False)",
+    "hardsigmoid(input: Tensor, inplace: bool = False)",
     forward=lambda input: hardtanh(input + 3, 0, 6) / 6,
     portable=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
     partials={"input": lambda g, input: _hardtanh_backward(g * _SIXTH, input, -3, 3)},
@@ -527,7 +527,7 @@ hardsigmoid = _activation(
     doc="A sigmoid of three straight pieces.",
 )
 hardswish = _activation(
-    "hardswish(input, inplace: flag = False)",
+    "hardswish(input: Tensor, inplace: bool = False)",
     forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
     portable=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
     partials={"input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))},
@@ -540,7 +540,7 @@ hardswish = _activation(
 
 @composite(where="nn", samples=one)
 def rrelu(
-    input: Any,
+    input: Tensor,
     lower: Number = 1.0 / 8,
     upper: Number = 1.0 / 3,
     training: bool = False,
@@ -556,7 +556,7 @@ def rrelu(
 
 namespace("torch")["rrelu"] = rrelu
 _rrelu_middle = pointwise(
-    "_rrelu_middle(input, slope: Number, inplace: flag = False)",
+    "_rrelu_middle(input: Tensor, slope: Number, inplace: bool = False)",
     forward=leaky_relu.entry.traced_forward,
     portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
     partials={"input": lambda g, input, slope: _leaky_relu_backward(g, input, slope)},
@@ -575,7 +575,7 @@ _refuse_below_zero(_rrelu_middle_in_place, "slope", "leakyReLu")
 
 
 def rrelu_(
-    input: Any, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
+    input: Tensor, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
 ) -> Any:
     """In-place version of `rrelu`."""
     return rrelu(input, lower, upper, training, True)
@@ -614,7 +614,7 @@ def _glu_vjp(g: Any, input: Any, dim: int) -> Any:
 
 
 glu = general(
-    "glu(input, dim=-1)",
+    "glu(input: Tensor, dim: int = -1)",
     _glu,
     vjp={"input": _glu_vjp},
     where="nn",

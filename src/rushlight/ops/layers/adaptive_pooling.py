@@ -11,7 +11,8 @@ import numpy as np
 
 from ... import _core
 from ..table.arrays import Array, listed, refuse, rounded, widened
-from ..table.kinds import Flag, composite, general, linear
+from ..table.kinds import composite, general, linear
+from ..table.signature import Flag, Tensor
 from ..table.statement import namespace
 from .pooling import _pool_scatter
 
@@ -65,7 +66,7 @@ def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
 
 def _adaptive_avg_op(n: int) -> Any:
     forward = linear(
-        f"_adaptive_avg_pool{n}d(input, output_size: plain)",
+        f"_adaptive_avg_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_avg,
         transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
         batch="folded",
@@ -76,7 +77,7 @@ def _adaptive_avg_op(n: int) -> Any:
         doc="The means of as many windows as asked for.",
     )
     back: Any = linear(
-        f"_adaptive_avg_pool{n}d_transpose(input, output_size: plain)",
+        f"_adaptive_avg_pool{n}d_transpose(input: Tensor, output_size: Any)",
         _adaptive_avg_back,
         transpose={"input": lambda g, input_shape: forward(g, tuple(input_shape[-n:]))},
         batch="folded",
@@ -134,7 +135,7 @@ def _adaptive_max(x: Array, out: _Ints) -> Any:
 
 def _adaptive_max_op(n: int) -> Any:
     return general(
-        f"_adaptive_max_pool{n}d(input, output_size: plain)",
+        f"_adaptive_max_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_max,
         vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
         batch="folded",
@@ -195,7 +196,7 @@ def _adaptive_of(n: int) -> None:
         name=avg_name,
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
-    def avg(input: Any, output_size: int | Sequence[int | None]) -> Any:
+    def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Any:
         ones = output_size in (1, (1,) * n, [1] * n)
         if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
             mean = input.mean(tuple(range(-n, 0)), keepdim=True)
@@ -214,7 +215,7 @@ def _adaptive_of(n: int) -> None:
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
     )
     def maximum(
-        input: Any, output_size: int | Sequence[int | None], return_indices: Flag = False
+        input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = False
     ) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
         refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
@@ -227,7 +228,7 @@ def _adaptive_of(n: int) -> None:
         doc="Largest elements and their places.",
     )
     def with_indices(
-        input: Any, output_size: int | Sequence[int | None], return_indices: Flag = True
+        input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = True
     ) -> Any:
         return maximum(input, output_size, True)
 

@@ -16,6 +16,7 @@ import numpy as np
 from ... import _core
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
+from ..table.signature import Ints, Tensor
 from ..table.statement import namespace
 from .pooling import _bordered, _each, _frozen, _outputs, _pooled, _reached, _slices, _window
 
@@ -99,8 +100,7 @@ def _avg_pool_back(
 
 
 _AVERAGE = (
-    "kernel_size: plain, stride: plain, padding: plain, "
-    "ceil_mode: plain, include: plain, divisor: plain"
+    "kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: Any"
 )
 
 
@@ -119,7 +119,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
         return back(g, shape, kernel_size, stride, padding, ceil_mode, include, divisor)
 
     forward = linear(
-        f"_avg_pool{n}d(input, {_AVERAGE})",
+        f"_avg_pool{n}d(input: Tensor, {_AVERAGE})",
         _avg_pool,
         transpose={"input": down},
         batch="folded",
@@ -140,7 +140,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
         doc=f"The means of windows of {n} dimension(s).",
     )
     back = linear(
-        f"_avg_pool{n}d_transpose(input, shape: plain, {_AVERAGE})",
+        f"_avg_pool{n}d_transpose(input: Tensor, shape: Any, {_AVERAGE})",
         _avg_pool_back,
         transpose={
             "input": lambda g, kernel_size, stride, padding, ceil_mode, include, divisor: forward(
@@ -215,10 +215,10 @@ def _avg_pool_of(n: int) -> None:
 
         @enter
         def pool(
-            input: Any,
-            kernel_size: Any,
-            stride: Any = None,
-            padding: Any = 0,
+            input: Tensor,
+            kernel_size: Ints,
+            stride: Ints | None = None,
+            padding: Ints = 0,
             ceil_mode: bool = False,
             count_include_pad: bool = True,
         ) -> Any:
@@ -228,10 +228,10 @@ def _avg_pool_of(n: int) -> None:
 
         @enter
         def pool(
-            input: Any,
-            kernel_size: Any,
-            stride: Any = None,
-            padding: Any = 0,
+            input: Tensor,
+            kernel_size: Ints,
+            stride: Ints | None = None,
+            padding: Ints = 0,
             ceil_mode: bool = False,
             count_include_pad: bool = True,
             divisor_override: int | None = None,
@@ -250,7 +250,11 @@ for _n in (1, 2, 3):
 
 @composite(where="nn")
 def lp_pool1d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    ceil_mode: bool = False,
 ) -> Any:
     """The p-norm of each window."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
@@ -258,7 +262,11 @@ def lp_pool1d(
 
 @composite(where="nn")
 def lp_pool2d(
-    input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    ceil_mode: bool = False,
 ) -> Any:
     """The p-norm of each window."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)

@@ -14,6 +14,7 @@ import numpy as np
 from ... import _core
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
+from ..table.signature import Tensor
 from .loss import _REDUCTIONS, _broadcast, _how, _reduced, _share
 from .softmax import log_softmax
 
@@ -134,7 +135,8 @@ def _nll_samples(make: Any) -> Any:
 
 def _nll_op(name: str, node: str) -> Any:
     return linear(
-        f"{name}(input, target, weight: Tensor = None, ignore_index=-100, reduction=1)",
+        f"{name}(input: Tensor, target: Tensor, weight: Tensor | None = None, "
+        "ignore_index: Any = -100, reduction: str = 1)",
         _nll,
         native=_kernels.nll_loss,
         transpose={
@@ -153,8 +155,8 @@ def _nll_op(name: str, node: str) -> Any:
 _nll_loss = _nll_op("_nll_loss", "NllLossBackward0")
 _nll_loss2d = _nll_op("_nll_loss2d", "NllLoss2DBackward0")
 _nll_transpose = linear(
-    "_nll_transpose(input, target, weight: Tensor = None, ignore_index=-100, reduction=1, shape: "
-    "plain)",
+    "_nll_transpose(input: Tensor, target: Tensor, weight: Tensor | None = None, "
+    "ignore_index: Any = -100, reduction: str = 1, shape: Any)",
     _nll_gradient,
     transpose={
         "input": lambda g, target, weight, ignore_index, reduction: _nll_loss(
@@ -178,11 +180,11 @@ def _check_targets(input: Any, target: Any, weight: Any) -> None:
         _check_classes(input._array, target._array, weight._array)
 
 
-@composite(where="nn")
+@composite(where="nn", said="nll_loss_nd")
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: Any = None,
     ignore_index: int = -100,
     reduce: Any = None,
@@ -210,7 +212,7 @@ def _check_float_target(target: Any) -> None:
 
 # Division by a number under the name that torch leaves in the graph here.
 _divided: Any = linear(
-    "_divided(input, n: plain)",
+    "_divided(input: Tensor, n: Any)",
     lambda a, n: rounded(np.asarray(widened(a) / n), a),
     transpose={"input": lambda g, n: g / n},
     node="DivBackward1",
@@ -272,11 +274,11 @@ def _smoothed_loss(
     return picked * (1 - smoothing) + spread * (smoothing / (input.shape[dim] or math.nan))
 
 
-@composite(where="nn")
+@composite(where="nn", said="cross_entropy_loss")
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: Any = None,
     ignore_index: int = -100,
     reduce: Any = None,
@@ -340,7 +342,8 @@ def _weighted(g: Any, weight: Any, reduction: str, n: int) -> Any:
 
 
 _binary_cross_entropy = general(
-    "_binary_cross_entropy(input, target, weight: Tensor = None, reduction='mean')",
+    "_binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, "
+    "reduction: str = 'mean')",
     _bce,
     vjp={
         "input": lambda g, input, target, weight, reduction: (
@@ -363,9 +366,9 @@ _binary_cross_entropy = general(
 
 @composite(where="nn")
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -433,8 +436,8 @@ def _bce_logits_target(g: Any, input: Any, weight: Any, pos_weight: Any, reducti
 
 
 _binary_cross_entropy_with_logits = general(
-    "_binary_cross_entropy_with_logits(input, target, weight: Tensor = None, pos_weight: Tensor = "
-    "None, reduction='mean')",
+    "_binary_cross_entropy_with_logits(input: Tensor, target: Tensor, "
+    "weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = 'mean')",
     _bce_logits,
     vjp={"input": _bce_logits_input, "target": _bce_logits_target},
     method=False,
@@ -447,13 +450,13 @@ _binary_cross_entropy_with_logits = general(
 
 @composite(where="nn")
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
+    pos_weight: Tensor | None = None,
 ) -> Any:
     """`binary_cross_entropy` of sigmoid(input), exact for large input; pos_weight weighs the
     positive targets."""

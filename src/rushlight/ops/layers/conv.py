@@ -27,6 +27,7 @@ from ... import _core
 from ..matrix.products import multiply
 from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
 from ..table.kinds import bilinear, composite, general
+from ..table.signature import Ints, Tensor
 from ..table.statement import namespace
 
 _kernels = _core.kernels
@@ -229,7 +230,7 @@ def _grad_weight(
 
 # ---- the trio
 
-_GEOMETRY = "stride: plain, padding: plain, dilation: plain, groups: plain"
+_GEOMETRY = "stride: Sizes, padding: Sizes, dilation: Sizes, groups: int"
 
 
 def _bias_grad(g: Any) -> Any:
@@ -247,7 +248,7 @@ def _samples(make: Any) -> Any:
 
 
 _convolution = general(
-    f"_convolution(input, weight, bias: Tensor = None, {_GEOMETRY})",
+    f"_convolution(input: Tensor, weight: Tensor, bias: Tensor | None = None, {_GEOMETRY})",
     _convolve,
     vjp={
         "input": lambda g, weight, input_shape, stride, padding, dilation, groups: (
@@ -269,7 +270,8 @@ _convolution = general(
     "channels / groups, ...).",
 )
 _convolution_input: Any = general(
-    f"_convolution_input(input, weight, bias: Tensor = None, shape: plain, {_GEOMETRY})",
+    "_convolution_input(input: Tensor, weight: Tensor, bias: Tensor | None = None, shape: Any, "
+    f"{_GEOMETRY})",
     _grad_input,
     vjp={
         "input": lambda g, weight, stride, padding, dilation, groups: _convolution(
@@ -288,7 +290,7 @@ _convolution_input: Any = general(
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
 _convolution_weight: Any = bilinear(
-    f"_convolution_weight(input, other, shape: plain, {_GEOMETRY})",
+    f"_convolution_weight(input: Tensor, other: Tensor, shape: Any, {_GEOMETRY})",
     _grad_weight,
     transpose={
         "input": lambda g, other, stride, padding, dilation, groups: _convolution(
@@ -545,14 +547,22 @@ def _run_transposed(
 def _public(n: int) -> None:
     name, transposed_name = f"conv{n}d", f"conv_transpose{n}d"
 
-    @composite(where="nn", name=name, doc=f"A convolution over {n} dimension(s).")
+    @composite(
+        where="nn",
+        name=name,
+        doc=f"A convolution over {n} dimension{'s' * (n > 1)}.",
+        overloads=(
+            "(input, weight, bias, stride, padding, dilation, groups)",
+            '(input, weight, bias, stride, padding: str = "valid", dilation, groups)',
+        ),
+    )
     def conv(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         groups: int = 1,
     ) -> Any:
         return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
@@ -560,17 +570,17 @@ def _public(n: int) -> None:
     @composite(
         where="nn",
         name=transposed_name,
-        doc=f"The transpose of a convolution over {n} dimension(s).",
+        doc=f"The transpose of a convolution over {n} dimension{'s' * (n > 1)}.",
     )
     def transposed(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
         groups: int = 1,
-        dilation: Any = 1,
+        dilation: Ints = 1,
     ) -> Any:
         return _run_transposed(
             transposed_name,

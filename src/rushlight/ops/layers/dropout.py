@@ -18,7 +18,8 @@ from ..._generator import default_generator
 from ..._levels.running import draws
 from ..making.creation import empty_like
 from ..table.arrays import refuse
-from ..table.kinds import Flag, composite
+from ..table.kinds import composite
+from ..table.signature import Flag, Tensor
 from ..table.statement import namespace
 
 _kernels = _core.kernels
@@ -84,7 +85,7 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
 
 
 @composite(where="nn")
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
     """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
     p)."""
     if not 0.0 <= p <= 1.0:
@@ -107,7 +108,7 @@ def _feature(name: str, n: int) -> None:
         doc="Sets each channel to 0 with probability p while training, "
         "and scales the others by 1 / (1 - p).",
     )
-    def f(input: Any, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+    def f(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
         _check(p)
         ndim = input.ndim
         if n == 1 and ndim not in (2, 3):
@@ -177,30 +178,32 @@ def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
 
 
 @composite(where="nn")
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: Flag = False) -> Any:
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
+) -> Any:
     """Dropout to SELU's lowest value that keeps mean and variance."""
     return _alpha(input, lambda t: None, p, training, inplace)
 
 
 @composite(where="nn")
 def feature_alpha_dropout(
-    input: Any, p: float = 0.5, training: bool = False, inplace: Flag = False
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
 ) -> Any:
     """`alpha_dropout` of whole channels."""
     return _alpha(input, _channels, p, training, inplace)
 
 
-def _torch_dropout(input: Any, p: float, train: bool) -> Any:
+def _torch_dropout(input: Tensor, p: float, train: bool) -> Any:
     """Dropout while `train` is true."""
     return dropout(input, p, train)
 
 
-def _torch_dropout_(input: Any, p: float, train: bool) -> Any:
+def _torch_dropout_(input: Tensor, p: float, train: bool) -> Any:
     """Dropout in place while `train` is true."""
     return dropout(input, p, train, True)
 
 
-def _torch_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
     """alpha_dropout while `train` is true."""
     return alpha_dropout(input, p, train)
 

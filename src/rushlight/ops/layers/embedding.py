@@ -12,6 +12,7 @@ from ..._devices import of
 from ..._levels.running import answered
 from ..table.arrays import Array, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
+from ..table.signature import Tensor
 from ..table.statement import namespace
 
 _kernels = _core.kernels
@@ -72,7 +73,7 @@ def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array
 
 
 _embedding_op = linear(
-    "_embedding(weight, indices, padding_idx: plain)",
+    "_embedding(weight: Tensor, indices: Tensor, padding_idx: Any)",
     _embedding,
     transpose={
         "weight": lambda g, indices, padding_idx, weight_shape: _embedding_transpose(
@@ -85,7 +86,7 @@ _embedding_op = linear(
     doc="The rows of weight that indices name.",
 )
 _embedding_transpose: Any = linear(
-    "_embedding_transpose(input, indices, padding_idx: plain, n: plain)",
+    "_embedding_transpose(input: Tensor, indices: Tensor, padding_idx: Any, n: Any)",
     _embedding_grad,
     transpose={"input": lambda g, indices, padding_idx: _embedding_again(g, indices, padding_idx)},
     node="EmbeddingDenseBackwardBackward0",
@@ -131,7 +132,7 @@ _Unchecked = Any  # torch.embedding looks at its type, and has it as its first a
 
 @composite(where="nn")
 def embedding(
-    input: Any,
+    input: Tensor,
     weight: _Unchecked,
     padding_idx: int | None = None,
     max_norm: float | None = None,
@@ -156,7 +157,7 @@ def _embedding_scaled_grad(g: Array, indices: Array, padding_idx: int, n: int) -
 
 
 _embedding_scaled = linear(
-    "_embedding_scaled(weight, indices, padding_idx: plain)",
+    "_embedding_scaled(weight: Tensor, indices: Tensor, padding_idx: Any)",
     _embedding,
     transpose={
         "weight": lambda g, indices, padding_idx, weight_shape: _embedding_scaled_transpose(
@@ -168,7 +169,7 @@ _embedding_scaled = linear(
     doc="`embedding` whose gradient is the mean, not the sum, over the uses of a row.",
 )
 _embedding_scaled_transpose: Any = constant(
-    "_embedding_scaled_transpose(input, indices, padding_idx: plain, n: plain)",
+    "_embedding_scaled_transpose(input: Tensor, indices: Tensor, padding_idx: Any, n: Any)",
     _embedding_scaled_grad,
     method=False,
     doc="The means of gradients by row number.",
@@ -176,8 +177,8 @@ _embedding_scaled_transpose: Any = constant(
 
 
 def _torch_embedding(
-    weight: Any,
-    indices: Any,
+    weight: Tensor,
+    indices: Tensor,
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
@@ -193,15 +194,15 @@ namespace("torch")["embedding"] = _torch_embedding
 @composite(where="nn")
 @answered("by_element")
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
@@ -338,7 +339,7 @@ def _one_hot(indices: Array, n: int) -> Array:
 
 
 one_hot = constant(
-    "one_hot(tensor, num_classes=-1)",
+    "one_hot(tensor: Tensor, num_classes: int = -1)",
     _one_hot,
     where="nn",
     samples=lambda make: [(make(3, kind="int", low=0, high=4), 5)],

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..._devices import of
 from ..table.arrays import Array, anywhere, listed, refuse
-from ..table.kinds import Flag, composite, pointwise
+from ..table.kinds import composite, pointwise
+from ..table.signature import Flag, Tensor
 from ..table.statement import namespace
 from .padding import _resampling
 
@@ -168,7 +169,7 @@ def _check_sizes(spatial: Sequence[int], wanted: Sequence[int]) -> None:
 
 @composite(where="nn")
 def interpolate(
-    input: Any,
+    input: Tensor,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
@@ -229,7 +230,7 @@ def interpolate(
 
 @composite(where="nn")
 def upsample(
-    input: Any,
+    input: Tensor,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
@@ -261,7 +262,7 @@ def _corners(align_corners: bool | None) -> bool:
 
 
 @composite(where="nn")
-def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Any:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
     align_corners = _corners(align_corners)
     if not theta.is_floating_point():
@@ -327,7 +328,7 @@ def _cubic_weights(part: Any) -> list[Any]:
 
 
 _nothing = pointwise(
-    "_nothing(input)",
+    "_nothing(input: Tensor)",
     portable=lambda a: np.zeros_like(a),
     partials={"input": 0},
     method=False,
@@ -335,7 +336,7 @@ _nothing = pointwise(
     doc="Zeros.",
 )
 _one = pointwise(
-    "_one(input)",
+    "_one(input: Tensor)",
     portable=lambda a: np.ones_like(a),
     partials={"input": lambda g: _nothing(g)},
     method=False,
@@ -408,8 +409,8 @@ def _check_grid_sizes(input: Any, grid: Any, mode: str) -> None:
 
 @composite(where="nn")
 def grid_sample(
-    input: Any,
-    grid: Any,
+    input: Tensor,
+    grid: Tensor,
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,

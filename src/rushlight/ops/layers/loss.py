@@ -15,7 +15,8 @@ import numpy as np
 
 from ... import _core
 from ..table.arrays import Array, anywhere, common_type, listed, scalar_name, widened
-from ..table.kinds import Flag, composite, general
+from ..table.kinds import composite, general
+from ..table.signature import Flag, Tensor
 
 _kernels = _core.kernels
 _REDUCTIONS = ("mean", "sum", "none")
@@ -137,7 +138,7 @@ def _mse_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any) -> Any
 
 
 _mse_loss = general(
-    "_mse_loss(input, target, reduction: plain)",
+    "_mse_loss(input: Tensor, target: Tensor, reduction: Any)",
     _mse,
     native=_kernels.mse_loss,
     vjp={"input, target": _mse_vjp},
@@ -150,12 +151,12 @@ _mse_loss = general(
 
 @composite(where="nn")
 def mse_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: Tensor | None = None,
 ) -> Any:
     """The mean of (input - target) ** 2."""
     if input.shape != target.shape:
@@ -173,12 +174,12 @@ def mse_loss(
 
 @composite(where="nn")
 def l1_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: Tensor | None = None,
 ) -> Any:
     """The mean of |input - target|."""
     if input.shape != target.shape:
@@ -215,7 +216,7 @@ def _clamped_vjp(
 
 
 _smooth_l1_loss = general(
-    "_smooth_l1_loss(input, target, reduction: plain, beta: plain)",
+    "_smooth_l1_loss(input: Tensor, target: Tensor, reduction: Any, beta: Any)",
     _smooth_l1,
     vjp={
         "input, target": lambda g, input, target, reduction, beta, needs: _clamped_vjp(
@@ -231,8 +232,8 @@ _smooth_l1_loss = general(
 
 @composite(where="nn")
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -262,7 +263,7 @@ def _huber(input: Array, target: Array, reduction: str, delta: float) -> Any:
 
 
 _huber_loss = general(
-    "_huber_loss(input, target, reduction: plain, delta: plain)",
+    "_huber_loss(input: Tensor, target: Tensor, reduction: Any, delta: Any)",
     _huber,
     vjp={
         "input, target": lambda g, input, target, reduction, delta, needs: _clamped_vjp(
@@ -277,7 +278,11 @@ _huber_loss = general(
 
 @composite(where="nn")
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
 ) -> Any:
     """Half the squared difference where it is at most delta, else delta * (|difference| - delta /
     2)."""
@@ -299,8 +304,8 @@ def huber_loss(
 
 @composite(where="nn")
 def kl_div(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -329,8 +334,8 @@ def kl_div(
 
 @composite(where="nn")
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     margin: float = 1.0,
     size_average: Any = None,
     reduce: Any = None,
@@ -351,9 +356,9 @@ def hinge_embedding_loss(
 
 @composite(where="nn")
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin: float = 0,
     size_average: Any = None,
     reduce: Any = None,
@@ -371,9 +376,9 @@ def margin_ranking_loss(
 
 @composite(where="nn")
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin: float = 0,
     size_average: Any = None,
     reduce: Any = None,
@@ -399,9 +404,9 @@ def cosine_embedding_loss(
 
 @composite(where="nn")
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
@@ -432,9 +437,9 @@ def triplet_margin_loss(
 
 @composite(where="nn")
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     *,
     distance_function: Any = None,
     margin: float = 1.0,
@@ -458,8 +463,8 @@ def triplet_margin_with_distance_loss(
 
 @composite(where="nn")
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     log_input: bool = True,
     full: bool = False,
     size_average: Any = None,
@@ -478,8 +483,8 @@ def poisson_nll_loss(
 
 @composite(where="nn")
 def gaussian_nll_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     var: Any,
     full: Flag = False,
     eps: float = 1e-6,

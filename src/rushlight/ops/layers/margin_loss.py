@@ -9,6 +9,7 @@ import numpy as np
 from ... import _core
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
+from ..table.signature import Tensor
 from .class_loss import _log_sigmoid
 from .loss import _how, _operands, _pair, _reduce, _reduced, _share
 
@@ -20,7 +21,7 @@ def _soft_margin(input: Array, target: Array, reduction: str) -> Any:
 
 
 _soft_margin_loss = general(
-    "_soft_margin_loss(input, target, reduction: plain)",
+    "_soft_margin_loss(input: Tensor, target: Tensor, reduction: Any)",
     _soft_margin,
     vjp={
         "input": lambda g, input, target, reduction: (
@@ -38,8 +39,8 @@ _soft_margin_loss = general(
 
 @composite(where="nn")
 def soft_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -110,8 +111,8 @@ def _multi_margin_rule(
 
 
 _multi_margin_loss = general(
-    "_multi_margin_loss(input, target: Tensor, weight: Tensor = None, p: plain, margin: plain, "
-    "reduction: plain)",
+    "_multi_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, p: Any, "
+    "margin: Any, reduction: Any)",
     _multi_margin,
     vjp={"input": _multi_margin_rule},
     method=False,
@@ -126,11 +127,11 @@ _multi_margin_loss = general(
 
 @composite(where="nn")
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
+    weight: Tensor | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -152,8 +153,8 @@ def multi_margin_loss(
 
 @composite(where="nn")
 def multilabel_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -190,9 +191,9 @@ def multilabel_margin_loss(
 
 @composite(where="nn")
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",

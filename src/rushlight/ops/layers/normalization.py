@@ -18,7 +18,8 @@ import numpy as np
 from ... import _core
 from ..._dtypes import float32
 from ..table.arrays import Array, listed, refuse, rounded, widened
-from ..table.kinds import Ints, Number, composite, general
+from ..table.kinds import composite, general
+from ..table.signature import Ints, Number, Sizes
 from ..table.statement import namespace
 
 _kernels = _core.kernels
@@ -69,7 +70,8 @@ def _last(n: int) -> tuple[int, ...]:
 
 
 _native_layer_norm = general(
-    "_native_layer_norm(input, n: plain, weight: Tensor = None, bias: Tensor = None, eps=1e-05)",
+    "_native_layer_norm(input: Tensor, n: Any, weight: Tensor | None = None, "
+    "bias: Tensor | None = None, eps: Any = 1e-05)",
     _layer_norm,
     native=_kernels.layer_norm,
     vjp={
@@ -136,7 +138,11 @@ def _check_types(input: Any, *parts: Any) -> None:
 
 @composite(where="nn")
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05
+    input: Tensor,
+    normalized_shape: Sizes,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
 ) -> Any:
     """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
     _check_normalized(input, normalized_shape, weight, bias)
@@ -144,10 +150,10 @@ def layer_norm(
 
 
 def _torch_layer_norm(
-    input: Any,
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    normalized_shape: Sizes,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:
@@ -156,7 +162,7 @@ def _torch_layer_norm(
 
 
 def native_layer_norm(
-    input: Any, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Any:
     """`layer_norm` with the means and one over the deviations."""
     _check_normalized(input, normalized_shape, weight, bias)
@@ -165,7 +171,7 @@ def native_layer_norm(
 
 @composite(where="nn")
 def rms_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
 ) -> Any:
     """input over the root of the mean of its squares over the last dimensions, times weight."""
     n = len(normalized_shape)
@@ -297,9 +303,10 @@ def _batch_norm_shape(input: Any, *rest: Any) -> Any:
 
 
 _native_batch_norm = general(
-    "_native_batch_norm(input, weight: Tensor = None, bias: Tensor = None, running_mean: Tensor = "
-    "None, "
-    "running_var: Tensor = None, training=False, momentum=0.1, eps=1e-05)",
+    "_native_batch_norm(input: Tensor, weight: Tensor | None = None, "
+    "bias: Tensor | None = None, running_mean: Tensor | None = None, "
+    "running_var: Tensor | None = None, training: Any = False, momentum: Any = 0.1, "
+    "eps: Any = 1e-05)",
     _batch_norm,
     vjp={
         "input": lambda g, input, weight, running_var, training, eps: _batch_norm_input(
@@ -349,11 +356,11 @@ def _check_statistics(running_mean: Any, running_var: Any) -> None:
 
 @composite(where="nn")
 def batch_norm(
-    input: Any,
+    input: Tensor,
     running_mean: Tensor | None,
     running_var: Tensor | None,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     training: bool = False,
     momentum: float | None = 0.1,
     eps: float = 1e-05,
@@ -386,7 +393,7 @@ def batch_norm(
 
 
 def _torch_batch_norm(
-    input: Any,
+    input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
     running_mean: Tensor | None,
@@ -435,8 +442,8 @@ def _group_norm_input(g: Any, input: Any, groups: int, weight: Any, eps: float) 
 
 
 _native_group_norm = general(
-    "_native_group_norm(input, groups: plain, weight: Tensor = None, bias: Tensor = None, "
-    "eps=1e-05)",
+    "_native_group_norm(input: Tensor, groups: Any, weight: Tensor | None = None, "
+    "bias: Tensor | None = None, eps: Any = 1e-05)",
     _group_norm,
     vjp={
         "input": _group_norm_input,
@@ -456,7 +463,11 @@ _native_group_norm = general(
 
 @composite(where="nn")
 def group_norm(
-    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-05
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
 ) -> Any:
     """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
     if input.ndim < 2:
@@ -489,11 +500,11 @@ def group_norm(
 
 @composite(where="nn")
 def instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-05,
@@ -536,7 +547,11 @@ def instance_norm(
 
 @composite(where="nn")
 def normalize(
-    input: Any, p: Number = 2.0, dim: Ints | None = 1, eps: Number = 1e-12, out: Any = None
+    input: Tensor,
+    p: Number = 2.0,
+    dim: Ints | None = 1,
+    eps: Number = 1e-12,
+    out: Tensor | None = None,
 ) -> Any:
     """input over its p-norm along dim, the norm not below eps."""
     from ..matrix.norms import norm
@@ -548,7 +563,7 @@ def normalize(
 
 @composite(where="nn")
 def local_response_norm(
-    input: Any, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0
+    input: Tensor, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0
 ) -> Any:
     """input over a power of the mean square of neighbouring channels."""
     if input.ndim < 3:

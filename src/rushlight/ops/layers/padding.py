@@ -15,6 +15,7 @@ import numpy as np
 
 from ..table.arrays import Array, cell, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
+from ..table.signature import Number, Sizes, Tensor
 from ..table.statement import namespace
 
 _Ints = tuple[int, ...]
@@ -76,7 +77,7 @@ def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
 def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
-        f"{name}(input, taps: plain)",
+        f"{name}(input: Tensor, taps: Any)",
         _resample,
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
         batch="folded",
@@ -86,7 +87,7 @@ def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
         doc="Weighted sums of a few inputs along dimensions.",
     )
     back: Any = linear(
-        f"{name}_transpose(input, taps: plain, shape: plain)",
+        f"{name}_transpose(input: Tensor, taps: Any, shape: Any)",
         _resample_back,
         transpose={"input": lambda g, taps: op(g, taps)},
         batch="folded",
@@ -141,7 +142,7 @@ def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
 
 
 constant_pad_nd: Any = general(
-    "constant_pad_nd(input, pad: sizes, value=0)",
+    "constant_pad_nd(input: Tensor, pad: Sizes, value: Number = 0)",
     _constant_pad,
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
     method=False,
@@ -243,7 +244,7 @@ def _border(input: Any, pad: _Ints, mode: str) -> Any:
 
 
 @composite(where="nn")
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Any:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""
     widths = tuple([as_int(p) for p in pad])
@@ -297,7 +298,7 @@ def _unshuffle(x: Array, r: int) -> Array:
 
 
 _pixel_shuffle = linear(
-    "_pixel_shuffle(input, r: plain)",
+    "_pixel_shuffle(input: Tensor, r: Any)",
     _shuffle,
     transpose={"input": lambda g, r: _pixel_unshuffle(g, r)},
     method=False,
@@ -307,7 +308,7 @@ _pixel_shuffle = linear(
     batch="trailing",
 )
 _pixel_unshuffle: Any = linear(
-    "_pixel_unshuffle(input, r: plain)",
+    "_pixel_unshuffle(input: Tensor, r: Any)",
     _unshuffle,
     transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
     method=False,
@@ -319,7 +320,7 @@ _pixel_unshuffle: Any = linear(
 
 
 @composite(method=False)
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
     if input.ndim < 3:
@@ -343,7 +344,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 @composite(method=False)
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
     if input.ndim < 3:
@@ -370,7 +371,7 @@ def _deal(x: Array, groups: int) -> Array:
 
 
 _channel_shuffle: Any = linear(
-    "_channel_shuffle(input, groups: plain)",
+    "_channel_shuffle(input: Tensor, groups: Any)",
     _deal,
     transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},
     node="ChannelShuffleBackward0",
@@ -383,7 +384,7 @@ _channel_shuffle: Any = linear(
 
 
 @composite(method=False)
-def channel_shuffle(input: Any, groups: int) -> Any:
+def channel_shuffle(input: Tensor, groups: int) -> Any:
     """The channels dealt out from groups, one of each in turn."""
     if input.ndim < 3:
         raise RuntimeError(

@@ -19,7 +19,8 @@ import numpy as np
 
 from ... import _core
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
-from ..table.kinds import Flag, composite, general, linear
+from ..table.kinds import composite, general, linear
+from ..table.signature import Flag, Ints, Tensor
 from ..table.statement import namespace
 
 _kernels = _core.kernels
@@ -152,7 +153,7 @@ def _gather(x: Array, indices: Array, n: int) -> Array:
 
 
 _pool_scatter = linear(
-    "_pool_scatter(input, indices, shape: plain, n: plain)",
+    "_pool_scatter(input: Tensor, indices: Tensor, shape: Any, n: Any)",
     _scatter,
     transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
     node="MaxPoolBackwardBackward0",
@@ -161,7 +162,7 @@ _pool_scatter = linear(
     batch="folded",
 )
 _pool_gather: Any = linear(
-    "_pool_gather(input, indices, n: plain)",
+    "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
     _gather,
     transpose={
         "input": lambda g, indices, input_shape, n: _pool_scatter(g, indices, tuple(input_shape), n)
@@ -178,8 +179,8 @@ def _max_pool_op(n: int, node: str) -> Any:
         return _scatter(g, indices, tuple(shape), n)
 
     return general(
-        f"_max_pool{n}d(input, kernel_size: plain, stride: plain, padding: plain, dilation: plain, "
-        "ceil_mode: plain)",
+        f"_max_pool{n}d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, "
+        "dilation: Any, ceil_mode: Any)",
         _max_pool,
         vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
         backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
@@ -346,11 +347,11 @@ def _max_pool_of(n: int) -> None:
         doc="The largest elements of windows and their places.",
     )
     def with_indices(
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        input: Tensor,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         ceil_mode: bool = False,
         return_indices: Flag = True,
     ) -> Any:
@@ -386,11 +387,11 @@ def _max_pool_of(n: int) -> None:
         doc=f"The largest element of each window of {n} dimension(s).",
     )
     def pool(
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        input: Tensor,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        dilation: Ints = 1,
         ceil_mode: bool = False,
         return_indices: Flag = False,
     ) -> Any:
@@ -444,12 +445,12 @@ def _unpool(n: int) -> None:
         doc="Elements back at the places that max_pool gave, zeros elsewhere.",
     )
     def unpool(
-        input: Any,
-        indices: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        output_size: Any = None,
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        padding: Ints = 0,
+        output_size: Ints | None = None,
     ) -> Any:
         k = _each(kernel_size, name, "kernel_size", n)
         refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
@@ -488,7 +489,7 @@ def _place(x: Array, indices: Array, shape: Any, n: int) -> Array:
 
 
 _pool_unpool = linear(
-    "_pool_unpool(input, indices, shape: plain, n: plain)",
+    "_pool_unpool(input: Tensor, indices: Tensor, shape: Any, n: Any)",
     _place,
     transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
     node="MaxUnpool2DBackward0",

@@ -11,6 +11,7 @@ from ... import _core
 from ..table.arrays import Array, dim_in, refuse, rounded, widened
 from ..table.kinds import composite, general, variant
 from ..table.samples import Make, Samples
+from ..table.signature import Tensor, dtype
 from ..table.statement import namespace, node_name
 
 _kernels = _core.kernels
@@ -76,7 +77,7 @@ def _along(make: Make) -> Samples:
 
 
 softmax = general(
-    "softmax(input, dim: int, dtype=None)",
+    "softmax(input: Tensor, dim: int, dtype: dtype | None = None)",
     _softmax,
     vjp={"input": _softmax_rule},
     jvp={"input": _softmax_tangent},
@@ -86,7 +87,7 @@ softmax = general(
     doc="exp(input), divided by its sum along dim.",
 )
 log_softmax = general(
-    "log_softmax(input, dim: int, dtype=None)",
+    "log_softmax(input: Tensor, dim: int, dtype: dtype | None = None)",
     _log_softmax,
     vjp={"input": _log_softmax_rule},
     jvp={"input": _log_softmax_tangent},
@@ -103,7 +104,7 @@ log_softmax = general(
 def _with_dtype(op: Any, forward: Any, rule: Any, tangent: Any) -> None:
     name = op.entry.name
     converting = general(
-        f"_{name}_as(input, dim: plain, dtype=None)",
+        f"_{name}_as(input: Tensor, dim: Any, dtype: dtype | None = None)",
         lambda a, dim, dtype: forward(a.astype(dtype.numpy), dim),
         vjp={"input": rule},
         jvp={"input": tangent},
@@ -133,7 +134,9 @@ def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
 
 
 def _functional(op: Any, name: str, doc: str) -> None:
-    def function(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    def function(
+        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+    ) -> Any:
         if dim is None:
             dim = _implicit_dim(name, input.ndim, _stacklevel)
         return op(input, dim) if dtype is None else op(input, dim, dtype)
@@ -143,12 +146,14 @@ def _functional(op: Any, name: str, doc: str) -> None:
     _nn[name] = function
 
 
-_functional(softmax, "softmax", softmax.__doc__)
-_functional(log_softmax, "log_softmax", log_softmax.__doc__)
+_functional(softmax, "softmax", softmax.entry.doc)
+_functional(log_softmax, "log_softmax", log_softmax.entry.doc)
 
 
 @composite(where="nn")
-def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Any:
     """softmax of the negative."""
     if dim is None:
         dim = _implicit_dim("softmin", input.ndim, _stacklevel)

@@ -9,6 +9,7 @@ from typing import Any
 from ..making.factory import allocate
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
+from ..table.signature import Ints, Tensor
 from ..table.statement import namespace
 from .conv import _patches, _scattered, _sizes
 
@@ -35,9 +36,9 @@ def _fold(
     return rounded(_scattered(split, (n, c, *size), stride, padding, dilation), columns)
 
 
-_FOLDS = "kernel_size: plain, dilation: plain, padding: plain, stride: plain"
+_FOLDS = "kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes"
 _im2col = linear(
-    f"_im2col(input, {_FOLDS})",
+    f"_im2col(input: Tensor, {_FOLDS})",
     _unfold,
     transpose={
         "input": lambda g, input_shape, kernel_size, dilation, padding, stride: _col2im(
@@ -51,7 +52,7 @@ _im2col = linear(
     doc="The patches of images, a column each.",
 )
 _col2im: Any = linear(
-    f"_col2im(input, output_size: plain, {_FOLDS})",
+    f"_col2im(input: Tensor, output_size: Sizes, {_FOLDS})",
     _fold,
     transpose={
         "input": lambda g, kernel_size, dilation, padding, stride: _im2col(
@@ -110,7 +111,7 @@ def _batched(input: Any, ndim: int) -> Any:
 
 @composite(method=False)
 def _image_patches(
-    input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Any:
     """The patches of images (batch, channels, height, width) as (batch, channels * kernel,
     places)."""
@@ -134,12 +135,12 @@ namespace("nn")["unfold"] = _image_patches
 
 @composite(where="nn")
 def fold(
-    input: Any,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
+    input: Tensor,
+    output_size: Ints,
+    kernel_size: Ints,
+    dilation: Ints = 1,
+    padding: Ints = 0,
+    stride: Ints = 1,
 ) -> Any:
     """The transpose of `unfold`: patches summed into images of output_size."""
     size = _two("output_size", output_size)

@@ -6,7 +6,7 @@ The two halves are each other's rules: the gradient of `cat` is the pieces of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def _alike(make: Any) -> list[Any]:
 _CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
 
 cat: Any = linear(
-    "cat(tensors: Tensors, dim=0)",
+    "cat(tensors: Sequence[Tensor], dim: int = 0)",
     _promoted(_kernels.cat),
     native=_kernels.cat,
     transpose={"tensors": lambda g, dim, tensors_shape: _taken_apart(g, dim, tensors_shape)},
@@ -60,7 +60,7 @@ cat: Any = linear(
 )
 
 stack: Any = linear(
-    "stack(tensors: Tensors, dim=0)",
+    "stack(tensors: Sequence[Tensor], dim: int = 0)",
     _promoted(_kernels.stack),
     native=_kernels.stack,
     transpose={"tensors": lambda g, dim: unbind(g, dim)},
@@ -116,8 +116,8 @@ def _unsplit(gs: Sequence[Any], shape: Sequence[int], each: int, dim: int) -> An
     return _joined(gs, _sized(shape, dim, sizes), cat, dim)
 
 
-_split: Any = linear(
-    "_split(input, split_size: int, dim=0)",
+_split: Callable[..., tuple[Tensor, ...]] = linear(
+    "_split(input: Tensor, split_size: int, dim: int = 0)",
     _kernels.split,
     transpose={
         "input": lambda gs, input_shape, split_size, dim: _unsplit(gs, input_shape, split_size, dim)
@@ -131,8 +131,8 @@ _split: Any = linear(
     doc="Pieces of one size along a dimension.",
 )
 
-split_with_sizes: Any = linear(
-    "split_with_sizes(input, split_sizes: sizes, dim=0)",
+split_with_sizes: Callable[..., tuple[Tensor, ...]] = linear(
+    "split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]",
     _kernels.split,
     transpose={
         "input": lambda gs, input_shape, split_sizes, dim: _joined(
@@ -150,7 +150,7 @@ split_with_sizes: Any = linear(
 @composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), [2, 3])])
 def split(
     tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
-) -> Any:
+) -> tuple[Tensor, ...]:
     """Pieces along a dimension: of one size, or of the sizes given."""
     size = split_size_or_sections if split_size is None else split_size
     if size is None:
@@ -166,7 +166,7 @@ def split(
 
 
 @composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)])
-def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of one size along a dimension."""
     shape = input._array.shape
     if not shape:
@@ -185,8 +185,17 @@ def _pieces(input: Any, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
     return tuple([_slice(input, dim, a, b, 1) for a, b in zip((0, *ends[:-1]), ends, strict=True)])
 
 
-@composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), (1, 3)), (make(5, 3), 4, 1)])
-def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> Any:
+@composite(
+    samples=lambda make: [(make(5, 3), 2), (make(5, 3), (1, 3)), (make(5, 3), 4, 1)],
+    overloads=(
+        "(input, indices: Sizes, dim) -> tuple[Tensor, ...]",
+        "(input, tensor_indices_or_sections: Tensor, dim) -> tuple[Tensor, ...]",
+        "(input, sections: int, dim) -> tuple[Tensor, ...]",
+    ),
+)
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any
+) -> tuple[Tensor, ...]:
     """Pieces along a dimension: so many, sizes differing by at most one, or cut at the indices."""
     cuts = named.pop("indices", named.pop("sections", indices_or_sections))
     if input.ndim == 0:
@@ -221,8 +230,17 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
 
 
 def _even_split(name: str, least: int, choose: Any) -> None:
-    @composite(name=name, doc=f"`tensor_split` as numpy.{name} does it.")
-    def split_function(input: Any, indices_or_sections: Any = None, **named: Any) -> Any:
+    @composite(
+        name=name,
+        doc=f"`tensor_split` as numpy.{name} does it.",
+        overloads=(
+            "(input, sections: int) -> tuple[Tensor, ...]",
+            "(input, indices: Sizes) -> tuple[Tensor, ...]",
+        ),
+    )
+    def split_function(
+        input: Tensor, indices_or_sections: Any = None, **named: Any
+    ) -> tuple[Tensor, ...]:
         cuts = named.pop("indices", named.pop("sections", indices_or_sections))
         if input.ndim < least:
             raise RuntimeError(
@@ -251,8 +269,8 @@ def _unbound(gs: Sequence[Any], shape: Sequence[int], dim: int) -> Any:
     return _joined(gs, [piece] * len(gs), stack, dim)
 
 
-unbind: Any = linear(
-    "unbind(input, dim=0)",
+unbind: Callable[..., tuple[Tensor, ...]] = linear(
+    "unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]",
     _kernels.unbind,
     transpose={"input": lambda gs, input_shape, dim: _unbound(gs, input_shape, dim)},
     view=True,
@@ -268,7 +286,13 @@ unbind: Any = linear(
 
 def _cat_again(name: str) -> None:
     @composite(method=False, name=name, doc="`cat` under another name.")
-    def function(tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Any:
+    def function(
+        tensors: Sequence[Tensor],
+        dim: int = 0,
+        *,
+        axis: int | None = None,
+        out: Tensor | None = None,
+    ) -> Any:
         dim = dim if axis is None else axis
         return cat(tensors, dim) if out is None else cat(tensors, dim, out=out)
 

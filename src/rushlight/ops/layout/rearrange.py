@@ -17,6 +17,7 @@ from ..making.copies import _contiguous_copy
 from ..making.factory import allocate
 from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
 from ..table.kinds import composite, linear
+from ..table.signature import Ints, Sizes
 from ..table.statement import OPS, internal
 from .joining import cat, stack
 from .shape import expand, reshape, unsqueeze, view
@@ -49,7 +50,7 @@ def _flip(a: Array, dims: Any) -> Array:
 
 
 flip: Any = linear(
-    "flip(input, *dims)",
+    "flip(input: Tensor, *dims: int)",
     _flip,
     transpose={"input": lambda g, dims: flip(g, dims)},
     out=False,
@@ -60,7 +61,7 @@ flip: Any = linear(
 
 
 @composite(samples=lambda make: [(make(2, 3),)])
-def fliplr(input: Any) -> Any:
+def fliplr(input: Tensor) -> Any:
     """Columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -68,7 +69,7 @@ def fliplr(input: Any) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3),)])
-def flipud(input: Any) -> Any:
+def flipud(input: Tensor) -> Any:
     """Rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -97,7 +98,7 @@ def _roll(a: Array, shifts: Any, dims: Any) -> Array:
 
 
 roll: Any = linear(
-    "roll(input, shifts: ints, dims=())",
+    "roll(input: Tensor, shifts: Ints, dims: Ints | None = ())",
     _roll,
     transpose={
         "input": lambda g, shifts, dims: roll(g, tuple([-s for s in _as_tuple(shifts)]), dims)
@@ -127,7 +128,7 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
 
 
 rot90: Any = linear(
-    "rot90(input, k=1, dims=(0, 1))",
+    "rot90(input: Tensor, k: int = 1, dims: Sizes = (0, 1))",
     _rot90,
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
     node="Rot90Backward0",
@@ -180,7 +181,7 @@ def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
 
 
 repeat: Any = linear(
-    "repeat(input, *repeats)",
+    "repeat(input: Tensor, *repeats: int)",
     _repeat,
     transpose={"input": lambda g, input_shape, repeats: _repeat_grad(g, input_shape, repeats)},
     out=False,
@@ -192,8 +193,11 @@ repeat: Any = linear(
 internal("repeat")
 
 
-@composite(samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))])
-def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
+@composite(
+    signature="tile(input: Tensor, dims: Sizes)",
+    samples=lambda make: [(make(2, 3), (2,)), (make(3), (2, 2))],
+)
+def tile(input: Tensor, *sizes: Ints, dims: Sizes | None = None) -> Any:
     """`repeat` with missing leading counts taken as 1."""
     given = sizes if dims is None else dims
     if not sizes and dims is None:
@@ -229,10 +233,17 @@ def _repeated_index(repeats: Any, counts: Any, output_size: Any) -> Any:
     return where.tensor(where.allocate((output_size,), np.int64))
 
 
-@composite(samples=lambda make: [(make(2, 3), 2), (make(2, 3), 3, 1)])
+@composite(
+    samples=lambda make: [(make(2, 3), 2), (make(2, 3), 3, 1)],
+    overloads=(
+        "(input, repeats: Tensor, dim, *, output_size: int | None = None)",
+        "(repeats: Tensor, *, output_size: int | None = None)",
+        "(input, repeats: int, dim, *, output_size: int | None = None)",
+    ),
+)
 @answered("by_element")
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Ints | None = None
 ) -> Any:
     """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
     if repeats is None:
@@ -282,7 +293,7 @@ def _triangle(name: str, keep: Any) -> Any:
         return np.where(mask, a, a.dtype.type(0))
 
     return linear(
-        f"{name}(input, diagonal=0)",
+        f"{name}(input: Tensor, diagonal: int = 0)",
         forward,
         transpose={"input": lambda g, diagonal: OPS[name].function(g, diagonal)},
         in_place=True,
@@ -297,7 +308,7 @@ tril = _triangle("tril", lambda n, m, k: np.tri(n, m, k, dtype=bool))
 triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
 
 diag_embed: Any = linear(
-    "diag_embed(input, offset=0, dim1=-2, dim2=-1)",
+    "diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1)",
     lambda a, offset, dim1, dim2: _embedded(a, offset, dim1, dim2),
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     out=False,
@@ -322,7 +333,7 @@ def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 
 _diagonal_copy: Any = linear(
-    "_diagonal_copy(input, offset=0)",
+    "_diagonal_copy(input: Tensor, offset: int = 0)",
     lambda a, offset: a.diagonal(offset).copy(),
     transpose={
         "input": lambda g, input_shape, offset: _diagonal_backward(g, input_shape, offset, 0, 1)
@@ -336,7 +347,7 @@ _diagonal_copy: Any = linear(
 
 
 @composite(samples=lambda make: [(make(3),), (make(3, 4), 1)])
-def diag(input: Any, diagonal: int = 0) -> Any:
+def diag(input: Tensor, diagonal: int = 0) -> Any:
     """A vector as a diagonal matrix; a matrix's diagonal as a vector."""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
@@ -346,7 +357,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 2),)])
-def diagflat(input: Any, offset: int = 0) -> Any:
+def diagflat(input: Tensor, offset: int = 0) -> Any:
     """All elements as a diagonal matrix."""
     return diag_embed(reshape(input, -1), offset)
 
@@ -379,7 +390,7 @@ def _unblocked(g: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
 
 
 _block_diag: Any = linear(
-    "_block_diag(tensors: Tensors)",
+    "_block_diag(tensors: Sequence[Tensor])",
     _blocks,
     transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},
     method=False,
@@ -456,7 +467,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 
 @composite(samples=lambda make: [(make(4),), (make(3), 3), (make(3), 2, True)])
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
     """Every choice of r elements of a vector, in order, as rows."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {listed(input.shape)}")
@@ -485,7 +496,12 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 def _at_least(name: str, widen: Any) -> None:
     many = "" if name[8] == "1" else "s"
 
-    @composite(method=False, name=name, doc=f"Tensors with at least {name[8]} dimension{many}.")
+    @composite(
+        method=False,
+        name=name,
+        signature=f"{name}(*tensors: Tensor) -> Any",
+        doc=f"Tensors with at least {name[8]} dimension{many}.",
+    )
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
             return widen(tensors[0])
@@ -518,7 +534,7 @@ _at_least("atleast_3d", _to_3d)
 
 def _stacked(name: str, join: Any, doc: str) -> None:
     @composite(method=False, name=name, doc=doc)
-    def function(tensors: Any, *, out: Any = None) -> Any:
+    def function(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
         if not isinstance(tensors, (tuple, list)):
             raise TypeError(
                 f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, "

@@ -21,7 +21,8 @@ from ... import _core
 from ..._dtypes import dtype as dtype_class
 from ..making.copies import _contiguous_copy, contiguous
 from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
-from ..table.kinds import Sizes, composite, linear
+from ..table.kinds import composite, linear
+from ..table.signature import Ints, Sizes
 from ..table.statement import internal
 
 _kernels = _core.kernels
@@ -102,7 +103,7 @@ def _reshaping(signature: str, forward: Any, **more: Any) -> Any:
 
 
 view = _reshaping(
-    "view(input, *size)",
+    "view(input: Tensor, *size: Ints)",
     _view_dtype,
     native=_kernels.view,
     view=True,
@@ -113,11 +114,15 @@ view = _reshaping(
         (make(), 1, 1),
         (make(0, 3), 3, 0),
     ],
+    overloads=(
+        "(self: Tensor, dtype: dtype)",
+        "(self: Tensor, size: Sizes)",
+    ),
     doc="The same elements in another shape, which the strides must allow; or the same bytes as "
     "another dtype.",
 )
 _unsafe_view = _reshaping(
-    "_unsafe_view(input, *size)",
+    "_unsafe_view(input: Tensor, *size: Ints)",
     _kernels.reshape,
     node="UnsafeViewBackward0",
     method=False,
@@ -126,7 +131,7 @@ _unsafe_view = _reshaping(
     "concerned.",
 )
 _reshape_alias = _reshaping(
-    "_reshape_alias(input, *size)",
+    "_reshape_alias(input: Tensor, *size: Ints)",
     _kernels.view,
     node="ReshapeAliasBackward0",
     view=True,
@@ -147,8 +152,11 @@ def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
     return given
 
 
-@composite(samples=lambda make: [(make(2, 6), (3, 4)), (make(3, 4).t(), (2, -1))])
-def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
+@composite(
+    signature="reshape(input: Tensor, shape: Sizes)",
+    samples=lambda make: [(make(2, 6), (3, 4)), (make(3, 4).t(), (2, -1))],
+)
+def reshape(input: Tensor, *size: Ints, shape: Sizes | None = None) -> Any:
     """The same elements in another shape: a view where the strides allow it, else a copy."""
     shape = _shape_argument("reshape", size, shape)
     check_tensor("reshape", input)
@@ -160,19 +168,19 @@ def reshape(input: Any, *size: Any, shape: Any = None) -> Any:
 
 
 @composite
-def view_as(input: Any, other: Any) -> Any:
+def view_as(input: Tensor, other: Tensor) -> Any:
     """`view` in the shape of another tensor."""
     return view(input, other.shape)
 
 
 @composite
-def reshape_as(input: Any, other: Any) -> Any:
+def reshape_as(input: Tensor, other: Tensor) -> Any:
     """`reshape` to the shape of another tensor."""
     return reshape(input, other.shape)
 
 
 @composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
-def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions start_dim to end_dim as one."""
     shape = input._array.shape
     ndim = len(shape)
@@ -190,7 +198,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 12), 1, (3, -1))])
-def unflatten(input: Any, dim: int, sizes: Sizes) -> Any:
+def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Any:
     """One dimension as several of the given sizes."""
     shape = input.shape
     dim = dim_in(dim, input.ndim)
@@ -218,7 +226,7 @@ def unflatten(input: Any, dim: int, sizes: Sizes) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3),), (make(2, 3).t(),)])
-def ravel(input: Any) -> Any:
+def ravel(input: Tensor) -> Any:
     """All elements in one dimension."""
     return reshape(contiguous(input), -1)
 
@@ -238,19 +246,29 @@ def _squeezing(signature: str, node: str, samples: Any) -> Any:
     )
 
 
-_squeeze = _squeezing("_squeeze(input)", "SqueezeBackward0", lambda make: [(make(1, 3, 1),)])
+_squeeze = _squeezing(
+    "_squeeze(input: Tensor)", "SqueezeBackward0", lambda make: [(make(1, 3, 1),)]
+)
 _squeeze_dim = _squeezing(
-    "_squeeze_dim(input, dim: int)",
+    "_squeeze_dim(input: Tensor, dim: int)",
     "SqueezeBackward1",
     lambda make: [(make(1, 3), 0), (make(1, 3), 1)],
 )
 _squeeze_dims = _squeezing(
-    "_squeeze_dims(input, dim: dims)", "SqueezeBackward2", lambda make: [(make(1, 3, 1), (0, 2))]
+    "_squeeze_dims(input: Tensor, dim: Ints)",
+    "SqueezeBackward2",
+    lambda make: [(make(1, 3, 1), (0, 2))],
 )
 
 
-@composite
-def squeeze(input: Any, dim: Any = None) -> Any:
+@composite(
+    overloads=(
+        "(input)",
+        "(input, dim: int)",
+        "(input, dim: Sizes)",
+    )
+)
+def squeeze(input: Tensor, dim: Ints | None = None) -> Any:
     """Without dimensions of size 1: all of them, or those named."""
     if dim is None:
         return _squeeze(input)
@@ -258,7 +276,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 
 unsqueeze: Any = linear(
-    "unsqueeze(input, dim: int)",
+    "unsqueeze(input: Tensor, dim: int)",
     _kernels.unsqueeze,
     transpose={"input": lambda g, dim: _squeeze_dim(g, dim)},
     backward=(_kernels.squeeze, "g dim"),
@@ -271,7 +289,7 @@ unsqueeze: Any = linear(
 # ---- repeated without copying
 
 expand: Any = linear(
-    "expand(input, *size, implicit: bool = False)",
+    "expand(input: Tensor, *size: Ints, *, implicit: bool = False)",
     _kernels.expand,
     transpose={"input": lambda g, input_shape: sum_to(g, input_shape)},
     backward=(_kernels.sum_to, "g input_shape"),
@@ -296,7 +314,7 @@ def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
 
 
 sum_to: Any = linear(
-    "sum_to(input, shape: shape)",
+    "sum_to(input: Tensor, shape: Any)",
     _sum_to,
     native=_kernels.sum_to,
     transpose={"input": lambda g, input_shape: expand(g, input_shape)},
@@ -315,13 +333,16 @@ sum_to: Any = linear(
 
 
 @composite
-def expand_as(input: Any, other: Any) -> Any:
+def expand_as(input: Tensor, other: Tensor) -> Any:
     """`expand` to the shape of another tensor."""
     return expand(input, other.shape)
 
 
-@composite(samples=lambda make: [(make(3, 1), (2, 3, 4))])
-def broadcast_to(input: Any, *size: Any) -> Any:
+@composite(
+    signature="broadcast_to(input: Tensor, size: Sizes)",
+    samples=lambda make: [(make(3, 1), (2, 3, 4))],
+)
+def broadcast_to(input: Tensor, *size: Ints) -> Any:
     """`expand` to a shape."""
     return expand(input, _shape_argument("broadcast_to", size, None))
 

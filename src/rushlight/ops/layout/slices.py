@@ -14,12 +14,13 @@ import numpy as np
 from ... import _core
 from ..table.arrays import Array, dim_in, is_half
 from ..table.kinds import composite, linear
+from ..table.signature import Tensor
 from ..table.statement import internal
 
 _kernels = _core.kernels
 
 select: Any = linear(
-    "select(input, dim: int, index: int)",
+    "select(input: Tensor, dim: int, index: int)",
     _kernels.select,
     transpose={
         "input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)
@@ -31,7 +32,7 @@ select: Any = linear(
     doc="One entry of a dimension, without it.",
 )
 _select_backward: Any = linear(
-    "_select_backward(input, shape: shape, dim: int, index: int)",
+    "_select_backward(input: Tensor, shape: Any, dim: int, index: int)",
     _kernels.select_backward,
     transpose={"input": lambda g, dim, index: select(g, dim, index)},
     backward=(_kernels.select, "g dim index"),
@@ -42,7 +43,7 @@ _select_backward: Any = linear(
 )
 
 _slice: Any = linear(
-    "_slice(input, dim=0, start=None, end=None, step=1)",
+    "_slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1)",
     _kernels.slice,
     transpose={
         "input": lambda g, input_shape, dim, start, end, step: _slice_backward(
@@ -61,7 +62,7 @@ _slice: Any = linear(
     doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
 )
 _slice_backward: Any = linear(
-    "_slice_backward(input, shape: shape, dim: int, start: int, end: int, step: int)",
+    "_slice_backward(input: Tensor, shape: Any, dim: int, start: int, end: int, step: int)",
     _kernels.slice_backward,
     transpose={"input": lambda g, dim, start, end, step: _slice(g, dim, start, end, step)},
     backward=(_kernels.slice, "g dim start end step"),
@@ -72,8 +73,14 @@ _slice_backward: Any = linear(
 )
 
 
-@composite(samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)])
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+@composite(
+    samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)],
+    overloads=(
+        "(input, dim, start: Tensor, length)",
+        "(input, dim, start: int, length)",
+    ),
+)
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
     """`length` entries of a dimension from `start` on."""
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -94,7 +101,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 
 diagonal: Any = linear(
-    "diagonal(input, offset=0, dim1=0, dim2=1)",
+    "diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1)",
     _kernels.diagonal,
     transpose={
         "input": lambda g, input_shape, offset, dim1, dim2: _diagonal_backward(
@@ -108,7 +115,7 @@ diagonal: Any = linear(
     doc="A diagonal of two dimensions, as a new last dimension.",
 )
 _diagonal_backward: Any = linear(
-    "_diagonal_backward(input, shape: shape, offset: int, dim1: int, dim2: int)",
+    "_diagonal_backward(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int)",
     _kernels.diagonal_backward,
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     backward=(_kernels.diagonal, "g offset dim1 dim2"),
@@ -134,7 +141,7 @@ def _unfold_back(g: Array, shape: tuple[int, ...], dimension: int, size: int, st
 
 
 unfold: Any = linear(
-    "unfold(input, dimension: int, size: int, step: int)",
+    "unfold(input: Tensor, dimension: int, size: int, step: int)",
     _kernels.unfold,
     transpose={
         "input": lambda g, input_shape, dimension, size, step: _unfold_backward(
@@ -147,7 +154,7 @@ unfold: Any = linear(
     doc="Windows of a size along a dimension, every step, as a new last dimension.",
 )
 _unfold_backward: Any = linear(
-    "_unfold_backward(input, shape: shape, dimension: int, size: int, step: int)",
+    "_unfold_backward(input: Tensor, shape: Any, dimension: int, size: int, step: int)",
     _unfold_back,
     transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},
     method=False,

@@ -27,7 +27,8 @@ from ..._device import preserve_format
 from ..elementwise.complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
 from ..table.arrays import Array, is_half
-from ..table.kinds import Sizes, composite, general, linear
+from ..table.kinds import composite, general, linear
+from ..table.signature import Ints, Sizes, memory_format, overloaded
 from ..table.statement import internal
 from .shape import _to_shape
 from .transposes import t, transpose
@@ -35,10 +36,10 @@ from .transposes import t, transpose
 _kernels = _core.kernels
 _wrap = _core.wrap
 Tensor = _core.Tensor
-Ints = Sequence[int]
+Lengths = Sequence[int]
 
 
-def _contiguous_strides(shape: Ints) -> tuple[int, ...]:
+def _contiguous_strides(shape: Lengths) -> tuple[int, ...]:
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -46,14 +47,14 @@ def _contiguous_strides(shape: Ints) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _reach(shape: Ints, strides: Ints) -> int:
+def _reach(shape: Lengths, strides: Lengths) -> int:
     """How many elements from the first one on a strided tensor spans."""
     if 0 in shape:
         return 0
     return 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
 
-def _overlapping(shape: Ints, strides: Ints) -> bool:
+def _overlapping(shape: Lengths, strides: Lengths) -> bool:
     """Whether some element may be seen twice."""
     span = 0
     for s, n in sorted([(s, n) for n, s in zip(shape, strides, strict=True) if n > 1]):
@@ -68,7 +69,9 @@ class _Place:
 
     __slots__ = ("first", "layout", "offset", "shape", "size", "stride", "total")
 
-    def __init__(self, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Any) -> None:
+    def __init__(
+        self, shape: Lengths, size: Lengths, stride: Lengths, offset: int, layout: Any
+    ) -> None:
         self.shape, self.size, self.stride = shape, size, stride
         self.layout = _contiguous_strides(shape) if layout is None else layout
         low = min(0, offset)
@@ -90,7 +93,9 @@ class _Place:
         return buffer
 
 
-def _scattered(g: Array, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
+def _scattered(
+    g: Array, shape: Lengths, size: Lengths, stride: Lengths, offset: int, layout: Any
+) -> Array:
     place = _Place(shape, size, stride, offset, layout)
     buffer = np.zeros(place.total, np.float32 if is_half(g) else g.dtype)
     if _overlapping(size, stride):
@@ -106,7 +111,7 @@ def _scattered(g: Array, shape: Ints, size: Ints, stride: Ints, offset: int, lay
     return np.ascontiguousarray(result).astype(g.dtype, copy=False).reshape(shape)
 
 
-def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
+def _gathered(g: Array, size: Lengths, stride: Lengths, offset: int, layout: Any) -> Array:
     if (
         layout is None
         and offset >= 0
@@ -126,7 +131,7 @@ def _gathered(g: Array, size: Ints, stride: Ints, offset: int, layout: Any) -> A
 
 
 strided_view: Any = linear(
-    "strided_view(input, size: shape, stride: shape, storage_offset: int, layout: plain = None)",
+    "strided_view(input: Tensor, size: Any, stride: Any, storage_offset: int, layout: Any = None)",
     _kernels.strided,
     transpose={
         "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
@@ -143,8 +148,8 @@ strided_view: Any = linear(
 )
 
 _strided_backward: Any = linear(
-    "_strided_backward("
-    "input, shape: shape, size: shape, stride: shape, storage_offset: int, layout=None)",
+    "_strided_backward(input: Tensor, shape: Any, size: Any, stride: Any, storage_offset: int, "
+    "layout: layout | None = None)",
     _scattered,
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_gather(
@@ -162,7 +167,8 @@ _strided_backward: Any = linear(
 )
 
 _strided_gather: Any = linear(
-    "_strided_gather(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    "_strided_gather(input: Tensor, size: Any, stride: Any, storage_offset: int, "
+    "layout: layout | None = None)",
     _gathered,
     transpose={
         "input": lambda g, input_shape, size, stride, storage_offset, layout: _strided_backward(
@@ -178,7 +184,9 @@ _strided_gather: Any = linear(
 )
 
 
-def _with_part(a: Array, src: Any, size: Ints, stride: Ints, offset: int, layout: Any) -> Array:
+def _with_part(
+    a: Array, src: Any, size: Lengths, stride: Lengths, offset: int, layout: Any
+) -> Array:
     if layout is None:
         result = a.copy()
         _kernels.strided(result, size, stride, offset)[...] = src
@@ -190,7 +198,8 @@ def _with_part(a: Array, src: Any, size: Ints, stride: Ints, offset: int, layout
 
 
 _strided_zeroed: Any = linear(
-    "_strided_zeroed(input, size: shape, stride: shape, storage_offset: int, layout=None)",
+    "_strided_zeroed(input: Tensor, size: Any, stride: Any, storage_offset: int, "
+    "layout: layout | None = None)",
     lambda a, size, stride, offset, layout: _with_part(a, 0, size, stride, offset, layout),
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
@@ -205,7 +214,7 @@ _strided_zeroed: Any = linear(
 
 
 def _both_parts(
-    g: Array, size: Ints, stride: Ints, offset: int, layout: Any
+    g: Array, size: Lengths, stride: Lengths, offset: int, layout: Any
 ) -> tuple[Array, Array]:
     return _with_part(g, 0, size, stride, offset, layout), _gathered(
         g, size, stride, offset, layout
@@ -213,8 +222,8 @@ def _both_parts(
 
 
 _strided_scatter: Any = linear(
-    "_strided_scatter("
-    "input, src: Tensor, size: shape, stride: shape, storage_offset: int, layout=None)",
+    "_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int, "
+    "layout: layout | None = None)",
     _with_part,
     transpose={
         "input": lambda g, size, stride, storage_offset, layout: _strided_zeroed(
@@ -240,7 +249,9 @@ def _as_real(a: Any, layout: Any) -> tuple[Any, Any]:
     return view_as_real(resolve_conj(a)), None if layout is None else (*layout, 1)
 
 
-def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str) -> Any:
+def _mixed_view(
+    a: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+) -> Any:
     if which == "view":
         strides = tuple(layout or _contiguous_strides(a.shape))
         if offset == 0 and (*size, 2) == a.shape and (*stride, 1) == strides:
@@ -255,7 +266,9 @@ def _mixed_view(a: Any, size: Ints, stride: Ints, offset: int, layout: Any, whic
     return strided_view(real, size, stride, offset, layout)
 
 
-def _mixed_gather(g: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str) -> Any:
+def _mixed_gather(
+    g: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+) -> Any:
     if which == "view":
         return view_as_complex(_strided_gather(g, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(g, layout)
@@ -263,7 +276,7 @@ def _mixed_gather(g: Any, size: Ints, stride: Ints, offset: int, layout: Any, wh
 
 
 def _mixed_scatter(
-    g: Any, src: Any, size: Ints, stride: Ints, offset: int, layout: Any, which: str
+    g: Any, src: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
 ) -> Any:
     if which == "view":
         place = ((*size, 2), (*stride, 1), offset, layout)
@@ -281,7 +294,7 @@ def _layout_of(t: Any) -> Any:
 
 
 @composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
-def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
+def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
     return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(input))
@@ -289,7 +302,7 @@ def as_strided(input: Any, size: Sizes, stride: Sizes, storage_offset: int | Non
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
 def as_strided_scatter(
-    input: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None
+    input: Tensor, src: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Any:
     """A copy of the tensor with `src` at the place of `as_strided`."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
@@ -352,28 +365,37 @@ def _reshaping(signature: str, kernel: Any, back: Any, node: str) -> Any:
     )
 
 
-_t_in_place = _reshaping("_t_in_place(input)", _kernels.t, lambda g: t(g), "TBackward1")
+_t_in_place = _reshaping("_t_in_place(input: Tensor)", _kernels.t, lambda g: t(g), "TBackward1")
 _transpose_in_place = _reshaping(
-    "_transpose_in_place(input, dim0: int, dim1: int)",
+    "_transpose_in_place(input: Tensor, dim0: int, dim1: int)",
     _kernels.transpose,
     lambda g, dim0, dim1: transpose(g, dim0, dim1),
     "TransposeBackward1",
 )
 _unsqueeze_in_place = _reshaping(
-    "_unsqueeze_in_place(input, dim: int)", _kernels.unsqueeze, _to_shape, "UnsqueezeBackward1"
+    "_unsqueeze_in_place(input: Tensor, dim: int)",
+    _kernels.unsqueeze,
+    _to_shape,
+    "UnsqueezeBackward1",
 )
 _squeeze_in_place = _reshaping(
-    "_squeeze_in_place(input)", _kernels.squeeze, _to_shape, "SqueezeBackward3"
+    "_squeeze_in_place(input: Tensor)", _kernels.squeeze, _to_shape, "SqueezeBackward3"
 )
 _squeeze_dim_in_place = _reshaping(
-    "_squeeze_dim_in_place(input, dim: int)", _kernels.squeeze, _to_shape, "SqueezeBackward4"
+    "_squeeze_dim_in_place(input: Tensor, dim: int)",
+    _kernels.squeeze,
+    _to_shape,
+    "SqueezeBackward4",
 )
 _squeeze_dims_in_place = _reshaping(
-    "_squeeze_dims_in_place(input, dim: dims)", _kernels.squeeze, _to_shape, "SqueezeBackward5"
+    "_squeeze_dims_in_place(input: Tensor, dim: Ints)",
+    _kernels.squeeze,
+    _to_shape,
+    "SqueezeBackward5",
 )
 
 
-def t_(self: Any) -> Any:
+def t_(self: Tensor) -> Any:
     """In-place version of `t`."""
     if self.dim() > 2:
         _may_be_written(self)
@@ -384,22 +406,22 @@ def t_(self: Any) -> Any:
     return _reseat("t_", self, _t_in_place)
 
 
-def transpose_(self: Any, dim0: int, dim1: int) -> Any:
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Any:
     """In-place version of `transpose`."""
     return _reseat("transpose_", self, _transpose_in_place, dim0, dim1)
 
 
-def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Any:
     """In-place version of `swapaxes`."""
     return _reseat("swapaxes_", self, _transpose_in_place, axis0, axis1)
 
 
-def unsqueeze_(self: Any, dim: int) -> Any:
+def unsqueeze_(self: Tensor, dim: int) -> Any:
     """In-place version of `unsqueeze`."""
     return _reseat("unsqueeze_", self, _unsqueeze_in_place, dim)
 
 
-def squeeze_(self: Any, dim: Any = None) -> Any:
+def squeeze_(self: Tensor, dim: int | None = None) -> Any:
     """In-place version of `squeeze`."""
     if dim is None:
         return _reseat("squeeze_", self, _squeeze_in_place)
@@ -408,16 +430,16 @@ def squeeze_(self: Any, dim: Any = None) -> Any:
     return _reseat(name, self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
 
 
-def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided_(self: Tensor, size: Any, stride: Lengths, storage_offset: int | None = None) -> Any:
     """In-place version of `as_strided`."""
     return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
-def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = None) -> Any:
     """Another size, elements kept in storage order; new ones are unset."""
     if not size:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    given = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    given: Any = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     try:
         wanted = tuple([as_int(n) for n in given])
     except TypeError:
@@ -440,7 +462,9 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     return self
 
 
-def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+def resize_as_(
+    self: Tensor, the_template: Any, *, memory_format: memory_format | None = None
+) -> Any:
     """`resize_` to the size of another tensor."""
     _core.check_captured(self, "resize_as_", None)
     if memory_format is preserve_format:
@@ -456,7 +480,7 @@ def _no_derivative_of_set(g: Any) -> Any:
 
 
 _set_away = general(
-    "_set_away(input, source, shape: shape)",
+    "_set_away(input: Tensor, source: Tensor, shape: Any)",
     lambda input, source, shape: np.empty(shape, input.dtype),
     vjp={"input": _no_derivative_of_set, "source": _no_derivative_of_set},
     node="NotImplemented",
@@ -466,8 +490,19 @@ _set_away = general(
 )
 
 
+@overloaded(
+    "(self: Tensor)",
+    "(self: Tensor, source: Storage)",
+    "(self: Tensor, source: Storage, storage_offset: int, size: Sizes, stride: Sizes = None)",
+    "(self: Tensor, source: Tensor)",
+    "(self: Tensor, source: Tensor, storage_offset: int, size: Sizes, stride: Sizes = None)",
+)
 def set_(
-    self: Any, source: Any = None, storage_offset: Any = None, size: Any = None, stride: Any = None
+    self: Tensor,
+    source: Any = None,
+    storage_offset: Any = None,
+    size: Any = None,
+    stride: Lengths | None = None,
 ) -> Any:
     """Take over the memory of another tensor or storage, or a part of it; an empty one by default.
 

@@ -14,7 +14,7 @@ _kernels = _core.kernels
 Tensor = _core.Tensor
 
 transpose: Any = linear(
-    "transpose(input, dim0: int, dim1: int)",
+    "transpose(input: Tensor, dim0: int, dim1: int)",
     _kernels.transpose,
     transpose={"input": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
     backward=(_kernels.transpose, "g dim0 dim1"),
@@ -25,7 +25,7 @@ transpose: Any = linear(
 )
 
 t: Any = linear(
-    "t(input)",
+    "t(input: Tensor)",
     _kernels.t,
     transpose={"input": lambda g: t(g)},
     backward=(_kernels.t, "g"),
@@ -36,7 +36,7 @@ t: Any = linear(
 )
 
 permute: Any = linear(
-    "permute(input, *dims)",
+    "permute(input: Tensor, *dims: int)",
     _kernels.permute,
     transpose={"input": lambda g, dims: _permute_back(g, dims)},
     backward=(_kernels.permute_back, "g dims"),
@@ -47,7 +47,7 @@ permute: Any = linear(
 )
 
 _permute_back: Any = linear(
-    "_permute_back(input, *dims)",
+    "_permute_back(input: Tensor, *dims: int)",
     _kernels.permute_back,
     transpose={"input": lambda g, dims: permute(g, dims)},
     backward=(_kernels.permute, "g dims"),
@@ -61,13 +61,13 @@ _permute_back: Any = linear(
 
 
 @composite
-def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Any:
     """`transpose` under NumPy's name."""
     return transpose(input, axis0, axis1)
 
 
 @composite
-def swapdims(input: Any, dim0: int, dim1: int) -> Any:
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Any:
     """`transpose` under another name."""
     return transpose(input, dim0, dim1)
 
@@ -96,14 +96,25 @@ def _movedim(input: Any, source: Any, destination: Any, name: str) -> Any:
     return permute(input, [next(rest) if d < 0 else d for d in order])
 
 
-@composite(samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (2, 0))])
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+@composite(
+    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (2, 0))],
+    overloads=(
+        "(input, source: int, destination: int)",
+        "(input, source: Sizes, destination: Sizes)",
+    ),
+)
+def movedim(input: Tensor, source: Any, destination: Any) -> Any:
     """Dimensions moved to other places, the rest in their order."""
     return _movedim(input, source, destination, "movedim")
 
 
-@composite
-def moveaxis(input: Any, source: Any, destination: Any) -> Any:
+@composite(
+    overloads=(
+        "(input, source: int, destination: int)",
+        "(input, source: Sizes, destination: Sizes)",
+    )
+)
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Any:
     """`movedim` under NumPy's name."""
     return _movedim(input, source, destination, "moveaxis")
 
@@ -121,7 +132,7 @@ def _conj(input: Any) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3),), (make(2, 3, 4),)])
-def adjoint(input: Any) -> Any:
+def adjoint(input: Tensor) -> Any:
     """The conjugate transpose of the last two dimensions."""
     _check_matrices("adjoint()", input)
     return _conj(transpose(input, -2, -1)) if input.ndim else _conj(input)

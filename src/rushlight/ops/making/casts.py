@@ -14,6 +14,7 @@ from ..._device import memory_format as memory_format_class
 from ..._devices import of, on
 from ..table.arrays import none_left
 from ..table.kinds import composite, linear
+from ..table.signature import memory_format
 from ..table.statement import namespace
 from .copies import copied, format_order, suggested_format
 from .factory import torch_dtype
@@ -31,7 +32,7 @@ def _cast(a: Any, dtype: Any) -> Any:
 
 
 _to_copy = linear(
-    "_to_copy(input, dtype: dtype)",
+    "_to_copy(input: Tensor, dtype: dtype)",
     _cast,
     transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
     node="ToCopyBackward0",
@@ -45,7 +46,7 @@ _to_copy = linear(
 
 
 _to_format = linear(
-    "_to_format(input, dtype: dtype, memory_format: plain)",
+    "_to_format(input: Tensor, dtype: dtype, memory_format: Any)",
     lambda a, dtype, memory_format: copied(_cast(a, dtype), memory_format),
     transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
     node="ToCopyBackward0",
@@ -58,7 +59,7 @@ _to_format = linear(
 
 
 _to_device = linear(
-    "_to_device(input, *, where=None)",
+    "_to_device(input: Tensor, *, where: Any = None)",
     lambda a, where: where.from_host(_core.wrap(a)),
     transpose={"input": lambda g: of(g).to_host(g)},
     node="ToCopyBackward0",
@@ -111,8 +112,20 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
     return where, dtype, given.get("copy", False), layout
 
 
-@composite(name="to")
-def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+_TO_MORE = (
+    "non_blocking: bool = False, copy: bool = False, *, memory_format: memory_format | None = None"
+)
+
+
+@composite(
+    name="to",
+    overloads=(
+        f"(self, device: device | None = None, dtype: dtype | None = None, {_TO_MORE})",
+        f"(self, dtype: dtype, {_TO_MORE})",
+        f"(self, tensor: Tensor, {_TO_MORE})",
+    ),
+)
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """The tensor with another dtype or device; itself when nothing changes and copy is False."""
     if len(args) == 1 and not kwargs and type(args[0]) is dtypes.dtype:
         return self if args[0] is self.dtype else _to_copy(self, args[0])
@@ -139,7 +152,7 @@ def _converted(t: Any, dtype: Any, copy: bool, memory_format: Any) -> Any:
 
 def _cast_method(name: str, dtype: Any) -> None:
     @composite(name=name, doc=f"The tensor as {dtype}.")
-    def method(self: Any, *, memory_format: Any = None) -> Any:
+    def method(self: Tensor, *, memory_format: memory_format | None = None) -> Any:
         if memory_format is not None:
             return _converted(self, dtype, False, memory_format)
         return self if self.dtype is dtype else _to_copy(self, dtype)
@@ -166,6 +179,6 @@ for _name, _dtype in (CASTS | _COMPLEX).items():
 
 
 @composite
-def type_as(self: Any, other: Any) -> Any:
+def type_as(self: Tensor, other: Tensor) -> Any:
     """The tensor with another tensor's dtype."""
     return self if self.dtype is other.dtype else _to_copy(self, other.dtype)

@@ -10,13 +10,14 @@ from ... import _core
 from ..._device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ..table.arrays import Array
 from ..table.kinds import composite, linear
+from ..table.signature import memory_format
 from ..table.statement import internal
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
 
 alias: Any = linear(
-    "alias(input)",
+    "alias(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: g},
     view=True,
@@ -87,7 +88,7 @@ def copied(a: Array, memory_format: Any) -> Any:
 
 
 clone: Any = linear(
-    "clone(input, *, memory_format=None)",
+    "clone(input: Tensor, *, memory_format: memory_format | None = None)",
     copied,
     native=_kernels.clone,
     transpose={"input": lambda g: g},
@@ -98,7 +99,7 @@ clone: Any = linear(
 )
 
 _contiguous_copy: Any = linear(
-    "_contiguous_copy(input)",
+    "_contiguous_copy(input: Tensor)",
     lambda a: a.copy(),
     transpose={"input": lambda g: g},
     node="CloneBackward0",
@@ -111,16 +112,16 @@ _contiguous_copy: Any = linear(
 )
 
 
-def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
+def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of the shape (or of a memory format)."""
     order = _ORDERS.get(getattr(memory_format, "_name", ""))
     if order is None:
-        return self._contiguous  # type: ignore[no-any-return]
+        return self._contiguous
     return self.ndim == len(order) and _core.is_channels_last(self)
 
 
 @composite
-def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
         return input if input._contiguous else _contiguous_copy(input)
@@ -132,9 +133,9 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     return clone(input, memory_format=memory_format)
 
 
-def storage_offset(self: Any) -> int:
+def storage_offset(self: Tensor) -> int:
     """How many elements of the storage come before the first."""
-    return self._offset  # type: ignore[no-any-return]
+    return self._offset
 
 
 for _method in (is_contiguous, storage_offset):

@@ -15,7 +15,8 @@ from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._levels.running import answered
 from ..table.arrays import cell, check_tensor, fitted_number, none_left
-from ..table.kinds import Number, Sizes, composite
+from ..table.kinds import composite
+from ..table.signature import Ints, Number, Sizes, device, dtype, layout, memory_format
 from .copies import format_strides, lay_out, like_strides
 from .factory import destination, finished, numpy_of, shape_of, torch_dtype
 from .from_data import array_of, placed, warn_of_copy
@@ -30,11 +31,11 @@ def _filled(name: str, value: Any, doc: str) -> Any:
 
     @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
     def create(
-        *size: Any,
-        out: Any = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        *size: Ints,
+        out: Tensor | None = None,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | None = None,
         pin_memory: bool | None = False,
         requires_grad: bool = False,
         **named: Any,
@@ -57,13 +58,13 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     )
     @answered("like")
     def like(
-        input: Any,
+        input: Tensor,
         *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | None = None,
         requires_grad: bool = False,
-        memory_format: Any = None,
+        memory_format: memory_format | None = None,
         pin_memory: bool | None = False,
     ) -> Any:
         check_tensor(name + "_like", input)
@@ -76,7 +77,13 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
         return made if strides is None else lay_out(made, strides)
 
     @answered("new")
-    def new(self: Any, *size: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
+    def new(
+        self: Tensor,
+        *size: Ints,
+        dtype: dtype | None = None,
+        device: device | None = None,
+        **more: Any,
+    ) -> Any:
         device = self.device if device is None else device
         return create(*size, dtype=dtype or self.dtype, device=device, **more)
 
@@ -106,14 +113,14 @@ ones = _filled("ones", 1, "filled with 1")
 
 @composite(method=False)
 def empty(
-    *size: Any,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    *size: Ints,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
     **named: Any,
 ) -> Any:
     """A tensor of the given size whose elements are not set."""
@@ -153,12 +160,12 @@ def _fill_dtype(value: Any, dtype: Any, out: Any) -> Any:
 @composite(method=False, asks="modes")
 def full(
     size: Sizes,
-    fill_value: Any,
+    fill_value: Number,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
     names: Any = None,
@@ -174,14 +181,14 @@ def full(
 @composite(method=False)
 @answered("like")
 def full_like(
-    input: Any,
-    fill_value: Any,
+    input: Tensor,
+    fill_value: Number,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
     pin_memory: bool | None = False,
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
@@ -200,14 +207,21 @@ def full_like(
 
 
 @answered("new")
-def _new_full(self: Any, size: Sizes, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
+def _new_full(
+    self: Tensor, size: Sizes, fill_value: Number, *, dtype: dtype | None = None, **more: Any
+) -> Any:
     """A tensor of the given size, filled, of this tensor's dtype."""
     more["device"] = more.get("device") or self.device
     return full(size, fill_value, dtype=dtype or self.dtype, **more)
 
 
 def _new_tensor(
-    self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: device | None = None,
+    requires_grad: bool = False,
 ) -> Any:
     """A tensor of a copy of `data`, of this tensor's dtype."""
     warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
@@ -223,9 +237,9 @@ def empty_strided(
     size: Sizes,
     stride: Sizes,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
     pin_memory: bool | None = False,
 ) -> Any:
@@ -293,16 +307,24 @@ def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any, where: Any)
     return array
 
 
-@composite(method=False, asks="modes")
+@composite(
+    method=False,
+    asks="modes",
+    overloads=(
+        "(end: Number, *, out, ...)",
+        "(start: Number, end: Number, *, ...)",
+        "(start: Number, end: Number, step: Number = 1, *, out, ...)",
+    ),
+)
 def arange(
     start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
@@ -347,10 +369,10 @@ def range_(
     end: Number,
     step: Number = 1,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
@@ -401,16 +423,24 @@ def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
         not_implemented_for(f"{name}_cpu", "Bool")
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(start: Tensor, end: Tensor, steps, *, out, ...)",
+        "(start: Number, end: Tensor, steps, *, out, ...)",
+        "(start: Tensor, end: Number, steps, *, out, ...)",
+        "(start: Number, end: Number, steps, *, out, ...)",
+    ),
+)
 def linspace(
     start: Any,
     end: Any,
     steps: int,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
@@ -450,17 +480,25 @@ def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
     return np.where(i < steps // 2, low, high).astype(work, copy=False)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(start: Tensor, end: Tensor, steps, base, *, out, ...)",
+        "(start: Number, end: Tensor, steps, base, *, out, ...)",
+        "(start: Tensor, end: Number, steps, base, *, out, ...)",
+        "(start: Number, end: Number, steps, base, *, out, ...)",
+    ),
+)
 def logspace(
     start: Any,
     end: Any,
     steps: int,
     base: float = 10.0,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
@@ -483,15 +521,21 @@ def logspace(
     return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(n, *, out, ...)",
+        "(n, m: int, *, out, ...)",
+    ),
+)
 def eye(
     n: int,
     m: int | None = None,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Any:
@@ -513,9 +557,9 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         col: int,
         offset: int = 0,
         *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | None = None,
         pin_memory: bool | None = False,
         requires_grad: bool = False,
     ) -> Any:

@@ -13,6 +13,7 @@ from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
 from ..table.arrays import common_type, warn_once
 from ..table.kinds import composite
+from ..table.signature import device, dtype
 from .casts import to
 from .factory import numpy_of
 
@@ -286,8 +287,8 @@ def warn_of_copy(data: Any, call: str) -> None:
 def tensor(
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
@@ -305,7 +306,7 @@ def tensor(
 
 
 @composite(method=False, asks="modes")
-def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def as_tensor(data: Any, *, dtype: dtype | None = None, device: device | None = None) -> Any:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
     if isinstance(data, Tensor):
         return to(data, device, data.dtype if dtype is None else dtype)
@@ -316,8 +317,8 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
 def asarray(
     obj: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    device: device | None = None,
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Any:
@@ -334,7 +335,7 @@ def asarray(
             raise ValueError(f"can't alias tensor from device '{found.device}' to '{where.name}'.")
         found = to(found, where.name)
     converts = dtype is not None and dtype is not found.dtype
-    if copy is False and converts:
+    if copy is False and dtype is not None and dtype is not found.dtype:
         raise ValueError(
             f"can't alias tensor with dtype '{found.dtype.scalar_name}' into dtype "
             f"'{dtype.scalar_name}'."
@@ -416,7 +417,7 @@ def from_numpy(ndarray: Any) -> Any:
 
 @composite(method=False, asks="nobody")
 def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+    buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:
     """A 1-D tensor over an object that has the buffer interface."""
     try:

@@ -15,6 +15,7 @@ from ..._devices import of
 from ...return_types import named
 from ..table.arrays import Array, listed, warn_once
 from ..table.kinds import composite, constant, general
+from ..table.signature import Tensor
 from ..table.statement import namespace
 from .products import matmul
 from .solving import (
@@ -97,7 +98,7 @@ def _cat(parts: list[Any], dim: int) -> Any:
 
 
 _qr_op = general(
-    "_qr(A, mode='reduced')",
+    "_qr(A: Tensor, mode: str = 'reduced')",
     _qr,
     vjp={"A": _qr_vjp},
     node="LinalgQrBackward0",
@@ -112,7 +113,7 @@ _linalg["qr"] = _qr_op
 
 
 @composite
-def qr(input: Any, some: bool = True) -> Any:
+def qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` in torch's older form."""
     warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future "
@@ -163,7 +164,7 @@ def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
 
 
 _eigh_op = general(
-    "_eigh(A, UPLO='L')",
+    "_eigh(A: Tensor, UPLO: Any = 'L')",
     _eigh,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",
@@ -178,7 +179,7 @@ _linalg["eigh"] = _eigh_op
 
 
 @composite(where="linalg")
-def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
     return _eigh_op(A, UPLO)[0]
 
@@ -212,7 +213,7 @@ def _eig_vjp(gs: Any, A: Any, out: Any, out1: Any) -> Any:
 
 
 _eig_op = general(
-    "_eig(A)",
+    "_eig(A: Tensor)",
     _eig,
     vjp={"A": _eig_vjp},
     node="LinalgEigBackward0",
@@ -227,7 +228,7 @@ _linalg["eig"] = _eig_op
 
 
 @composite(where="linalg")
-def eigvals(A: Any) -> Any:
+def eigvals(A: Tensor) -> Any:
     """The eigenvalues of square matrices."""
     return _eig_op(A)[0]
 
@@ -313,7 +314,7 @@ def _phase(t: Any, s: Any) -> Any:
 
 
 _svd_op = general(
-    "_svd(A, full_matrices=True)",
+    "_svd(A: Tensor, full_matrices: bool = True)",
     _svd,
     vjp={"A": _svd_vjp},
     node="LinalgSvdBackward0",
@@ -328,25 +329,25 @@ _svd_op = general(
 
 
 def _linalg_svd(
-    A: Any, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
+    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Tensor | None = None
 ) -> Any:
     return _svd_op(A, full_matrices) if out is None else _svd_op(A, full_matrices, out=out)
 
 
-_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", _svd_op.__doc__
+_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", _svd_op.entry.doc
 _linalg_svd.entry = _svd_op.entry  # type: ignore[attr-defined]
 _linalg["svd"] = _linalg_svd
 
 
 @composite
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
     u, s, vh = _svd_op(input, not some)
     return _old_svd_result((u, s, vh.mH))
 
 
 @composite(where="linalg")
-def svdvals(A: Any, *, driver: Any = None) -> Any:
+def svdvals(A: Tensor, *, driver: str | None = None) -> Any:
     """The singular values, falling."""
     return _svd_op(A, False)[1]
 
@@ -400,7 +401,7 @@ def _permutation(pivots: Array, m: int) -> Array:
 
 
 _pivot_matrix: Any = constant(
-    "_pivot_matrix(pivots, m: plain)",
+    "_pivot_matrix(pivots: Tensor, m: Any)",
     _permutation,
     method=False,
     out=False,
@@ -434,7 +435,7 @@ def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
 
 
 _lu_factor_op = general(
-    "_lu_factor(A)",
+    "_lu_factor(A: Tensor)",
     _lu_factor,
     vjp={"A": _lu_vjp},
     node="LinalgLuFactorExBackward0",
@@ -449,7 +450,7 @@ _lu_factor_op = general(
 
 
 @composite(where="linalg")
-def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and the row exchanged at each step, from 1."""
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
@@ -457,7 +458,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 
 @composite(where="linalg")
-def lu(A: Any, *, pivot: bool = True) -> Any:
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """A = P @ L @ U."""
     if not pivot:
         raise RuntimeError("linalg.lu: LU without pivoting is not implemented on the CPU")
@@ -514,7 +515,9 @@ def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
 
 
 @composite(where="linalg")
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Any:
     """The solution of A @ X = B, given the LU factors of A."""
     _check_lu_solve(LU, pivots, B, left)
     P = _pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
@@ -527,7 +530,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     return solve_triangular(LU, half, upper=True)
 
 
-def _torch_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
     """`linalg.lu_solve` in torch's older form."""
     return lu_solve(LU_data, LU_pivots, b)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..table.arrays import (
 )
 from ..table.kinds import bilinear, composite, general
 from ..table.kinds import linear as linear_kind
+from ..table.signature import Tensor
 from ..table.statement import OPS, namespace
 from .products import (
     _bmm,
@@ -87,7 +89,7 @@ def _sum_with_product(signature: str, forward: Any, vjp: dict[str, Any], **more:
 
 
 addmm = _sum_with_product(
-    "addmm(input, mat1, mat2, *, beta=1, alpha=1)",
+    "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addmm,
     vjp={
         "mat1": lambda g, mat2, alpha: _through(matmul(g, mat2.mH), alpha),
@@ -97,6 +99,11 @@ addmm = _sum_with_product(
         (make(2, 4), make(2, 3), make(3, 4)),
         (make(4), make(2, 3), make(3, 4), {"beta": 0.5, "alpha": 2.0}),
     ],
+    overloads=(
+        "(input, mat1, mat2, *, beta, alpha, out)",
+        "(input, mat1, mat2, out_dtype: dtype, *, beta, alpha, out)",
+    ),
+    earlier="beta input alpha mat1 mat2 | beta input mat1 mat2",
     doc="beta * input + alpha * (mat1 @ mat2).",
 )
 
@@ -119,7 +126,7 @@ def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
 
 
 addmv = _sum_with_product(
-    "addmv(input, mat, vec, *, beta=1, alpha=1)",
+    "addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addmv,
     vjp={
         "mat": lambda g, vec, alpha: _through(g.unsqueeze(-1) * vec.conj(), alpha),
@@ -129,6 +136,7 @@ addmv = _sum_with_product(
         (make(2), make(2, 3), make(3)),
         (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
     ],
+    earlier="beta input alpha mat vec | beta input mat vec",
     doc="beta * input + alpha * (mat @ vec).",
 )
 
@@ -150,7 +158,7 @@ def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
 
 
 addr = _sum_with_product(
-    "addr(input, vec1, vec2, *, beta=1, alpha=1)",
+    "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addr,
     vjp={
         "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
@@ -158,6 +166,7 @@ addr = _sum_with_product(
     },
     out="cast",
     samples=lambda make: [(make(2, 3), make(2), make(3))],
+    earlier="beta input alpha vec1 vec2 | beta input vec1 vec2",
     doc="beta * input + alpha * outer(vec1, vec2).",
 )
 
@@ -181,12 +190,18 @@ def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) 
 
 
 baddbmm = _sum_with_product(
-    "baddbmm(input, batch1, batch2, *, beta=1, alpha=1)",
+    "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
+    "alpha: Number = 1)",
     _baddbmm,
     vjp=_OF_BATCHES,
     samples=lambda make: [
         (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
     ],
+    overloads=(
+        "(input, batch1, batch2, *, beta, alpha, out)",
+        "(input, batch1, batch2, out_dtype: dtype, *, beta, alpha, out)",
+    ),
+    earlier="beta input alpha batch1 batch2 | beta input batch1 batch2",
     doc="beta * input + alpha * bmm(batch1, batch2).",
 )
 
@@ -204,10 +219,11 @@ def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -
 
 
 addbmm = _sum_with_product(
-    "addbmm(input, batch1, batch2, *, beta=1, alpha=1)",
+    "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addbmm,
     vjp=_OF_BATCHES,
     samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
+    earlier="beta input alpha batch1 batch2 | beta input batch1 batch2",
     doc="beta * input + alpha * the sum of the products of a stack.",
 )
 
@@ -216,7 +232,7 @@ addbmm = _sum_with_product(
 
 
 @composite
-def inner(input: Any, other: Any) -> Any:
+def inner(input: Tensor, other: Tensor) -> Any:
     """The sums of products over the last dimensions of both tensors."""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
@@ -231,7 +247,7 @@ def inner(input: Any, other: Any) -> Any:
 
 
 @composite(method=False)
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
     """The sums of products over several dimensions: the last `dims` of a with the first of b, or
     pairs of lists."""
     if isinstance(dims, _core.Tensor):
@@ -276,7 +292,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 
 @composite
-def kron(input: Any, other: Any) -> Any:
+def kron(input: Tensor, other: Tensor) -> Any:
     """The Kronecker product: every element of input times all of other."""
     n = max(input.ndim, other.ndim)
     p = (1,) * (n - input.ndim) + tuple(input.shape)
@@ -308,7 +324,7 @@ def _cross(a: Array, b: Array, dim: int) -> Array:
 
 
 linalg_cross: Any = bilinear(
-    "_linalg_cross(input, other, *, dim=-1)",
+    "_linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1)",
     _cross,
     transpose={
         "input": lambda g, other, dim: linalg_cross(other.conj(), g, dim=dim),
@@ -323,7 +339,7 @@ namespace("linalg")["cross"] = linalg_cross
 
 
 @composite
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Any:
     """The vector product along `dim`; without it, along the first dimension of size 3."""
     if dim is None:
         warn_once(
@@ -356,14 +372,14 @@ def _times_identity(g: Array, shape: Any) -> Array:
 
 
 trace = linear_kind(
-    "trace(input)",
+    "trace(input: Tensor)",
     _trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
     doc="The sum of a matrix's diagonal.",
 )
 _trace_transpose: Any = linear_kind(
-    "_trace_transpose(input, shape: plain)",
+    "_trace_transpose(input: Tensor, shape: Any)",
     _times_identity,
     transpose={"input": lambda g: trace(g)},
     method=False,
@@ -389,7 +405,7 @@ def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
 
 
 @composite(where="linalg")
-def multi_dot(tensors: Any) -> Any:
+def multi_dot(tensors: Sequence[Tensor]) -> Any:
     """The product of several matrices in the cheapest order; the first and the last may be
     vectors."""
     tensors = list(tensors)
@@ -442,7 +458,7 @@ def chain_matmul(*matrices: Any) -> Any:
 
 
 @composite(where="linalg")
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
     """The inner products of vectors along a dimension; x is conjugated."""
     if x._array.dtype.kind in "biu":
         raise RuntimeError(

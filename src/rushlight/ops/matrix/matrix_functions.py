@@ -14,20 +14,31 @@ from ..._levels.running import answered
 from ...return_types import named
 from ..table.arrays import Array, listed, scalar_name
 from ..table.kinds import composite, constant, general
+from ..table.signature import Sizes, Tensor
 from ..table.statement import namespace
 from .decompositions import _cat, _eigh, _factors, svdvals
 from .products import matmul, multiply
 from .solving import _check, _no_convergence, _some_squares, inv, inv_ex, solve
 
 _linalg = namespace("linalg")
+_TOLERANCES = tuple(
+    f"(input: Tensor, *, atol: {t} | None = None, rtol: {t} | None = None, hermitian, out)"
+    for t in ("Tensor", "float")
+)
 _torch = namespace("torch")
 
 
 # ---- of the singular values
 
 
-@composite(where="linalg")
-def cond(A: Any, p: Any = None) -> Any:
+@composite(
+    where="linalg",
+    overloads=(
+        "(input: Tensor, p: Number | None = None, *, out)",
+        "(input: Tensor, p: str, *, out)",
+    ),
+)
+def cond(A: Tensor, p: Any = None) -> Any:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
@@ -79,7 +90,7 @@ def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> A
 
 
 _rank_op: Any = constant(
-    "_matrix_rank(A, tol: plain, atol: plain, rtol: plain, hermitian: plain)",
+    "_matrix_rank(A: Tensor, tol: Any, atol: Any, rtol: Any, hermitian: Any)",
     _matrix_rank,
     method=False,
     out=False,
@@ -89,9 +100,16 @@ _rank_op: Any = constant(
 )
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    overloads=(
+        *_TOLERANCES,
+        "(input: Tensor, tol: Tensor, hermitian, *, out)",
+        "(input: Tensor, tol: float, hermitian, *, out)",
+    ),
+)
 def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
     """The number of singular values above a threshold."""
     return _rank_op(A, tol, atol, rtol, hermitian)
@@ -131,7 +149,8 @@ def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
 
 
 pinv = general(
-    "pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False)",
+    "pinv(A: Tensor, rcond: Any = None, *, atol: Any = None, rtol: Any = None, "
+    "hermitian: bool = False)",
     lambda a, rcond, atol, rtol, hermitian: _pinv(a, rcond, atol, rtol, hermitian),
     vjp={"A": lambda g, A, out: _pinv_vjp(g, A, out)},
     node="LinalgPinvBackward0",
@@ -143,13 +162,18 @@ pinv = general(
         "result with dtype {got.scalar_name}",
     ),
     samples=lambda make: [(make(4, 3),), (make(2, 3),)],
+    overloads=(
+        *_TOLERANCES,
+        "(input: Tensor, rcond: Tensor, hermitian, *, out)",
+        "(input: Tensor, rcond: float, hermitian, *, out)",
+    ),
     doc="The Moore-Penrose pseudo-inverse.",
     batch="trailing",
 )
 
 
 @composite
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Any:
     """The pseudo-inverse."""
     return pinv(input, rcond)
 
@@ -186,7 +210,7 @@ def _least_squares_vjp(gs: Any, A: Any, B: Any, out: Any) -> tuple[Any, Any]:
 
 
 _least_squares_op = general(
-    "_least_squares(A, B, rcond: plain, driver: plain)",
+    "_least_squares(A: Tensor, B: Tensor, rcond: Any, driver: Any)",
     _least_squares,
     vjp={"A, B": _least_squares_vjp},
     node="LinalgLstsqBackward0",
@@ -203,7 +227,7 @@ _least_squares_op = general(
 
 @composite(where="linalg")
 @answered("by_element")
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
     values."""
     if A.ndim < 2:
@@ -241,7 +265,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Any:
 
 
 @composite(where="linalg")
-def matrix_power(A: Any, n: int) -> Any:
+def matrix_power(A: Tensor, n: int) -> Any:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
     if n == 0:
@@ -319,7 +343,7 @@ def _matrix_exp_vjp(g: Any, A: Any) -> Any:
 
 
 matrix_exp = general(
-    "matrix_exp(A)",
+    "matrix_exp(A: Tensor)",
     _matrix_exp,
     vjp={"A": _matrix_exp_vjp},
     node="LinalgMatrixExpBackward0",
@@ -335,7 +359,7 @@ _core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]
 
 
 @composite(where="linalg")
-def vander(x: Any, N: int | None = None) -> Any:
+def vander(x: Tensor, N: int | None = None) -> Any:
     """The matrix of the powers 0 to N - 1 of each element."""
     if (x.dtype.itemsize == 2 and x.is_floating_point()) or x.dtype.name == "bool":
         raise RuntimeError(
@@ -356,7 +380,7 @@ def _rising_powers(x: Any, n: int) -> Any:
 
 
 @composite(where="linalg")
-def tensorinv(A: Any, ind: int = 2) -> Any:
+def tensorinv(A: Tensor, ind: int = 2) -> Any:
     """The inverse of A for tensordot over its first `ind` dimensions."""
     first, rest = A.shape[:ind], A.shape[ind:]
     n = math.prod(rest)
@@ -370,7 +394,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
 
 
 @composite(where="linalg")
-def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Any:
     """The X for which tensordot(A, X, X.ndim) = B."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
@@ -380,7 +404,7 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
 
 
 @composite(method=False)
-def _linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
@@ -389,7 +413,7 @@ _linalg["diagonal"] = _linalg_diagonal
 
 
 @composite(method=False, name="vander", samples=lambda make: [(make(4),), (make(3), 2, True)])
-def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix of powers of x: its columns x ** (N - 1) down to x ** 0,
     or the other way round."""
     if x.dim() != 1:

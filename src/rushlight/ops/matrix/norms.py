@@ -22,8 +22,9 @@ from ..table.arrays import (
     scalar_name,
     widened,
 )
-from ..table.kinds import Ints, composite, general
+from ..table.kinds import composite, general
 from ..table.outputs import written
+from ..table.signature import Ints, Tensor, dtype
 from ..table.statement import namespace
 
 _kernels = _core.kernels
@@ -159,7 +160,8 @@ def _vector_norm_vjp(
 
 def _norm_op(name: str, node: str) -> Any:
     return general(
-        f"{name}(input, ord=2, dim=None, keepdim=False, *, dtype=None)",
+        f"{name}(input: Tensor, ord: Any = 2, dim: int | None = None, keepdim: bool = False, *, "
+        "dtype: dtype | None = None)",
         _vector_norm,
         shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
@@ -202,9 +204,20 @@ def _two_dims(dim: Any, ndim: int, name: str) -> tuple[int, int]:
     return first, second
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    overloads=(
+        "(input: Tensor, ord: Number, dim: Sizes = (-2, -1), keepdim, *, dtype, out)",
+        '(input: Tensor, ord: str = "fro", dim: Sizes = (-2, -1), keepdim, *, dtype, out)',
+    ),
+)
 def matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Ints = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtype | None = None,
 ) -> Any:
     """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
     rows, columns = _two_dims(dim, A.ndim, "matrix_norm")
@@ -249,15 +262,22 @@ def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
 _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"
 
 
-@composite(where="linalg", method=False)
+@composite(
+    where="linalg",
+    method=False,
+    overloads=(
+        "(input: Tensor, ord: Number | None = None, dim, keepdim, *, dtype, out)",
+        "(input: Tensor, ord: str, dim, keepdim, *, dtype, out)",
+    ),
+)
 def _linalg_norm(
-    A: Any,
+    A: Tensor,
     ord: Any = None,
-    dim: Any = None,
+    dim: Ints | None = None,
     keepdim: bool = False,
     *,
-    out: Any = None,
-    dtype: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
 ) -> Any:
     """A norm of vectors or matrices, by ord and dim as torch.linalg.norm reads them."""
     if dim is not None:
@@ -290,17 +310,16 @@ namespace("linalg")["norm"] = _linalg_norm
 
 @composite
 def norm(
-    input: Any,
+    input: Tensor,
     p: Any = "fro",
     dim: Ints | None = None,
     keepdim: bool = False,
-    out: Any = None,
-    dtype: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
 ) -> Any:
     """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
     if p is None or p == "fro":
-        whole = dim is None or isinstance(dim, int) or len(dim) <= 2
-        if whole:
+        if dim is None or isinstance(dim, int) or len(dim) <= 2:
             result = _vector_norm_op(input, 2, dim, keepdim, dtype=dtype)
         else:
             result = matrix_norm(input, "fro", dim, keepdim, dtype=dtype)
@@ -351,7 +370,7 @@ def _renorm_vjp(g: Any, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 
 
 renorm = general(
-    "renorm(input, p: number, dim: int, maxnorm: number)",
+    "renorm(input: Tensor, p: Number, dim: int, maxnorm: Number)",
     _renorm,
     vjp={"input": _renorm_vjp},
     in_place=True,
@@ -380,7 +399,7 @@ def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) ->
 
 
 dist: Any = general(
-    "dist(input, other, p: number = 2)",
+    "dist(input: Tensor, other: Tensor, p: Number = 2)",
     _dist,
     vjp={"input, other": _dist_vjp},
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
@@ -390,14 +409,14 @@ dist: Any = general(
 
 @composite(where="nn")
 def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
     """The p-norms of x1 - x2 + eps along the last dimension."""
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @composite(where="nn")
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
     if dtype.kind in "biuc":
@@ -451,7 +470,7 @@ def _cdist_vjp(g: Any, x1: Any, x2: Any, out: Any, p: float, needs: Any) -> Any:
 
 
 _cdist_op = general(
-    "_cdist(x1, x2, p: plain)",
+    "_cdist(x1: Tensor, x2: Tensor, p: Any)",
     _cdist,
     vjp={"x1, x2": _cdist_vjp},
     node="CdistBackward0",
@@ -463,8 +482,8 @@ _cdist_op = general(
 
 @composite(method=False)
 def cdist(
-    x1: Any,
-    x2: Any,
+    x1: Tensor,
+    x2: Tensor,
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Any:
@@ -487,7 +506,7 @@ def cdist(
 
 
 @composite(where="nn")
-def pdist(input: Any, p: float = 2.0) -> Any:
+def pdist(input: Tensor, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")

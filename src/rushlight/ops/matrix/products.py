@@ -22,6 +22,7 @@ from ..table.arrays import Array, c_name, listed, rounded, scalar_name, times, w
 from ..table.graph_steps import in_steps
 from ..table.kinds import bilinear, composite, general, variant
 from ..table.samples import matrices
+from ..table.signature import Tensor
 from ..table.statement import OPS, namespace
 
 _kernels = _core.kernels
@@ -204,7 +205,7 @@ def _matmul_shapes(out: Any, a: Any, b: Any) -> Any:
 
 def _matmul_op(name: str, node: str, **more: Any) -> Any:
     return bilinear(
-        f"{name}(input, other)",
+        f"{name}(input: Tensor, other: Tensor)",
         _product,
         native=_kernels.matmul,
         transpose={"input": _grad_left, "other": _grad_right},
@@ -243,7 +244,7 @@ def _mm(a: Array, b: Array) -> Any:
 
 
 mm = bilinear(
-    "mm(input, mat2)",
+    "mm(input: Tensor, mat2: Tensor)",
     _mm,
     native=_kernels.mm,
     transpose={
@@ -252,6 +253,10 @@ mm = bilinear(
     },
     backward=(_kernels.matmul_backward, "g input mat2 needs"),
     samples=lambda make: [(make(2, 3), make(3, 4)), (make(0, 3), make(3, 2))],
+    overloads=(
+        "(input, mat2, *, out)",
+        "(input, mat2, out_dtype: dtype, *, out)",
+    ),
     doc="The product of two matrices.",
 )
 
@@ -270,13 +275,17 @@ def _bmm(a: Array, b: Array) -> Any:
 
 
 bmm = bilinear(
-    "bmm(input, mat2)",
+    "bmm(input: Tensor, mat2: Tensor)",
     _bmm,
     transpose={
         "input": lambda g, mat2: matmul(g, mat2.mH),
         "mat2": lambda g, input: matmul(input.mH, g),
     },
     samples=lambda make: [(make(2, 3, 4), make(2, 4, 2))],
+    overloads=(
+        "(input, mat2, *, out)",
+        "(input, mat2, out_dtype: dtype, *, out)",
+    ),
     doc="The products of two stacks of matrices.",
 )
 
@@ -291,7 +300,7 @@ def _mv(a: Array, b: Array) -> Any:
 
 
 mv = bilinear(
-    "mv(input, vec)",
+    "mv(input: Tensor, vec: Tensor)",
     _mv,
     transpose={
         "input": lambda g, vec: g.unsqueeze(-1) * vec.conj(),
@@ -314,7 +323,7 @@ def _dot(a: Array, b: Array) -> Any:
 
 
 dot = bilinear(
-    "dot(input, tensor)",
+    "dot(input: Tensor, tensor: Tensor)",
     _dot,
     transpose={
         "input": lambda g, tensor: g * tensor.conj(),
@@ -331,7 +340,7 @@ def _vdot(a: Array, b: Array) -> Any:
 
 
 vdot = bilinear(
-    "vdot(input, other)",
+    "vdot(input: Tensor, other: Tensor)",
     _vdot,
     transpose={
         "input": lambda g, other: g.conj() * other,
@@ -344,7 +353,7 @@ vdot = bilinear(
 
 
 @composite
-def outer(input: Any, vec2: Any) -> Any:
+def outer(input: Tensor, vec2: Tensor) -> Any:
     """The matrix of all products of the elements of two vectors."""
     if input.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
@@ -354,7 +363,7 @@ def outer(input: Any, vec2: Any) -> Any:
 
 
 @composite
-def ger(input: Any, vec2: Any) -> Any:
+def ger(input: Tensor, vec2: Tensor) -> Any:
     """Another name of `outer`."""
     return outer(input, vec2)
 
@@ -446,7 +455,7 @@ def _layers(make: Any) -> Any:
 
 
 linear = bilinear(
-    "linear(input, weight, bias: Tensor = None)",
+    "linear(input: Tensor, weight: Tensor, bias: Tensor | None = None)",
     _linear,
     native=_kernels.linear,
     transpose={"input": _input_grad, "weight": _weight_grad},
@@ -459,7 +468,7 @@ linear = bilinear(
     doc="input @ weight.T + bias, over any leading dimensions of input.",
 )
 _linear_bias = general(
-    "_linear_bias(input, weight, bias: Tensor = None)",
+    "_linear_bias(input: Tensor, weight: Tensor, bias: Tensor | None = None)",
     _linear,
     native=_kernels.linear,
     vjp={
@@ -482,7 +491,9 @@ variant(linear, "bias", "given", _linear_bias)
 
 
 @composite(where="nn")
-def bilinear_form(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear_form(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Any:
     """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
     lead = input1.shape[:-1]
     if input1.ndim != input2.ndim:

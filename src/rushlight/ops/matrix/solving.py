@@ -19,6 +19,7 @@ from ..._levels.running import answered
 from ...return_types import named
 from ..table.arrays import Array, anywhere, common_type, scalar_name, warn_once
 from ..table.kinds import composite, general
+from ..table.signature import Tensor
 from ..table.statement import namespace
 from .products import matmul
 
@@ -27,7 +28,14 @@ _torch = namespace("torch")
 
 
 class _LinAlgError(RuntimeError):
-    """Raised where a matrix has no inverse, no factorisation, ...; a RuntimeError, as torch's."""
+    """Raised where a matrix has no inverse, no factorisation, ...; a RuntimeError, as torch's.
+
+    >>> try:
+    ...     torch.linalg.inv(torch.zeros(2, 2))
+    ... except torch.linalg.LinAlgError:
+    ...     print("it has no inverse")
+    it has no inverse
+    """
 
     __module__ = "rushlight.linalg"
 
@@ -141,7 +149,7 @@ def _some_squares(make: Any) -> Any:
 
 
 inv = general(
-    "inv(A)",
+    "inv(A: Tensor)",
     _inv_of("inv"),
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
@@ -159,7 +167,7 @@ inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
 @composite(where="linalg")
 @answered("by_element")
-def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
     if check_errors:
         return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
@@ -230,7 +238,7 @@ def _solve_matrix(g: Any, A: Any, out: Any, B_shape: Any, left: bool) -> Any:
 
 
 solve = general(
-    "solve(A, B, *, left=True)",
+    "solve(A: Tensor, B: Tensor, *, left: bool = True)",
     _solve,
     vjp={
         "A": _solve_matrix,
@@ -308,7 +316,8 @@ def _triangular_matrix(
 
 def _triangular_op(name: str, node: str, **more: Any) -> Any:
     return general(
-        f"{name}(A, B, *, upper: plain, left=True, unitriangular=False)",
+        f"{name}(A: Tensor, B: Tensor, *, upper: Any, left: bool = True, "
+        "unitriangular: bool = False)",
         _solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},
         batch="trailing",
@@ -332,7 +341,11 @@ _triangular_result = named("triangular_solve", "solution", "cloned_coefficient")
 
 @composite
 def triangular_solve(
-    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    input: Tensor,
+    A: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
 ) -> Any:
     """`linalg.solve_triangular` in torch's older form."""
     warn_once(
@@ -381,7 +394,7 @@ def _adjugate_conj(A: Any, out: Any) -> Any:
 
 
 det = general(
-    "det(A)",
+    "det(A: Tensor)",
     _det,
     vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
     node="LinalgDetBackward0",
@@ -418,7 +431,7 @@ def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
 
 def _slogdet_op(name: str) -> Any:
     return general(
-        f"_{name}(A)",
+        f"_{name}(A: Tensor)",
         _slogdet,
         vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
         batch="trailing",
@@ -435,7 +448,7 @@ _torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")  # type: ignor
 
 
 @composite
-def logdet(input: Any) -> Any:
+def logdet(input: Tensor) -> Any:
     """The logarithm of determinants; nan where one is negative."""
     _check("slogdet", input._array, square=True)
     sign, size = _linalg["slogdet"](input)
@@ -497,7 +510,7 @@ def _positive(make: Any) -> Any:
 
 
 cholesky = general(
-    "cholesky(A, *, upper=False)",
+    "cholesky(A: Tensor, *, upper: bool = False)",
     _cholesky_of("linalg.cholesky"),
     vjp={"A": _cholesky_vjp},
     node="LinalgCholeskyExBackward0",
@@ -508,7 +521,7 @@ cholesky = general(
     batch="trailing",
 )
 _old_cholesky = general(
-    "_cholesky(input, upper=False)",
+    "_cholesky(input: Tensor, upper: bool = False)",
     _cholesky_of("cholesky"),
     vjp={"input": _cholesky_vjp},
     node="CholeskyBackward0",
@@ -520,7 +533,7 @@ _old_cholesky = general(
 
 
 @composite(method=False)
-def _torch_cholesky(input: Any, upper: bool = False) -> Any:
+def _torch_cholesky(input: Tensor, upper: bool = False) -> Any:
     """`linalg.cholesky` in torch's older form."""
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
@@ -560,7 +573,7 @@ def _cholesky_solve_factor(g: Any, L: Any, out: Any, upper: bool) -> Any:
 
 
 cholesky_solve: Any = general(
-    "cholesky_solve(input, L, upper=False)",
+    "cholesky_solve(input: Tensor, L: Tensor, upper: bool = False)",
     _cholesky_solve,
     vjp={
         "input": lambda g, L, upper: cholesky_solve(g, L, upper),
@@ -575,7 +588,7 @@ cholesky_solve: Any = general(
 
 
 @composite
-def cholesky_inverse(input: Any, upper: bool = False) -> Any:
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Any:
     """The inverse of A, given its Cholesky factor."""
     n = input.shape[-1]
     return cholesky_solve(of(input).tensor(np.eye(n, dtype=input.dtype.numpy)), input, upper)

@@ -17,6 +17,7 @@ from ..._levels.running import draws
 from ..making.creation import zeros_like
 from ..table.arrays import none_left, widened
 from ..table.kinds import composite, linear
+from ..table.signature import Generator
 
 Tensor = _core.Tensor
 
@@ -24,7 +25,7 @@ Tensor = _core.Tensor
 def _marker(name: str, node: str) -> Any:
     # Writes nothing; its node gives what was here before a gradient of zero.
     op = linear(
-        f"_{name}(input)",
+        f"_{name}(input: Tensor)",
         write=lambda a: None,
         transpose={"input": lambda g: zeros_like(g)},
         batch="elements",
@@ -97,7 +98,12 @@ def _check_above_zero(kernel: str, parameter: str, value: float) -> None:
 
 @composite(name="uniform_")
 def uniform_(
-    self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **named: Any
+    self: Tensor,
+    from_: float = 0.0,
+    to: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
 ) -> Any:
     """Fill with numbers drawn evenly from [from, to)."""
     low = named.pop("from", from_)
@@ -125,8 +131,13 @@ def check_deviation(std: Any) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
-@composite(name="normal_")
-def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+@composite(
+    name="normal_",
+    overloads=("(input: Tensor, mean: float = None, std: float = None, *, generator)",),
+)
+def normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Any:
     """Fill with numbers of a normal distribution."""
     check_deviation(std)
     check_type(self.dtype, "fc", "normal_kernel_cpu")
@@ -196,9 +207,21 @@ def integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
     return low, end
 
 
-@composite(name="random_")
+@composite(
+    name="random_",
+    overloads=(
+        "(self, *, generator)",
+        "(self, from: int, to: int | None, *, generator)",
+        "(self, to: int, *, generator)",
+    ),
+)
 def random_(
-    self: Any, from_: int | None = None, to: Any = ..., *, generator: Any = None, **named: Any
+    self: Tensor,
+    from_: int | None = None,
+    to: Any = ...,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
 ) -> Any:
     """Fill with integers drawn evenly from [from, to), or from all that the dtype holds; to=None:
     to the last of them."""
@@ -217,8 +240,14 @@ def random_(
     return _fill(self, "randint_", generator, low, end)
 
 
-@composite(name="bernoulli_")
-def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+@composite(
+    name="bernoulli_",
+    overloads=(
+        "(input: Tensor, p: Tensor, *, generator)",
+        "(input: Tensor, p: float = 0.5, *, generator)",
+    ),
+)
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Any:
     """Fill with 1 by probability p (a number or a tensor), else 0."""
     if isinstance(p, Tensor):
         return _fill_by(self, p, generator=generator)
@@ -245,7 +274,13 @@ def _probabilities(p: Any, shape: Any) -> Any:
 
 def _one_parameter(name: str, default: float | None, parameter: str, check: Any, doc: str) -> None:
     @composite(name=name, doc=doc)
-    def method(self: Any, value: float = default, *, generator: Any = None, **named: Any) -> Any:  # type: ignore[assignment]
+    def method(
+        self: Tensor,
+        value: float = default,  # type: ignore[assignment]
+        *,
+        generator: Generator | None = None,
+        **named: Any,
+    ) -> Any:
         value = named.pop(parameter, value)
         none_left(name, named)
         if value is None:
@@ -273,7 +308,9 @@ _one_parameter("geometric_", None, "p", _check_geometric, "Fill from a geometric
 
 
 @composite(name="cauchy_")
-def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Any:
     """Fill from a Cauchy distribution."""
     _check_above_zero("cauchy_", "sigma", sigma)
     _check_continuous("Cauchy", self.dtype, self.dtype.c_name)
@@ -281,7 +318,9 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
 
 
 @composite(name="log_normal_")
-def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
+) -> Any:
     """Fill with exponentials of normal numbers."""
     _check_above_zero("log_normal_", "std", std)
     check_type(self.dtype, "f", "log_normal_cpu")

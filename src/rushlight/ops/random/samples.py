@@ -19,6 +19,7 @@ from ..making.creation import empty_like
 from ..making.factory import destination, finished, numpy_of, shape_of
 from ..table.arrays import fitted_number, none_left, widened
 from ..table.kinds import composite
+from ..table.signature import Generator, Ints, device, dtype, layout, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
 Tensor = _core.Tensor
@@ -47,15 +48,23 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         if numpy_dtype.kind in "biu":
             not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
 
-    @composite(method=False, name=name, doc=f"A tensor of the given size with numbers {doc}.")
+    @composite(
+        method=False,
+        name=name,
+        doc=f"A tensor of the given size with numbers {doc}.",
+        overloads=(
+            "(size: Sizes, *, generator: Generator | None, out, ...)",
+            "(size: Sizes, *, out, ...)",
+        ),
+    )
     @draws()
     def create(
-        *size: Any,
-        generator: Any = None,
-        out: Any = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        *size: Ints,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | None = None,
         requires_grad: bool = False,
         pin_memory: bool = False,
         **named: Any,
@@ -75,18 +84,22 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         method=False,
         name=name + "_like",
         doc=f"A tensor of another's size and dtype with numbers {doc}.",
+        overloads=(
+            "(input, *, generator: Generator | None, memory_format, ...)",
+            "(input, *, memory_format, ...)",
+        ),
     )
     @draws()
     def like(
-        input: Any,
+        input: Tensor,
         *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | None = None,
         requires_grad: bool = False,
-        memory_format: Any = None,
+        memory_format: memory_format | None = None,
         pin_memory: bool = False,
-        generator: Any = None,
+        generator: Generator | None = None,
     ) -> Any:
         check((dtype or input.dtype).numpy)
         place = (dtype, device, requires_grad, memory_format)
@@ -99,18 +112,26 @@ rand = _sampled("rand", "uniform_", (0.0, 1.0), "drawn evenly from [0, 1)")
 randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distribution")
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(high: int, size: Sizes, *, generator: Generator | None, out, ...)",
+        "(high: int, size: Sizes, *, out, ...)",
+        "(low: int, high: int, size: Sizes, *, generator: Generator | None, out, ...)",
+        "(low: int, high: int, size: Sizes, *, out, ...)",
+    ),
+)
 @draws(size_last=True)
 def randint(
     low: Any = 0,
     high: Any = None,
     size: Any = None,
     *,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
@@ -130,20 +151,30 @@ def randint(
     return finished(array, requires_grad, out, where, function="randint")
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(input, low: int, high: int, *, generator: Generator | None, memory_format, ...)",
+        "(input, low: int, high: int, *, memory_format, ...)",
+        "(input, high: Tensor, *, generator: Generator | None, memory_format, ...)",
+        "(input, high: Tensor, *, memory_format, ...)",
+        "(input, high: int, *, generator: Generator | None, memory_format, ...)",
+        "(input, high: int, *, memory_format, ...)",
+    ),
+)
 @draws()
 def randint_like(
-    input: Any,
+    input: Tensor,
     low: Any = 0,
     high: Any = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
     pin_memory: bool = False,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
     if high is None:
@@ -154,16 +185,22 @@ def randint_like(
     return _drawn_like(input, place, "randint_", generator, low, high)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(n, *, generator: Generator | None, out, ...)",
+        "(n, *, out, ...)",
+    ),
+)
 @draws(one_by_one=True)
 def randperm(
     n: int,
     *,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
@@ -189,18 +226,26 @@ def randperm(
     return finished(array, requires_grad, out, where, function="randperm")
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(mean: Tensor, std: Tensor, *, generator, out)",
+        "(mean: Tensor, std: float = 1, *, generator, out)",
+        "(mean: float, std: Tensor, *, generator, out)",
+        "(mean: float, std: float, size: Sizes, *, generator, out, ...)",
+    ),
+)
 @draws(of_values=True, size_last=True)
 def normal(
     mean: Any,
     std: Any = 1.0,
     size: Any = None,
     *,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
@@ -235,9 +280,16 @@ def normal(
     return finished(array, requires_grad, out, where, function="normal")
 
 
-@composite
+@composite(
+    overloads=(
+        "(input, *, generator, out)",
+        "(input, p: float, *, generator)",
+    )
+)
 @draws(of_values=True)
-def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+def bernoulli(
+    input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Any:
     """1 by the probability each element gives, else 0."""
     where = of(input)
     made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
@@ -248,12 +300,12 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
 @composite
 @draws(of_values=True, one_by_one=True)
 def multinomial(
-    input: Any,
+    input: Tensor,
     num_samples: int,
     replacement: bool = False,
     *,
-    generator: Any = None,
-    out: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
 ) -> Any:
     """Indices drawn by the weights in each row."""
     weights = input._array
@@ -275,7 +327,7 @@ def multinomial(
 
 @composite
 @draws(of_values=True, one_by_one=True)
-def poisson(input: Any, generator: Any = None) -> Any:
+def poisson(input: Tensor, generator: Generator | None = None) -> Any:
     """Counts of a Poisson distribution with the rates that each element gives."""
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
     # torch's.

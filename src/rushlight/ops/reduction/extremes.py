@@ -39,7 +39,7 @@ def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array
 
 
 _share: Any = constant(
-    "_share(input, value: Tensor, dim: dims, keepdim: bool, nan: bool)",
+    "_share(input: Tensor, value: Tensor, dim: Ints, keepdim: bool, nan: bool)",
     _shares,
     method=False,
     out=False,
@@ -67,7 +67,7 @@ def _extreme(name: str, largest: bool) -> Any:
         return rounded(reduce(widened(a), axes, keepdims=bool(keepdim)), a)
 
     return general(
-        f"{name}(input, dim=(), keepdim=False)",
+        f"{name}(input: Tensor, dim: Ints | None = (), keepdim: bool = False)",
         forward,
         batch="reduced",
         native=kernel,
@@ -123,7 +123,7 @@ def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
 
 
 aminmax: Any = general(
-    "aminmax(input, *, dim: int = None, keepdim=False)",
+    "aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False)",
     _aminmax,
     vjp={
         "input": lambda g, g1, input, out, out1, dim, keepdim: _sum_of(
@@ -174,7 +174,7 @@ def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, 
 
 
 _take_along: Any = linear(
-    "_take_along(input, index: Tensor, dim: int, keepdim: bool, add: bool)",
+    "_take_along(input: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool)",
     lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
     transpose={
         "input": lambda g, index, input_shape, dim, keepdim, add: _put_along(
@@ -186,7 +186,7 @@ _take_along: Any = linear(
     doc="The elements at the places `index` along a dimension.",
 )
 _put_along: Any = linear(
-    "_put_along(input, index: Tensor, shape: shape, dim: int, keepdim: bool, add: bool)",
+    "_put_along(input: Tensor, index: Tensor, shape: Any, dim: int, keepdim: bool, add: bool)",
     _put,
     transpose={
         "input": lambda g, index, dim, keepdim, add: _take_along(g, index, dim, keepdim, add)
@@ -302,7 +302,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         return rounded(reduce(widened(a), None), a)
 
     of_all = general(
-        f"_{name}_all(input)",
+        f"_{name}_all(input: Tensor)",
         whole,
         batch=lambda input: (amax if largest else amin)(input.reshape(-1), 0),
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
@@ -324,7 +324,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         return _chosen(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
 
     of_dim = selecting(
-        f"_{name}_dim(input, dim: int, keepdim=False)",
+        f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
         along,
         batch="picked",
         node=f"{name.capitalize()}Backward0",
@@ -338,14 +338,20 @@ def _three_forms(name: str, largest: bool) -> Any:
         doc=f"The {name}imum of all elements, the {name}ima along a dimension with their indices, "
         "or of two tensors element by element.",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), make(3))],
+        overloads=(
+            "(input, *, out)",
+            "(input, other: Tensor, *, out)",
+            "(input, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None) "
+            f"-> return_types.{name}",
+        ),
     )
     def function(
-        input: Any,
-        dim: Any = _NOT_GIVEN,
-        keepdim: Any = _NOT_GIVEN,
+        input: Tensor,
+        dim: int = _NOT_GIVEN,
+        keepdim: bool = _NOT_GIVEN,
         *,
-        other: Any = _NOT_GIVEN,
-        out: Any = None,
+        other: Tensor = _NOT_GIVEN,
+        out: Tensor | None = None,
         **axis: Any,
     ) -> Any:
         if axis:
@@ -385,7 +391,7 @@ def _arg_function(name: str, largest: bool) -> Any:
         return found  # type: ignore[no-any-return]
 
     return constant(
-        f"{name}(input, dim=None, keepdim=False)",
+        f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False)",
         forward,
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), 0, True)],
         batch="picked",
@@ -432,7 +438,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
         return flat[_median_index(flat, 0, skip_nan)[0]]  # type: ignore[no-any-return]
 
     of_all = general(
-        f"_{name}_all(input)",
+        f"_{name}_all(input: Tensor)",
         whole,
         batch=lambda input: of_dim(input.reshape(-1), 0)[0],
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
@@ -449,7 +455,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
         return _chosen(a, index, d, keepdim)
 
     of_dim = selecting(
-        f"_{name}_dim(input, dim: int, keepdim=False)",
+        f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
         along,
         batch="picked",
         node=f"{name.capitalize()}Backward1",
@@ -463,8 +469,15 @@ def _medians(name: str, skip_nan: bool) -> Any:
         doc="The lower median of all elements, or along a dimension with its index"
         + (", NaN left out." if skip_nan else "."),
         samples=lambda make: [(make(2, 3),), (make(3, 4), 1)],
+        overloads=(
+            "(input)",
+            "(input, dim: int, keepdim, *, out: Sequence[Tensor] | None = None) "
+            f"-> return_types.{name}",
+        ),
     )
-    def function(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+    def function(
+        input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Any:
         check_tensor(name, input)
         more = {} if out is None else {"out": out}
         return of_all(input, **more) if dim is None else of_dim(input, dim, keepdim, **more)

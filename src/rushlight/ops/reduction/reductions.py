@@ -32,6 +32,7 @@ from ..table.arrays import (
     widened,
 )
 from ..table.kinds import composite, constant, general, linear, variant
+from ..table.signature import Ints, dtype
 from ..table.statement import OPS, namespace
 
 _kernels = _core.kernels
@@ -78,7 +79,7 @@ def _count(shape: Sequence[int], dim: Any) -> int:
 
 
 _spread: Any = linear(
-    "_spread(input, shape: shape, dim: dims, keepdim: bool)",
+    "_spread(input: Tensor, shape: Any, dim: Ints, keepdim: bool)",
     _kernels.spread,
     transpose={"input": lambda g, dim, keepdim: _sum_dims(g, dim, keepdim)},
     node="ExpandBackward0",
@@ -115,7 +116,8 @@ def _sum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
 
 def _summing(name: str, node: str, **more: Any) -> Any:
     return linear(
-        f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
+        f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
+        "dtype: dtype | None = None)",
         _sum,
         batch="reduced",
         native=_kernels.sum,
@@ -125,6 +127,7 @@ def _summing(name: str, node: str, **more: Any) -> Any:
         backward=(_kernels.spread, "g input_shape dim keepdim"),
         node=node,
         out="dtype",
+        overloads=("(input, *, dtype)", "(input, dim: Ints | None, keepdim, *, dtype, out)"),
         doc="The sum of all elements, or along dimensions.",
         **more,
     )
@@ -170,7 +173,8 @@ _FLOAT_DTYPE = (
 
 def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
     return linear(
-        f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
+        f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
+        "dtype: dtype | None = None)",
         _mean,
         batch="reduced",
         native=_kernels.mean,
@@ -182,6 +186,7 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
         backward=(_kernels.mean_backward, "g input_shape dim keepdim"),
         node=node,
         out=out,
+        overloads=("(input, *, dtype, out)", "(input, dim: Ints | None, keepdim, *, dtype, out)"),
         doc="The mean of all elements, or along dimensions.",
         **more,
     )
@@ -241,7 +246,8 @@ def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
 
 def _multiplying(name: str, node: str, **more: Any) -> Any:
     return general(
-        f"{name}(input, dim=None, keepdim=False, *, dtype=None)",
+        f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False, *, "
+        "dtype: dtype | None = None)",
         _prod,
         vjp={
             "input": lambda g, input, out, dim, keepdim: _prod_grad(
@@ -251,6 +257,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Any:
         batch="picked",
         node=node,
         out="dtype",
+        overloads=("(input, *, dtype)", "(input, dim: int, keepdim, *, dtype, out)"),
         doc="The product of all elements, or along a dimension.",
         **more,
     )
@@ -287,7 +294,8 @@ _NANSUM_OUT = (
     "{want.scalar_name}."
 )
 nansum: Any = general(
-    "nansum(input, dim=None, keepdim=False, *, dtype=None)",
+    "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
+    "dtype: dtype | None = None)",
     _nansum,
     vjp={
         "input": lambda g, input, input_shape, dim, keepdim: _call(
@@ -302,7 +310,9 @@ nansum: Any = general(
 
 
 @composite(samples=_reduced)
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nanmean(
+    input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None
+) -> Any:
     """`mean` of what is not NaN."""
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(
@@ -362,7 +372,7 @@ def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim
 
 
 _var_op: Any = general(
-    "_var(input, dim: dims, correction: number, keepdim: bool)",
+    "_var(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _var,
     native=_kernels.var,
     vjp={
@@ -377,7 +387,7 @@ _var_op: Any = general(
     batch="reduced",
 )
 _std_op: Any = general(
-    "_std(input, dim: dims, correction: number, keepdim: bool)",
+    "_std(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     lambda a, dim, correction, keepdim: _root(_variance(a, dim, correction, keepdim)),
     vjp={
         "input": lambda g, input, out, dim, correction, keepdim: _std_grad(
@@ -419,7 +429,7 @@ def _mean_grad(g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
 
 
 _var_mean_op: Any = general(
-    "_var_mean(input, dim: dims, correction: number, keepdim: bool)",
+    "_var_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(lambda v: v),
     vjp={
         "input": lambda g, g1, input, dim, correction, keepdim: _sum_of(
@@ -435,7 +445,7 @@ _var_mean_op: Any = general(
     batch="reduced",
 )
 _std_mean_op: Any = general(
-    "_std_mean(input, dim: dims, correction: number, keepdim: bool)",
+    "_std_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(_root),
     vjp={
         "input": lambda g, g1, input, out, dim, correction, keepdim: _sum_of(
@@ -453,17 +463,28 @@ _std_mean_op: Any = general(
 
 
 def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
+    wanted = ", out" if method else ""
+
     @composite(
-        method=method, name=name, doc=doc, samples=lambda make: [(make(3, 4),), (make(3, 4), 0)]
+        method=method,
+        name=name,
+        doc=doc,
+        samples=lambda make: [(make(3, 4),), (make(3, 4), 0)],
+        overloads=(
+            "(input, dim: Ints | None, unbiased: bool = True, keepdim"
+            + (", *, out)" if method else ")"),
+            f"(input, dim, *, correction: Number | None = None, keepdim{wanted})",
+            "(input, unbiased: bool = True)",
+        ),
     )
     def function(
-        input: Any,
-        dim: Any = None,
-        unbiased: Any = None,
+        input: Tensor,
+        dim: Ints | None = None,
+        unbiased: bool | None = None,
         keepdim: bool = False,
         *,
         correction: Any = None,
-        out: Any = None,
+        out: Tensor | None = None,
         **axis: Any,
     ) -> Any:
         if axis:
@@ -510,22 +531,32 @@ def _truth(name: str) -> Any:
         return result
 
     return constant(
-        f"{name}(input, dim=None, keepdim=False)",
+        f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False)",
         forward,
         batch="reduced",
         out="truth",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
-        doc=f"Whether {name} element is not zero.",
+        overloads=(
+            "(input, *, out)",
+            "(input, dim: Sizes | None = None, keepdim, *, out)",
+            "(input, dim: int, keepdim, *, out)",
+        ),
+        doc=_TRUTHS[name],
     )
 
 
+_TRUTHS = {"any": "Whether any element is not zero.", "all": "Whether no element is zero."}
 any = _truth("any")
 all = _truth("all")
 
 count_nonzero: Any = constant(
-    "count_nonzero(input, dim=None)",
+    "count_nonzero(input: Tensor, dim: Ints | None = None)",
     lambda a, dim: np.asarray(np.count_nonzero(a, _axes(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
+    overloads=(
+        "(input, dim: int | None = None)",
+        "(input, dim: Sizes)",
+    ),
     doc="How many elements are not zero.",
     batch="reduced",
 )
@@ -548,7 +579,7 @@ def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Array:
 
 
 logsumexp: Any = general(
-    "logsumexp(input, dim: dims, keepdim=False)",
+    "logsumexp(input: Tensor, dim: Ints, keepdim: bool = False)",
     _logsumexp,
     native=_kernels.logsumexp,
     vjp={
@@ -574,7 +605,7 @@ logsumexp: Any = general(
 
 
 @composite
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Tensor, *size: Ints) -> Any:
     """The sum that undoes broadcasting from `size`."""
     if not size:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')

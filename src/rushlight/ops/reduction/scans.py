@@ -15,7 +15,8 @@ from ..layout.joining import cat
 from ..layout.slices import _slice
 from ..making.creation import arange
 from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
-from ..table.kinds import Number, composite, constant, general, linear
+from ..table.kinds import composite, constant, general, linear
+from ..table.signature import Number
 from ..table.statement import OPS
 from .extremes import selecting
 from .reductions import sum
@@ -62,7 +63,7 @@ def _some(make: Any) -> list[Any]:
 
 
 cumsum: Any = linear(
-    "cumsum(input, dim: int, *, dtype=None)",
+    "cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     _cumulated("cumsum", _kernels.cumsum, np.add),
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
     in_place=True,
@@ -93,7 +94,7 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 
 cumprod: Any = general(
-    "cumprod(input, dim: int, *, dtype=None)",
+    "cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     _cumulated("cumprod", _kernels.cumprod, np.multiply),
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
     in_place=True,
@@ -124,7 +125,7 @@ def _extreme_so_far(name: str, largest: bool) -> Any:
         return rounded(best, a), index
 
     return selecting(
-        f"{name}(input, dim: int)",
+        f"{name}(input: Tensor, dim: int)",
         forward,
         keepdim=True,
         add=True,
@@ -190,7 +191,7 @@ def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
 
 
 logcumsumexp: Any = general(
-    "logcumsumexp(input, dim: int)",
+    "logcumsumexp(input: Tensor, dim: int)",
     _logcumsumexp,
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
     jvp={"input": _logcumsumexp_tangent},
@@ -204,7 +205,13 @@ logcumsumexp: Any = general(
 
 
 @composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 2, 0)])
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Any:
     """The differences of neighbours along a dimension, n times over."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -257,8 +264,15 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
     return _slice(y, dim, 1, size, 1), _slice(y, dim, 0, size - 1, 1)
 
 
-@composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
-def trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))],
+    overloads=(
+        "(y, x: Tensor, *, dim)",
+        "(y, *, dx: Number = 1, dim)",
+    ),
+)
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
     if y.dtype is dtypes.bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
@@ -272,14 +286,29 @@ def trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     return sum((high + low) * _steps(y, x, dx, d), d) / 2.0
 
 
-@composite(method=False)
-def trapz(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+@composite(
+    method=False,
+    overloads=(
+        "(y, *, dx: float = 1, dim)",
+        "(y, x: Tensor, *, dim)",
+    ),
+)
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
     """`trapezoid` under its older name."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-@composite(method=False, samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))])
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+@composite(
+    method=False,
+    samples=lambda make: [(make(3, 4),), (make(3, 4), make(4))],
+    overloads=(
+        "(y, x: Tensor, *, dim)",
+        "(y, *, dx: Number = 1, dim)",
+    ),
+)
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1
+) -> Any:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
     d = dim_in(dim, y.ndim)
     high, low = _both_ends(y, d)
@@ -313,7 +342,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
 
 
 histc: Any = constant(
-    "histc(input, bins=100, min: number = 0, max: number = 0)",
+    "histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0)",
     _histogram,
     samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
     doc="How many elements fall in each of `bins` equal intervals from min to max.",
@@ -348,7 +377,7 @@ def _no_gradient(g: Any) -> Any:
 
 
 bincount: Any = general(
-    "bincount(input, weights: Tensor = None, minlength=0)",
+    "bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0)",
     _bincount,
     vjp={"weights": _no_gradient},
     node="NotImplemented",

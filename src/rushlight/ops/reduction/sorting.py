@@ -55,7 +55,7 @@ def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Arr
 
 def _sorting(name: str, node: str) -> Any:
     return selecting(
-        f"{name}(input, dim: int, descending: bool, stable: bool)",
+        f"{name}(input: Tensor, dim: int, descending: bool, stable: bool)",
         _sort,
         keepdim=True,
         node=node,
@@ -71,9 +71,20 @@ _sort_op = _sorting("_sort", "SortBackward0")
 _stable_sort = _sorting("_stable_sort", "SortBackward1")
 
 
-@composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 0, True), (make(),)])
+@composite(
+    samples=lambda make: [(make(3, 4),), (make(3, 4), 0, True), (make(),)],
+    overloads=(
+        "(input, *, stable: bool | None, dim, descending, out: Sequence[Tensor] | None = None)",
+        "(input, dim, descending, *, out: Sequence[Tensor] | None = None)",
+    ),
+)
 def sort(
-    input: Any, dim: int = -1, descending: bool = False, stable: Any = None, *, out: Any = None
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    stable: Any = None,
+    *,
+    out: Tensor | None = None,
 ) -> Any:
     """The entries of a dimension in order, and where each was."""
     check_tensor("sort", input)
@@ -83,14 +94,19 @@ def sort(
     return op(input, dim, descending, stable)
 
 
-@composite
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+@composite(
+    overloads=(
+        "(input, *, stable: bool, dim, descending, out)",
+        "(input, dim, descending)",
+    )
+)
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Where each entry of the sorted dimension was."""
     return _sort_op(input.detach(), dim, descending, stable)[1]
 
 
 @composite(samples=lambda make: [(make(3, 4),)])
-def msort(input: Any) -> Any:
+def msort(input: Tensor) -> Any:
     """Sorted along the first dimension."""
     return _sort_op(input, 0, False, False)[0]
 
@@ -119,7 +135,7 @@ def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Arra
 
 
 topk: Any = selecting(
-    "topk(input, k: int, dim=-1, largest=True, sorted=True)",
+    "topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True)",
     _topk,
     keepdim=True,
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, False), (make(), 1)],
@@ -139,7 +155,7 @@ def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
 
 
 kthvalue: Any = selecting(
-    "kthvalue(input, k: int, dim=-1, keepdim=False)",
+    "kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False)",
     _kthvalue,
     out="output values must be of same type as input",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
@@ -174,7 +190,7 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
 
 
 mode: Any = selecting(
-    "mode(input, dim=-1, keepdim=False)",
+    "mode(input: Tensor, dim: int = -1, keepdim: bool = False)",
     _mode,
     samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
     doc="The most frequent entry of a dimension, and where it was last.",
@@ -259,17 +275,39 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return OPS["where"].function(condition, a, b)
 
 
-@composite(samples=lambda make: [(make(3, 5), 0.4), (make(3, 5), 0.5, 1, True)])
+@composite(
+    samples=lambda make: [(make(3, 5), 0.4), (make(3, 5), 0.5, 1, True)],
+    overloads=(
+        "(input, q: Tensor, dim, keepdim, *, interpolation, out)",
+        "(input, q: float, dim, keepdim, *, interpolation, out)",
+    ),
+)
 def quantile(
-    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Any:
     """The q-th quantiles, of all elements or along a dimension."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite(samples=lambda make: [(make(3, 5), 0.4)])
+@composite(
+    samples=lambda make: [(make(3, 5), 0.4)],
+    overloads=(
+        "(input, q: Tensor, dim, keepdim, *, interpolation, out)",
+        "(input, q: float, dim, keepdim, *, interpolation, out)",
+    ),
+)
 def nanquantile(
-    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Any:
     """`quantile` with NaN left out."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
@@ -339,7 +377,7 @@ def _warn_of_copies(**arrays: Any) -> None:
 
 _searchsorted: Any = constant(
     "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, "
-    "out_int32: bool, sorter: Tensor = None)",
+    "out_int32: bool, sorter: Tensor | None = None)",
     _search,
     method=False,
     doc="Where values would be inserted to keep a sequence sorted.",
@@ -355,16 +393,24 @@ def _as_tensor(value: Any, like: Any) -> Any:
     return _wrap(np.array(value, kind))
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(sorted_sequence: Tensor, input, *, out_int32, right, side: str | None = None, "
+        "sorter: Tensor | None = None, out)",
+        "(sorted_sequence: Tensor, self: Number, *, out_int32, right, side: str | None = None, "
+        "sorter: Tensor | None = None, out)",
+    ),
+)
 def searchsorted(
     sorted_sequence: Any,
-    input: Any,
+    input: Tensor,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: Any = None,
     sorter: Any = None,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Any:
     """Where values would be inserted to keep each row of a sorted sequence sorted."""
     more = {} if out is None else {"out": out}
@@ -372,9 +418,20 @@ def searchsorted(
     return _searchsorted(sorted_sequence, values, right, side, out_int32, sorter, **more)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(input, boundaries: Tensor, *, out_int32, right, out)",
+        "(self: Number, boundaries: Tensor, *, out_int32, right)",
+    ),
+)
 def bucketize(
-    input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None
+    input: Tensor,
+    boundaries: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
 ) -> Any:
     """Which of the intervals between boundaries each value lies in."""
     if boundaries.ndim != 1:
@@ -437,7 +494,7 @@ def _no_gradient(name: str) -> Any:
 
 def _distinct_op(name: str, torch_name: str, node: str) -> Any:
     return general(
-        f"{name}(input, dim: int, consecutive: bool)",
+        f"{name}(input: Tensor, dim: int, consecutive: bool)",
         _distinct,
         vjp={"input": _no_gradient(torch_name)},
         node=node,
@@ -460,28 +517,41 @@ def _wanted(found: Any, inverse: bool, counts: bool) -> Any:
     return (values, *([where] if inverse else []), *([many] if counts else []))
 
 
-@composite
+@composite(
+    signature="unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, "
+    "return_counts: bool = False, dim: int | None = None) -> Any",
+)
 def unique(
-    input: Any,
+    input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-    dim: Any = None,
+    dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices along dim) in order."""
     op = _unique_all if dim is None else _unique_dim
     return _wanted(op(input, dim, False), return_inverse, return_counts)
 
 
-@composite
+@composite(
+    signature="unique_consecutive(input: Tensor, return_inverse: bool = False, "
+    "return_counts: bool = False, dim: int | None = None) -> Any",
+)
 def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along dim) without repeats of the one before."""
     return _wanted(_unique_runs(input, dim, True), return_inverse, return_counts)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    overloads=(
+        "(elements: Tensor, test_elements: Tensor, *, assume_unique, invert, out)",
+        "(element: Number, test_elements: Tensor, *, assume_unique, invert, out)",
+        "(elements: Tensor, test_element: Number, *, assume_unique, invert, out)",
+    ),
+)
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Any:

@@ -3,9 +3,7 @@ them: torch's words.
 
 `takes` is asked once of each function, at its first call: the types of its parameters, which the
 core (native/core/arguments.cpp) then looks at in every call before anything runs. They come from
-torch's signatures of that name: where it has several, from the list in `overloads.py`; else from
-the function's own, by the marks of a statement (`dim: int`), the annotations of a Python function,
-or what a name means everywhere (`_BY_NAME`).
+the function's signature and its `overloads=` (signature.py).
 
 `explain` runs after a call has raised, so a call that works pays nothing for it. It goes through
 the arguments as the program gave them, by the same signatures, and words the first that does not
@@ -21,132 +19,22 @@ import operator
 import re
 import warnings
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ... import _device as _device
 from ... import _dtypes as dtypes
-from ..._core import ParamKind, Takes
+from ..._core import Takes
 from ..._generator import Generator
 from ..._size import Size
-from . import statement as _op
-from .overloads import BEFORE, OVERLOADS
+from .signature import Parameter, Signature, of_function, read
+from .statement import OPS
 
 __all__ = ["explain", "takes"]
 
-_WORDS = {
-    "T": "Tensor",
-    "O": "Tensor",
-    "L": "tuple of Tensors",
-    "N": "Number",
-    "f": "float",
-    "i": "int",
-    "I": "tuple of ints",
-    "J": "tuple of ints",  # or one alone
-    "b": "bool",
-    "s": "str",
-    "d": "torch.dtype",
-    "S": "torch.Storage",
-    "g": "torch.Generator",
-    "l": "torch.layout",
-    "v": "torch.device",
-    "m": "torch.memory_format",
-}
-_BITS = {
-    "T": Takes.TENSOR,
-    "N": Takes.NUMBER,
-    "O": Takes.TENSOR | Takes.NUMBER,
-    "f": Takes.FLOAT,
-    "i": Takes.INT,
-    "I": Takes.INTS,
-    "J": Takes.INT | Takes.INTS,
-    "b": Takes.BOOL,
-    "s": Takes.TEXT,
-    "d": Takes.TYPE,
-    "L": Takes.TENSORS,
-    "g": Takes.GENERATOR,
-    "l": Takes.LAYOUT,
-    "v": Takes.DEVICE,
-    "m": Takes.MEMORY_FORMAT,
-}
-
-# What goes without saying where a parameter's name tells its type.
-_BY_NAME = {
-    **dict.fromkeys(
-        "dim dim0 dim1 dim2 start_dim end_dim k diagonal offset chunks num_classes bins steps "
-        "num_samples minlength n groups".split(),
-        "i",
-    ),
-    **dict.fromkeys(
-        "kernel_size stride padding dilation output_padding output_size shifts".split(), "J"
-    ),
-    **dict.fromkeys("dims normalized_shape pad".split(), "I"),
-    **dict.fromkeys("fill_value maxnorm alpha beta value lambd".split(), "N"),
-    **dict.fromkeys(
-        "keepdim descending largest sorted unbiased upper left adjoint unitriangular full_matrices "
-        "pivot hermitian include_self accumulate sparse_grad requires_grad".split(),
-        "b",
-    ),
-    **dict.fromkeys("equation reduction mode driver".split(), "s"),
-    **dict.fromkeys(
-        "input self other target x1 x2 vec1 vec2 mat mat1 mat2 batch1 batch2 tensor1 tensor2 A "
-        "B LU pivots LU_data LU_pivots a b x y src indices weight bias running_mean running_var "
-        "input1 input2 anchor positive negative per_sample_weights offsets pos_weight attn_mask "
-        "prepend append grid theta out".split(),
-        "T",
-    ),
-    "tensors": "L",
-    "dtype": "d",
-    "generator": "g",
-    "layout": "l",
-    "device": "v",
-    "memory_format": "m",
-}
-# Where `dim` may be several dimensions; of roll `dims` may be one.
-_SEVERAL_DIMS = frozenset(
-    "sum nansum mean nanmean std var std_mean var_mean amax amin aminmax logsumexp norm all any "
-    "count_nonzero flip roll squeeze vector_norm matrix_norm".split()
-)
-_MARKS = {
-    "int": "i",
-    "ints": "J",
-    "dims": "J",
-    "bool": "b",
-    "flag": "b",
-    "dtype": "d",
-    "number": "N",
-    "float": "f",
-    "sizes": "I",
-    "str": "s",
-}
-_KINDS = {
-    ParamKind.TENSOR: "T",
-    ParamKind.OPERAND: "O",
-    ParamKind.OPTIONAL: "T",
-    ParamKind.TENSORS: "L",
-    ParamKind.VARARGS: "I",
-    ParamKind.NUMBER: "N",
-}
-_FACTORY = "d? dtype=, l? layout=, v? device=, b? pin_memory=, b requires_grad="
-# What a signature shows for an argument that may be left out.
-_DEFAULTS = dict.fromkeys("alpha beta value step".split(), "1") | {"dim": "None"}
-_DEFAULTS_BY_TYPE = {"b": "False", "i": "0"}
-# torch takes a number for `other` of these, though their signature says Tensor.
-_NUMBERS_TOO = frozenset(
-    "add sub subtract mul multiply div divide true_divide floor_divide".split()
-)
-# Several ints, never one alone (a method takes them one by one).
-_ALL_INTS = frozenset("size sizes shape dims repeats".split())
-# Functions whose Python signature is not the one that programs know.
-_SINGLE = {
-    "reshape": "T input, I shape",
-    "tile": "T input, I dims",
-    "broadcast_to": "T input, I size",
-}
-# Functions that name themselves otherwise in torch's messages.
-_SAID = {"nn.cross_entropy": "cross_entropy_loss", "nn.nll_loss": "nll_loss_nd"}
+# Names of parameters that are understood as others.
 _ALIASES = {
     "self": "input",
     "axis": "dim",
@@ -157,157 +45,52 @@ _ALIASES = {
 }
 
 
-class _Param(NamedTuple):
-    name: str
-    type: str  # a key of _WORDS; "" where anything goes
-    optional: bool
-    keyword_only: bool
-    variable: bool
-    none: bool  # whether None may stand for it
-
-
-class _Signature(NamedTuple):
-    params: tuple[_Param, ...]
-
-    @property
-    def positional(self) -> int:
-        return sum(not p.keyword_only for p in self.params)
-
-    @property
-    def required(self) -> int:
-        return sum(not p.optional for p in self.params)
-
-    def __str__(self) -> str:
-        parts = []
-        starred = False
-        for p in self.params:
-            if p.keyword_only and not starred:
-                parts.append("*")
-                starred = True
-            text = f"{_WORDS.get(p.type, 'object')} {p.name}"
-            if p.optional:
-                text += f" = {_DEFAULTS.get(p.name) or _DEFAULTS_BY_TYPE.get(p.type, 'None')}"
-            parts.append(text)
-        return "(" + ", ".join(parts) + ")"
-
-    def without_first(self) -> _Signature:
-        return _Signature(self.params[1:])
-
-
-def _read(text: str) -> _Signature:
-    params, keyword_only = [], False
-    for part in text.replace("...", _FACTORY).split(","):
-        part = part.strip()
-        if part == "*":
-            keyword_only = True
-            continue
-        kind, _, name = part.partition(" ")
-        optional = name.endswith("=")
-        none = kind.endswith("?")
-        params.append(_Param(name.removesuffix("="), kind[0], optional, keyword_only, False, none))
-    return _Signature(tuple(params))
+def _entry(function: Any) -> Any:
+    """The row of the table that a function belongs to; None of one that is no op."""
+    entry = getattr(function, "entry", None)
+    if entry is not None:
+        return entry
+    if isinstance(function, _core.Op):
+        return function.base.entry
+    name = function.__name__  # a method, or an in-place variant, that is a function of its own
+    return OPS.get(name) or OPS.get(name.removesuffix("_"))
 
 
 @cache
-def _overloads() -> dict[str, list[_Signature]]:
-    table = {}
-    for line in OVERLOADS.strip().replace("\n  |", " |").split("\n"):
-        name, _, rest = line.partition(": ")
-        table[name] = [_read(text) for text in rest.split(" | ")]
-    return table
+def _own(function: Any) -> Signature:
+    """The signature of a function itself."""
+    if isinstance(function, _core.Op):
+        return read(_entry(function).signature)
+    entry = _entry(function)
+    told = str(entry.signature) if entry is not None and entry.kind == "composite" else ""
+    return read(told) if "(" in told else of_function(function)
 
 
-def _plain_type(op: str, name: str) -> str:
-    """What a plain parameter of that name takes, "" where its name does not tell."""
-    if name in ("dim", "axis"):
-        return "J" if op in _SEVERAL_DIMS else "i"
-    if name == "dims" and op in ("roll", "tensordot"):
-        return "J" if op == "roll" else ""
-    return _BY_NAME.get(name, "")
-
-
-def _entry(op: Any) -> Any:
-    return getattr(op, "entry", None) or op.base.entry
-
-
-def _of_op(op: Any) -> _Signature:
-    entry = _entry(op)
-    name, params, positional = _op.parse(entry.signature, op.kind)
-    marks = _op.marks(entry.signature)
-    rows = []
-    for i, row in enumerate(params):
-        variable = row[1] == ParamKind.VARARGS
-        optional = len(row) > 2 and not variable
-        none = optional and row[2] in (None, ())
-        if row[1] != ParamKind.PLAIN:
-            kind = _KINDS[row[1]]
-        elif marks[row[0]]:
-            kind = _MARKS.get(marks[row[0]], "")
-        else:
-            kind = _plain_type(name, row[0])
-        rows.append(_Param(row[0], kind, optional, i >= positional, variable, none))
-    return _Signature(tuple(rows))
-
-
-# Flag: anything that is true or false.
-_ANNOTATED = {
-    "Tensor": "T",
-    "Number": "N",
-    "int": "i",
-    "Ints": "J",
-    "Sizes": "I",
-    "Sequence[Any]": "L",
-    "bool": "b",
-    "Flag": "",
-    "str": "s",
-    "float": "f",
-}
-
-
-def _of_function(function: Any) -> _Signature:
-    rows = []
-    for p in inspect.signature(function).parameters.values():
-        if p.kind is p.VAR_KEYWORD:
-            continue
-        annotation = str(p.annotation)
-        kind = _ANNOTATED.get(annotation.removesuffix(" | None"))
-        if kind is None:
-            unsaid = annotation in ("Any", str(p.empty))
-            kind = _plain_type(function.__name__, p.name) if unsaid else ""
-        variable = p.kind is p.VAR_POSITIONAL
-        if variable:
-            kind = "I" if p.name in _ALL_INTS else ""
-        optional = p.default is not p.empty
-        none = annotation.endswith(" | None") or (optional and p.default in (None, ()))
-        rows.append(_Param(p.name, kind, optional, p.kind is p.KEYWORD_ONLY, variable, none))
-    return _Signature(tuple(rows))
-
-
-def _own_signature(function: Any) -> _Signature:
-    return _of_op(function) if isinstance(function, _core.Op) else _of_function(function)
-
-
-def _key(function: Any) -> tuple[str, str]:
-    """Under which name torch has a function: "norm", "linalg.norm"; and the name alone."""
-    name = function.__name__
-    entry = getattr(function, "entry", None)
-    if entry is None or entry.namespace == "torch":
-        return name, name
-    return f"{entry.namespace}.{name}", name
-
-
-def _listed(function: Any) -> list[_Signature] | None:
+@cache
+def _listed(function: Any) -> tuple[Signature, ...]:
     """torch's signatures of a function, where it has several."""
-    full = _key(function)[0].removeprefix("nn.")
-    return _overloads().get(full) or _overloads().get(full.removesuffix("_"))
+    own, entry = _own(function), _entry(function)
+    texts = getattr(function, "overloads", ()) or getattr(entry, "overloads", ())
+    if not texts and entry is not None and entry.name[-1] == "_":
+        texts = getattr(OPS.get(entry.name[:-1]), "overloads", ())
+    if not texts and getattr(entry, "earlier", None):
+        return (Signature((*own.params, *read("(*, out)").params)),)  # it hides its earlier orders
+    return tuple(read(text, own) for text in texts)
 
 
-def _single(function: Any) -> _Signature:
-    name = _key(function)[1]
-    return _read(_SINGLE[name]) if name in _SINGLE else _own_signature(function)
+def _numbers_too(function: Any) -> frozenset[str]:
+    """The parameters for which a number may stand, though none of torch's signatures says so."""
+    own = _own(function)
+    told = {
+        _ALIASES.get(p.name, p.name)
+        for s in _listed(function)
+        for p in s.params
+        if p.type == "Number" and s.required <= own.required
+    }
+    return frozenset(p.name for p in own.params if p.type == "Tensor | Number") - told
 
 
-def _said_there(signatures: list[_Signature], i: int, own: _Signature) -> list[_Param]:
+def _said_there(signatures: tuple[Signature, ...], i: int, own: Signature) -> list[Parameter]:
     """What torch's signatures have in the place of a parameter: by its name, and by position."""
     names = [_ALIASES.get(p.name, p.name) for p in own.params]
     found = [p for s in signatures for p in s.params if _ALIASES.get(p.name, p.name) == names[i]]
@@ -323,30 +106,28 @@ def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int, int]:
     is_op = isinstance(function, _core.Op)
     if is_op and _entry(function).signature.startswith("_"):
         return (), 0, -1  # called by the library itself
-    own = _own_signature(inspect.unwrap(function) if not is_op else function)
-    signatures = _listed(function) or [_single(function)]
-    name = _key(function)[1].rstrip("_")
+    plain = function if is_op else inspect.unwrap(function)
+    binds = _own(plain) if is_op else of_function(plain)
+    signatures = _listed(function) or (_own(plain),)
     rows: list[tuple[str, int, int]] = []
     positional, rest = 0, -1
-    for i, p in enumerate(own.params):
+    for i, p in enumerate(binds.params):
         if p.variable and not is_op:
-            if p.type == "I":
+            if p.sizes:
                 rest = len(rows)
-                rows.append((p.name, i, _BITS["I"]))
+                rows.append((p.name, i, Takes.INTS))
             continue
         positional += not p.keyword_only
-        there = _said_there(signatures, i, own)
+        there = _said_there(signatures, i, binds)
         bits = 0
-        if all(q.type in _BITS for q in there):
+        if all(q.bits for q in there):
             for q in there:
-                bits |= _BITS[q.type]
-            if any(q.none for q in there):
-                bits |= Takes.NONE
-            if name in _NUMBERS_TOO and p.name in ("input", "other"):
-                bits |= _BITS["N"]
-        if is_op and (not bits or bits & _BITS["T"] or p.type == "L"):
+                bits |= Takes.INTS if q.variable else q.bits
+            if p.name in ("input", "other"):
+                bits |= p.bits & Takes.NUMBER
+        if is_op and (not bits or bits & (Takes.TENSOR | Takes.TENSORS)):
             continue
-        if p.variable and bits != _BITS["I"]:
+        if p.variable and bits != Takes.INTS:
             continue  # x.view(dtype)
         rows.append((p.name, i, bits))
     return tuple(rows), positional, rest
@@ -393,62 +174,69 @@ def _is_element(value: Any) -> bool:
     return isinstance(value, _core.Tensor) and value.dim() == 0 and not value.requires_grad
 
 
-def _fits(value: Any, p: _Param, number_too: bool) -> bool:
-    kind = p.type
-    if value is None:
-        return p.none or kind == ""
-    if kind in ("T", "O"):
-        return isinstance(value, _core.Tensor) or (
-            (kind == "O" or number_too) and _is_number(value)
-        )
-    if kind == "L":
+def _is_type(value: Any, kind: str) -> bool:
+    """Whether a value is of a type of the language (signature.py)."""
+    if kind == "Any":
+        return True
+    if kind == "Tensor":
+        return isinstance(value, _core.Tensor)
+    if kind == "Sequence[Tensor]":
         return isinstance(value, (tuple, list))
-    if kind in ("N", "f"):
+    if kind in ("Number", "float"):
         if _is_element(value):
             return True
         imaginary = isinstance(value, (complex, np.complexfloating))
-        return _is_number(value) and not (kind == "f" and imaginary)
-    if kind == "i":
+        return _is_number(value) and not (kind == "float" and imaginary)
+    if kind == "int":
         return _is_int(value) and (not isinstance(value, _core.Tensor) or _is_element(value))
-    if kind in ("I", "J"):
+    if kind in ("Sizes", "Ints"):
         if isinstance(value, (tuple, list)):
             return not value or _is_int(value[0])
-        return kind == "J" and (
+        return kind == "Ints" and (
             _is_int(value) or (isinstance(value, _core.Tensor) and value.dtype is dtypes.bool)
         )
-    if kind == "b":
-        return isinstance(value, bool)
-    if kind == "s":
-        return isinstance(value, str)
-    if kind == "d":
+    if kind == "dtype":
         return isinstance(value, dtypes.dtype) or value in (int, float, bool, complex)
-    if kind == "v":
+    if kind == "device":
         return isinstance(value, (_device.device, str)) or type(value) is int
-    if kind == "l":
-        return isinstance(value, _device.layout)
-    if kind == "g":
-        return isinstance(value, Generator)
-    if kind == "m":
-        return isinstance(value, _device.memory_format)
-    if kind == "S":
+    if kind == "Storage":
         return hasattr(value, "_untyped_storage") or isinstance(value, _core.UntypedStorage)
-    return True
+    return isinstance(value, _CLASSES[kind])
+
+
+_CLASSES: dict[str, type] = {
+    "bool": bool,
+    "Flag": object,
+    "str": str,
+    "layout": _device.layout,
+    "Generator": Generator,
+    "memory_format": _device.memory_format,
+}
+
+
+def _fits(value: Any, p: Parameter) -> bool:
+    if value is None:
+        return p.none or p.type == "Any"
+    if p.types[0] == "Tensor" and len(p.types) > 1 and isinstance(value, (bool, np.generic)):
+        return True  # a number of any kind
+    return any(_is_type(value, kind) for kind in p.types)
 
 
 def _misfit(
     called: str,
     name: str,
-    signature: _Signature,
+    signature: Signature,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     method: bool,
+    numbers_too: frozenset[str],
 ) -> str | None:
     """The first thing wrong with a call by one signature; None where nothing is. The function says
     `called` of the number and the keywords of arguments, `name` of their types."""
     params = signature.params
     most = signature.positional
     variable = next((i for i, p in enumerate(params) if p.variable), None)
-    sizes = most == 1 and params[0].type == "I"
+    sizes = most == 1 and params[0].type == "Sizes"
     if sizes and args and not isinstance(args[0], (tuple, list)) and all(map(_is_int, args)):
         args = (args,)  # x.view(2, 3)
     if variable is None and len(args) > most and not sizes:
@@ -463,19 +251,19 @@ def _misfit(
     for i, p in enumerate(params):
         where = f" (position {i + 1})"
         if p.variable:
-            if p.type and not args[i:] and p.name not in named and not missing:
+            if p.sizes and not args[i:] and p.name not in named and not missing:
                 missing.append(p.name)
             rest = args[i:]
             in_list = len(rest) == 1 and isinstance(rest[0], (tuple, list))
             if in_list:
                 rest = tuple(rest[0])
-            elif rest and p.type == "I" and not method and i:
+            elif rest and p.sizes and not method and i:
                 kind = _type_name(rest[0])
                 return f"{name}(): argument '{p.name}'{where} must be tuple of ints, not {kind}"
             bad = [
                 k
                 for k, v in enumerate(rest)
-                if p.type == "I" and not _is_int(v) and not (k and isinstance(v, bool))
+                if p.sizes and not _is_int(v) and not (k and isinstance(v, bool))
             ]
             if bad:
                 kind = _type_name(rest[bad[0]])
@@ -501,14 +289,14 @@ def _misfit(
             continue
         if missing:
             break
-        number_too = p.name in ("input", "other") and name.rstrip("_") in _NUMBERS_TOO
-        if not _fits(value, p, number_too):
+        number_too = p.name in numbers_too and _is_number(value)
+        if not number_too and not _fits(value, p):
             kind = _type_name(value)
-            if p.type in "IJ" and isinstance(value, (tuple, list)):
+            if p.type in ("Sizes", "Ints") and isinstance(value, (tuple, list)):
                 found = f"but found element of type {_type_name(value[0])} at pos 0"
             else:
                 found = f"not {kind}"
-            return f"{name}(): argument '{p.name}'{where} must be {_WORDS[p.type]}, {found}"
+            return f"{name}(): argument '{p.name}'{where} must be {p.word}, {found}"
     if missing:
         listed = ", ".join(f'"{n}"' for n in missing)
         return f"{called}() missing {len(missing)} required positional arguments: {listed}"
@@ -525,7 +313,7 @@ def _got(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def _combination(
-    name: str, signatures: list[_Signature], args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, signatures: tuple[Signature, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> str:
     text = (
         f"{name}() received an invalid combination of arguments - got "
@@ -557,7 +345,7 @@ def explain(
         return None
     if name == "view" and not args[not method :] and set(kwargs) == {"dtype"}:
         return (given[0], kwargs["dtype"]), {}
-    if name.rstrip("_") in BEFORE:
+    if getattr(_entry(function), "earlier", None):
         today = _today(function, name, method, args, kwargs)
         if today is not None:
             return (*given[: len(given) - len(args)], *today[0]), today[1]
@@ -580,19 +368,19 @@ def _today(
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call in an order of before, in today's."""
     global _before_warned
-    signature = (_listed(function) or [_single(function)])[0]
+    signature = _listed(function)[0]
     params = {p.name: p for p in signature.params}
-    for order in BEFORE[name.rstrip("_")].split(" | "):
+    for order in _entry(function).earlier.split(" | "):
         names = [n for n in order.split() if not (method and n == "input")]
         if len(names) != len(args) or not all(
-            _fits(v, params[n], False) for n, v in zip(names, args, strict=True)
+            _fits(v, params[n]) for n, v in zip(names, args, strict=True)
         ):
             continue
         if not _before_warned:
             _before_warned = True  # torch says it once, whichever function it is of
-            then = ", ".join(f"{_WORDS[params[n].type]} {n}" for n in names)
+            then = ", ".join(f"{params[n].word} {n}" for n in names)
             now = signature.without_first() if method else signature
-            now = _Signature(tuple(p for p in now.params if p.name != "out" or not method))
+            now = Signature(tuple(p for p in now.params if p.name != "out" or not method))
             warnings.warn(
                 f"This overload of {name} is deprecated:\n\t{name}({then})\n"
                 f"Consider using one of the following signatures instead:\n\t{name}{now}",
@@ -609,23 +397,29 @@ def _today(
 def _explained(
     function: Any, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> str | None:
-    full, name = _key(function)
-    said = _SAID.get(full) or (f"linalg_{name}" if full.startswith("linalg.") else name)
-    called = name if full.startswith("nn.") else said  # a Python function there
+    name, entry = function.__name__, _entry(function)
+    said = name
+    where = getattr(entry, "namespace", "torch")
+    if entry is not None and entry.said:
+        said = entry.said
+    elif where == "linalg":
+        said = f"linalg_{name}"
+    called = name if where == "nn" else said  # a Python function there
+    numbers_too = _numbers_too(function)
     signatures = _listed(function)
-    if signatures is None:
-        signature = _single(function)
+    if not signatures:
+        signature = _own(function)
         if method:
             signature = signature.without_first()
-        return _misfit(called, said, signature, args, kwargs, method)
+        return _misfit(called, said, signature, args, kwargs, method, numbers_too)
     if method:
-        wanted = [s for s in signatures if s.params and s.params[0].type == "T"]
-        signatures = [
-            _Signature(tuple(p for p in s.params[1:] if p.name != "out"))
+        wanted = [s for s in signatures if s.params and "Tensor" in s.params[0].types]
+        signatures = tuple(
+            Signature(tuple(p for p in s.params[1:] if p.name != "out"))
             for s in wanted
             if s.params[0].name in ("input", "self")
-        ] or [s.without_first() for s in wanted]
-    problems = [_misfit(called, said, s, args, kwargs, method) for s in signatures]
+        ) or tuple(s.without_first() for s in wanted)
+    problems = [_misfit(called, said, s, args, kwargs, method, numbers_too) for s in signatures]
     if None in problems:
         return None
     # Where the number of arguments leaves one signature only, its own complaint says more.

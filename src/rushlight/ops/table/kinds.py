@@ -12,23 +12,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar, Unpack, overload
+from collections.abc import Callable
+from typing import Any, TypeVar, Unpack, overload
 
 from ... import _core
 from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
 from ..._dtypes import ALL
 from . import reference as _portable
-from . import statement as _op
 from .formulas import Untraceable, trace, trace_partial
-from .statement import OPS, Entry, Rule, define, read_by, sources
+from .signature import parse
+from .statement import OPS, Entry, Rule, define, enter, read_by, sources
 from .words import Words
 
 __all__ = [
-    "Flag",
-    "Ints",
-    "Number",
-    "Sizes",
     "bilinear",
     "composite",
     "constant",
@@ -37,13 +33,6 @@ __all__ = [
     "pointwise",
     "variant",
 ]
-
-# Words for the annotations of public Python functions, to which `table/arguments.py` holds their
-# arguments (as to int, bool, float, str and Tensor). A Flag is whatever is true or false.
-Number: TypeAlias = int | float | complex
-Ints: TypeAlias = int | Sequence[int]
-Sizes: TypeAlias = Sequence[int]
-Flag: TypeAlias = bool
 
 _RESULTS = {
     "promoted": ResultType.PROMOTED,
@@ -191,7 +180,7 @@ def pointwise(
     type that `portable` gives it. halves: the definition on arrays of half precision, where it is
     another than `portable` in float32, rounded.
     """
-    name, params, _ = _op.parse(signature, OpKind.POINTWISE)
+    name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
     rules = {arg: _partial_rule(p, names, name) for arg, p in (partials or {}).items()}
     if kernel is None and forward is None and _core.kernel_arity(name) >= 0:
@@ -220,7 +209,7 @@ def pointwise(
 
 
 def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
-    name, params, _ = _op.parse(signature, kind)
+    name, params, _ = parse(signature, kind)
     names = [p[0] for p in params]
     return {arg: Rule(rule, sources(read_by(rule), names, name)) for arg, rule in given.items()}
 
@@ -320,6 +309,9 @@ def composite(
     reflected: str | None = None,
     samples: Any = None,
     asks: str = "all",
+    signature: str | None = None,
+    overloads: tuple[str, ...] = (),
+    said: str | None = None,
 ) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
@@ -332,24 +324,30 @@ def composite(
     reflected: str | None = None,
     samples: Any = None,
     asks: str = "all",
+    signature: str | None = None,
+    overloads: tuple[str, ...] = (),
+    said: str | None = None,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
 
     name: of the op, where the function's own is another. doc: for a function made once for each of
-    several ops. asks: whose `__torch_function__` may take a call over, that of "all", of "modes"
-    alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the call to no
-    one).
+    several ops. signature: where programs know another than the function's own. overloads, said: as
+    in a statement (words.py). asks: whose `__torch_function__` may take a call over, that of "all",
+    of "modes" alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the
+    call to no one).
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         if name is not None:
             f.__name__ = f.__qualname__ = name
         f.__doc__ = doc or f.__doc__
-        entry = Entry(name or f.__name__, OpKind.COMPOSITE, f.__name__, f.__doc__ or "", f)
+        called = name or f.__name__
+        entry = Entry(called, OpKind.COMPOSITE, signature or called, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
+        entry.overloads, entry.said = overloads, said or ""
         f.entry = entry  # type: ignore[attr-defined]
-        _op.enter(
+        enter(
             entry,
             f,
             method=method,

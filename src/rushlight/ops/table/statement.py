@@ -1,8 +1,8 @@
 """How one statement of the table becomes an op.
 
-Read `ops/README.md` first; it shows every kind. Here is the mechanism they share: `parse` reads a
-signature, `sources` turns a rule's parameter names into places of a recorded call, `define` hands
-both to the native `Op` and enters the result in `OPS`.
+Read `ops/README.md` first; it shows every kind. Here is the mechanism they share: `sources` turns a
+rule's parameter names into places of a recorded call, `define` hands them with the signature to the
+native `Op` and enters the result in `OPS`.
 
 A rule is a Python function over tensors. Its parameter names say what it reads:
 
@@ -24,22 +24,15 @@ from types import FunctionType
 from typing import Any, TypeVar, Unpack
 
 from ... import _core
-from ..._core import Asks, Flag, Keeps, OpKind, Overlap, ParamKind, Source
+from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
+from .signature import parse
 from .words import BATCH, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
 _NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
 KINDS = tuple(sorted(_NUMBERS, key=_NUMBERS.__getitem__))  # each at its number
-
-_MARKS = {
-    "Tensor": ParamKind.TENSOR,
-    "Tensors": ParamKind.TENSORS,
-    "Operand": ParamKind.OPERAND,
-    "Number": ParamKind.NUMBER,
-}
-_NO_DEFAULT = object()
 
 # What an in-place form does about memory that is seen twice: the written tensor may show an element
 # twice; arguments may share memory with it, or never; written with itself, nothing happens; what
@@ -74,6 +67,7 @@ class Entry:
         "batching",
         "doc",
         "domain",
+        "earlier",
         "forms",
         "function",
         "jvp",
@@ -82,9 +76,11 @@ class Entry:
         "name",
         "namespace",
         "out",
+        "overloads",
         "partials",
         "portable",
         "rules",
+        "said",
         "samples",
         "signature",
         "tangent",
@@ -106,6 +102,9 @@ class Entry:
         self.kernel: str | None = None
         self.out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
         self.forms: set[str] = set()
+        self.overloads: tuple[str, ...] = ()
+        self.earlier = ""
+        self.said = ""
         self.batch: Any = None  # what the statement says of a batch
         self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
         self.tangent: Any = None
@@ -146,83 +145,6 @@ def entry_of(op: Any) -> Entry:
 # Operators with an assignment form: `a += b`.
 _AUGMENTED = frozenset("add sub mul truediv floordiv mod pow and or xor lshift rshift".split())
 
-_DEFAULTS = {"None": None, "True": True, "False": False}
-
-
-def _default(text: str) -> Any:
-    if text in _DEFAULTS:
-        return _DEFAULTS[text]
-    if text[0] in "'\"":
-        return sys.intern(text[1:-1])  # a literal in a program is then the same object
-    if text[0] == "(":
-        return tuple(_default(t) for t in text[1:-1].replace(",", " ").split())
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
-
-
-def _split(body: str) -> list[str]:
-    """The parameters of a signature; commas inside brackets belong to a default."""
-    if not body:
-        return []
-    if "(" not in body:
-        return body.split(",")
-    parts, depth = [""], 0
-    for c in body:
-        depth += (c == "(") - (c == ")")
-        if c == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return parts
-
-
-@functools.cache  # the same few hundred parameters come again and again
-def _row(part: str, pointwise: bool, first: bool) -> tuple[Any, ...]:
-    """A parameter's name, kind and, where it has one, default."""
-    head, has_default, default = part.partition("=")
-    head, _, mark = head.partition(":")
-    head, mark = head.strip(), mark.strip()
-    if head[0] == "*":
-        return head[1:], ParamKind.VARARGS
-    if mark:
-        kind = _MARKS.get(mark, ParamKind.PLAIN)
-        if mark == "Tensor" and has_default:
-            kind = ParamKind.OPTIONAL
-    elif has_default:
-        kind = ParamKind.NUMBER if pointwise else ParamKind.PLAIN
-    else:
-        kind = ParamKind.OPERAND if pointwise and not first else ParamKind.TENSOR
-    return (head, kind, _default(default.strip())) if has_default else (head, kind)
-
-
-@functools.lru_cache(maxsize=1)  # a kind of op asks first, then `define`
-def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
-    """Read 'name(a, b: Tensor = None, *, c=1)': the name, (name, kind, default) rows, and how many
-    are positional."""
-    name, _, rest = signature.partition("(")
-    params: list[tuple[Any, ...]] = []
-    positional = -1
-    for part in _split(rest.rstrip().removesuffix(")")):
-        part = part.strip()
-        if part == "*":
-            positional = len(params)
-            continue
-        params.append(_row(part, kind == OpKind.POINTWISE, not params))
-        if part[0] == "*" and positional < 0:
-            positional = len(params)
-    return name, params, positional if positional >= 0 else len(params)
-
-
-def marks(signature: str) -> dict[str, str]:
-    """The word that a signature marks each parameter with: `dim: int`."""
-    found = {}
-    for part in _split(signature.partition("(")[2].rstrip().removesuffix(")")):
-        name, _, mark = part.partition("=")[0].partition(":")
-        found[name.strip()] = mark.strip()
-    return found
-
 
 def read_by(rule: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a rule's parameters."""
@@ -262,7 +184,8 @@ def node_name(op: str) -> str:
 
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
-    "shape out in_place in_place_node batch jvp doc samples where method operator reflected".split()
+    "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
+    "overloads earlier said".split()
 )
 
 
@@ -320,6 +243,8 @@ def define(
     entry.samples, entry.portable = words.get("samples"), words.get("portable")
     entry.namespace, entry.kernel = words.get("where", "torch"), words.get("kernel")
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
+    entry.overloads, entry.earlier = words.get("overloads", ()), words.get("earlier", "")
+    entry.said = words.get("said", "")
     entry.rules = list(rules.values())
     entry.targets = [row[2] for row in rows]
     entry.batch = words.get("batch")
@@ -331,7 +256,6 @@ def define(
             raise TypeError(f"op '{name}': jvp of '{wanted}' must be of an argument, and read t")
         entry.jvp[names.index(wanted)] = Rule(rule, sources(reads[1:], names, name))
     op.entry = entry
-    op.__doc__ = f"{signature}\n\n{entry.doc}"
     enter(
         entry,
         op,
@@ -431,9 +355,6 @@ _NO_TENSORS = ("is_tensor", "typename")
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
 
-# Attributes of a Public are its function's, but help() looks at the type for this one.
-_core.Public.__doc__ = property(lambda self: self.__wrapped__.__doc__)  # type: ignore[assignment]
-
 
 def enter(
     entry: Entry,
@@ -468,7 +389,6 @@ def enter(
         node = (in_place_node,) if in_place_node else ()
         form = _core.make_in_place(function, name + "_", *node)
         form.entry = entry
-        form.__doc__ = f"In-place version of `{name}`."
         setattr(_core.Tensor, name + "_", form)
         entry.forms.add("in_place")
         if operator in _AUGMENTED:

@@ -79,6 +79,9 @@ class Public(TypedDict, total=False):
     """Where programs find it, what is said of it, and what tests call it with."""
 
     doc: str
+    overloads: tuple[str, ...]  # PyTorch's signatures, where it has several; see signature.py
+    earlier: str  # orders of arguments that PyTorch had before and still takes, apart by " | "
+    said: str  # its name in errors, where that is another
     samples: Any
     where: str  # a namespace; "torch" unless told
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"

@@ -1,0 +1,359 @@
+"""ops/making/: functions in torch, methods of Tensor. Written by tools/public_stub.py."""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Sequence
+from typing import Any, TypeAlias, overload
+
+from .._core import Tensor
+from .._device import device as _device
+from .._device import layout as _layout
+from .._device import memory_format as _memory_format
+from .._dtypes import dtype as _dtype
+
+_Number: TypeAlias = _int | _float | _bool | _complex
+_Ints: TypeAlias = _int | Sequence[_int]
+_Device: TypeAlias = _device | _str | _int
+
+def arange(
+    start: _Number | None = None,
+    end: _Number | None = None,
+    step: _Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The numbers from `start` (0) up to, not including, `end`."""
+
+def as_tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
+    """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: _dtype | None = None,
+    device: _Device | None = None,
+    copy: _bool | None = None,
+    requires_grad: _bool | None = None,
+) -> Tensor: ...
+def empty(
+    *size: _Ints,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+) -> Tensor:
+    """A tensor of the given size whose elements are not set."""
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool | None = False,
+) -> Tensor:
+    """A tensor of another's size and dtype whose elements are not set."""
+
+def empty_strided(
+    size: Sequence[_int],
+    stride: Sequence[_int],
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool | None = False,
+) -> Tensor:
+    """A tensor of the given size and strides whose elements are not set."""
+
+def eye(
+    n: _int,
+    m: _int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The identity matrix of n rows and m columns (default n)."""
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares the memory of a numpy.ndarray."""
+
+def frombuffer(
+    buffer: Any, *, dtype: _dtype, count: _int = -1, offset: _int = 0, requires_grad: _bool = False
+) -> Tensor:
+    """A 1-D tensor over an object that has the buffer interface."""
+
+def full(
+    size: Sequence[_int],
+    fill_value: _Number,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+    names: Any = None,
+) -> Tensor:
+    """A tensor of the given size filled with one value."""
+
+def full_like(
+    input: Tensor,
+    fill_value: _Number,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool | None = False,
+) -> Tensor:
+    """A tensor of another's size and dtype filled with one value."""
+
+def hamming_window(
+    window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46
+) -> Tensor:
+    """alpha - beta * cos: one period of it, or (periodic=False) symmetric."""
+
+def hann_window(window_length: _int, periodic: _bool = True) -> Tensor:
+    """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
+
+def linspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: _int,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+
+def logspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: _int,
+    base: _float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
+
+def ones(
+    *size: _Ints,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of the given size filled with 1."""
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool | None = False,
+) -> Tensor:
+    """A tensor of another's size and dtype filled with 1."""
+
+def range(
+    start: _Number,
+    end: _Number,
+    step: _Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
+
+def tensor(
+    data: Any,
+    *,
+    dtype: _dtype | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """A new leaf tensor with a copy of `data`: numbers, nested lists, arrays or tensors."""
+
+@overload
+def to(
+    self: Tensor,
+    device: _Device | None = None,
+    dtype: _dtype | None = None,
+    non_blocking: _bool = False,
+    copy: _bool = False,
+    *,
+    memory_format: _memory_format | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    dtype: _dtype,
+    non_blocking: _bool = False,
+    copy: _bool = False,
+    *,
+    memory_format: _memory_format | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    tensor: Tensor,
+    non_blocking: _bool = False,
+    copy: _bool = False,
+    *,
+    memory_format: _memory_format | None = None,
+) -> Tensor: ...
+def tril_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The row and column numbers of a matrix's lower triangle, as a 2 x n tensor."""
+
+def triu_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with another tensor's dtype."""
+
+def zeros(
+    *size: _Ints,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of the given size filled with 0."""
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool | None = False,
+) -> Tensor:
+    """A tensor of another's size and dtype filled with 0."""
+
+
+class MakingMethods:
+    def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def bool(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def byte(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def cdouble(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def cfloat(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def char(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def contiguous(self, memory_format: _memory_format = ...) -> Tensor: ...
+    def double(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def float(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def half(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def int(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def is_contiguous(self, memory_format: _memory_format = ...) -> _bool: ...
+    def long(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def new_empty(
+        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
+    ) -> Tensor: ...
+    def new_full(
+        self, size: Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = None
+    ) -> Tensor: ...
+    def new_ones(
+        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
+    ) -> Tensor: ...
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: _dtype | None = None,
+        device: _Device | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor: ...
+    def new_zeros(
+        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
+    ) -> Tensor: ...
+    def short(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def storage_offset(self) -> _int: ...
+    @overload
+    def to(
+        self,
+        device: _Device | None = None,
+        dtype: _dtype | None = None,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: _memory_format | None = None,
+    ) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        dtype: _dtype,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: _memory_format | None = None,
+    ) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        tensor: Tensor,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: _memory_format | None = None,
+    ) -> Tensor: ...
+    def type_as(self, other: Tensor) -> Tensor: ...

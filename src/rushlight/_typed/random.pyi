@@ -1,0 +1,243 @@
+"""ops/random/: functions in torch, methods of Tensor. Written by tools/public_stub.py."""
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Sequence
+from typing import Any, TypeAlias, overload
+
+from .._core import Tensor
+from .._device import device as _device
+from .._device import layout as _layout
+from .._device import memory_format as _memory_format
+from .._dtypes import dtype as _dtype
+from .._generator import Generator as _Generator
+
+_Ints: TypeAlias = _int | Sequence[_int]
+_Device: TypeAlias = _device | _str | _int
+
+def bernoulli(
+    input: Tensor,
+    p: _float | None = None,
+    *,
+    generator: _Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """1 by the probability each element gives, else 0."""
+
+def bernoulli_(
+    self: Tensor, p: Tensor | _float = 0.5, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill with 1 by probability p (a number or a tensor), else 0."""
+
+def cauchy_(
+    self: Tensor, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill from a Cauchy distribution."""
+
+def exponential_(
+    self: Tensor, value: _float = 1.0, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill from an exponential distribution."""
+
+def geometric_(
+    self: Tensor, value: _float | None = None, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill from a geometric distribution."""
+
+def log_normal_(
+    self: Tensor, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill with exponentials of normal numbers."""
+
+def multinomial(
+    input: Tensor,
+    num_samples: _int,
+    replacement: _bool = False,
+    *,
+    generator: _Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Indices drawn by the weights in each row."""
+
+def normal(
+    mean: Tensor | _float,
+    std: Tensor | _float = 1.0,
+    size: Sequence[_int] | None = None,
+    *,
+    generator: _Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """Normal numbers; mean and std are numbers (with a size) or tensors."""
+
+def normal_(
+    self: Tensor, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill with numbers of a normal distribution."""
+
+def poisson(input: Tensor, generator: _Generator | None = None) -> Tensor:
+    """Counts of a Poisson distribution with the rates that each element gives."""
+
+@overload
+def rand(
+    *size: _Ints,
+    generator: _Generator | None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def rand(
+    *size: _Ints,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+def rand_like(
+    input: Tensor,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool = False,
+    generator: _Generator | None = None,
+) -> Tensor:
+    """A tensor of another's size and dtype with numbers drawn evenly from [0, 1)."""
+
+def randint(
+    low: _int = 0,
+    high: _int | None = None,
+    size: Sequence[_int] | None = None,
+    *,
+    generator: _Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """A tensor of integers drawn evenly from [low, high)."""
+
+def randint_like(
+    input: Tensor,
+    low: _int = 0,
+    high: _int | Tensor | None = None,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool = False,
+    generator: _Generator | None = None,
+) -> Tensor:
+    """A tensor of another's size with integers drawn evenly from [low, high)."""
+
+@overload
+def randn(
+    *size: _Ints,
+    generator: _Generator | None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randn(
+    *size: _Ints,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+def randn_like(
+    input: Tensor,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    memory_format: _memory_format | None = None,
+    pin_memory: _bool = False,
+    generator: _Generator | None = None,
+) -> Tensor:
+    """A tensor of another's size and dtype with numbers of the standard normal distribution."""
+
+def random_(
+    self: Tensor, from_: _int | None = None, to: _int = ..., *, generator: _Generator | None = None
+) -> Tensor: ...
+def randperm(
+    n: _int,
+    *,
+    generator: _Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """The numbers 0 to n - 1 in random order."""
+
+def uniform_(
+    self: Tensor, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None
+) -> Tensor:
+    """Fill with numbers drawn evenly from [from, to)."""
+
+
+class RandomMethods:
+    def bernoulli(
+        self, p: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None
+    ) -> Tensor: ...
+    def bernoulli_(
+        self, p: Tensor | _float = 0.5, *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def cauchy_(
+        self, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def exponential_(
+        self, value: _float = 1.0, *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def geometric_(
+        self, value: _float | None = None, *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def log_normal_(
+        self, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def multinomial(
+        self,
+        num_samples: _int,
+        replacement: _bool = False,
+        *,
+        generator: _Generator | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    def normal_(
+        self, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def poisson(self, generator: _Generator | None = None) -> Tensor: ...
+    def random_(
+        self, from_: _int | None = None, to: _int = ..., *, generator: _Generator | None = None
+    ) -> Tensor: ...
+    def uniform_(
+        self, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None
+    ) -> Tensor: ...
