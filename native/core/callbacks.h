@@ -23,8 +23,8 @@ struct Op;
   X(no_grad_root) X(no_grad_input) X(copy_gradient) X(thread_state) X(set_thread_state)                              \
   /* function transforms and forward mode */                                                                         \
   X(wrapped)                                                                                                         \
-  /* anomaly mode, the profiler and selective checkpoints; see observe.cpp */                                        \
-  X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed)
+  /* anomaly mode, the profiler, selective checkpoints and the trace; see observe.cpp */                             \
+  X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed) X(trace_starts) X(trace_ran) X(trace_ends)
 // clang-format on
 
 class Callback {

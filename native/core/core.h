@@ -19,6 +19,7 @@
 
 #include "core/callbacks.h"
 #include "core/guard.h"
+#include "core/observe.h"
 #include "core/python.h"
 #include "core/site.h"
 #include "core/storage.h"
@@ -163,6 +164,8 @@ struct ThreadState {
   int64_t task = -1;  // the running backward, or -1
   Site backward = {nullptr, 0};  // where it was called; borrowed
   bool reporting = false;  // inside a report: what it calls is not reported
+  Noted noted;  // of the call or node that runs
+  int64_t reported = 0;  // how many nanoseconds reports have taken
   Overrides overrides = Overrides::All;
   bool skip_override = false;  // the next gate lets its call pass
   std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
@@ -175,20 +178,9 @@ __attribute__((tls_model("initial-exec")))
 #endif
 extern constinit thread_local ThreadState tls;
 
-// What anomaly mode and the profiler want to be told of: calls, nodes made, rules run. One word that is 0 on the plain path,
-// tested where each of those happens; the reports (observe.cpp) go to Python callbacks.
-// A selective checkpoint (kSelective) is asked before each call, too, and may give the result that the call had before.
-enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4 };
-extern std::atomic<uint32_t> observing;
-inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
-int64_t clock_ns();
-// What "op_starts" gives for a call about to run: an ndarray or a tuple of them in the place of its forward, or None. A new
-// reference.
-PyObject* report_start(Op* op);
-// Hands a finished call to the callback "op_ran"; takes over `result` and gives it back, or nullptr with an exception.
-PyObject* report_call(Op* op, PyObject* const* slots, PyObject* result, int64_t start);
-int report_made(Node* node);  // "node_made"
-int report_ran(Node* node, PyObject* const* gradients, int done, int64_t start);  // "node_ran" or "node_failed"; gives `done`
+inline void note_path(Path path) { tls.noted.path = path; }
+inline void note_way(Way way) { tls.noted.ways |= way; }
+
 // Whether calls are recorded: recording is on, and inference mode, where it may be on too, is not.
 // Set when any thread first enters inference mode or saved-tensor hooks, and never cleared: what every new tensor and every saved
 // value would ask its thread costs more than to ask here first.

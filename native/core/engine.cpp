@@ -284,6 +284,13 @@ class Backward {
   }
 
   int step(Node* n) {
+    if (!observed()) return step(n, UnobservedNode());
+    ObservedNode told(n);
+    return told.end(step(n, told));
+  }
+
+  template <class Told>
+  int step(Node* n, Told&& told) {
     BackwardState& s = state(n);
     PyObject* single = nullptr;
     PyObject** grads = &single;
@@ -297,15 +304,18 @@ class Backward {
       single = s.grad;
       s.grad = nullptr;
     }
-    const int done = run_node(n, s.needed, s.captured, grads, n_outputs);
+    int done = told.begin(grads, n_outputs);
+    if (done == 0) done = run_node(n, s.needed, s.captured, grads, n_outputs, told);
     for (int i = 0; i < n_outputs; ++i) Py_XDECREF(grads[i]);
     return done;
   }
 
-  int run_node(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs) {
+  template <class Told>
+  int run_node(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs, Told& told) {
     // Hooks may remove hooks, and themselves.
     const Ref leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks.own() : Ref();
     if (leaf_hooks) {
+      note_way(kHooks);
       Ref changed(
           PyObject_CallMethod(leaf_hooks.get(), "leaf_before", "OO", as_object(n->variable), grads[0] ? grads[0] : Py_None));
       if (!changed) return -1;
@@ -315,6 +325,7 @@ class Backward {
     }
     if (n->hooks && replace(grads, n_outputs, n, "tensors_before") < 0) return -1;
     if (captured) {
+      note_way(kCaptured);
       for (size_t i = 0; i < captures_.size(); ++i) {
         if (captures_[i].node == n) captured_[i] = Ref::borrow(grads[captures_[i].nr]);
       }
@@ -322,9 +333,8 @@ class Backward {
     if (restricted_ && !needed) return 0;
     if (n->hooks && replace(grads, n_outputs, n, "node_before") < 0) return -1;
     if (n->kind == Node::Accumulate) {
-      const int64_t start = observed() ? clock_ns() : 0;
-      const int done = accumulate(n, leaf_hooks.get(), grads);
-      return start ? report_ran(n, nullptr, done, start) : done;
+      told.run();
+      return told.ran(nullptr, accumulate(n, leaf_hooks.get(), grads));
     }
 
     PyObject* few[8] = {};
@@ -338,9 +348,8 @@ class Backward {
     bool any = false;
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
     if (any || n->kind == Node::Function) {
-      const int64_t start = observed() ? clock_ns() : 0;
-      done = rushlight::run_node(n, grads, create_graph_, outgoing);
-      if (start) done = report_ran(n, outgoing, done, start);
+      told.run();
+      done = told.ran(outgoing, rushlight::run_node(n, grads, create_graph_, outgoing));
     }
     if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     if (done == 0 && !retain_) release_node(n);
@@ -449,6 +458,7 @@ class Backward {
 
   // Lets the node's hooks change the incoming gradients.
   int replace(PyObject** grads, int n_outputs, Node* n, const char* method) {
+    note_way(kHooks);
     Ref list(PyList_New(n_outputs));
     if (!list) return -1;
     for (int i = 0; i < n_outputs; ++i) PyList_SET_ITEM(list.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));
@@ -469,6 +479,7 @@ class Backward {
   }
 
   int after_hooks(Node* n, PyObject** grads, int n_outputs, PyObject** outgoing) {
+    note_way(kHooks);
     Ref in(PyTuple_New(n->n_edges)), out(PyTuple_New(n_outputs));
     if (!in || !out) return -1;
     for (int i = 0; i < n->n_edges; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(outgoing[i] ? outgoing[i] : Py_None));
@@ -536,6 +547,7 @@ class Backward {
         if (v->grad.peek() != have.get()) continue;
         return add_in_place(have.get(), more.get());
       }
+      if (have) note_way(kAdded);
       Ref next(have ? add_gradients(Py_NewRef(as_object(have.get())), Py_NewRef(more.get()), create_graph_)
                     : fresh_gradient(v, more.release(), ours));
       if (!next) return -1;
@@ -548,6 +560,7 @@ class Backward {
   }
 
   static int add_in_place(Tensor* have, PyObject* g) {
+    note_way(kAdded);
     Op* add = callbacks.add.op();
     if (!add) return -1;
     if (!have->is_contiguous() && check_in_place(have, false) < 0) return -1;
@@ -568,6 +581,7 @@ class Backward {
   // Takes over `g`.
   PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours) {
     if (create_graph_ || (as_tensor(g)->flags & kWrapped)) {
+      note_way(kCopied);
       // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
       Ref owned(g);
       const OverridesOf quiet(Overrides::None);
@@ -582,8 +596,12 @@ class Backward {
     Tensor* t = as_tensor(g);
     const bool alone = Py_REFCNT(g) == ours && owns_memory(t) && Py_TYPE(g) == TensorType && !t->base && !t->grad_fn;
     const bool dense = is_dense(v);
-    if (alone && (dense ? same_strides(t, v) : t->is_contiguous())) return g;
+    if (alone && (dense ? same_strides(t, v) : t->is_contiguous())) {
+      note_way(kStored);
+      return g;
+    }
     Ref owned(g);
+    note_way(kCopied);
     Owned<Tensor> copy(dense ? new_like(v, t->dtype) : new_tensor(t->dtype, v->ndim(), v->sizes(), v->device()));
     return copy && copy_into(copy.get(), t) == 0 ? as_object(copy.release()) : nullptr;
   }

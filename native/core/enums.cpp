@@ -95,7 +95,27 @@ constexpr Number kCategories[] = {
     {"FLOATING", Category::Floating},
     {"COMPLEX", Category::Complex},
 };
-constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}};
+constexpr Number kObserved[] = {{"ANOMALY", kAnomaly}, {"TIMES", kTimes}, {"SELECTIVE", kSelective}, {"TRACE", kTrace}};
+constexpr Number kPaths[] = {
+    {"NONE", Path::None},     {"BLOCK", Path::Block},      {"MACHINE", Path::Machine},   {"STRIDED", Path::Strided},
+    {"KERNEL", Path::Kernel}, {"NUMPY", Path::Numpy},      {"FALLBACK", Path::Fallback}, {"STAND_INS", Path::StandIns},
+    {"VIEW", Path::View},     {"IN_PLACE", Path::InPlace}, {"OUT", Path::Out},           {"COMPOSITE", Path::Composite},
+    {"LEVEL", Path::Level},   {"KEPT", Path::Kept},
+};
+constexpr Number kWays[] = {
+    {"FUSED", kFused},
+    {"FUSED_NUMPY", kFusedNumpy},
+    {"TRACED", kTraced},
+    {"PASSED_ON", kPassedOn},
+    {"RULE", kRule},
+    {"FUNCTION", kFunction},
+    {"COPY_SLICES", kCopySlices},
+    {"STORED", kStored},
+    {"COPIED", kCopied},
+    {"ADDED", kAdded},
+    {"CAPTURED", kCaptured},
+    {"HOOKS", kHooks},
+};
 constexpr Number kAsks[] = {{"ALL", Asks::All}, {"MODES", Asks::Modes}, {"NOBODY", Asks::Nobody}};
 constexpr Number kOverrides[] = {{"ALL", Overrides::All}, {"MODES", Overrides::Modes}, {"NONE", Overrides::None}};
 constexpr Number kPythonNumbers[] = {
@@ -130,6 +150,8 @@ int init_enums(PyObject* m) {
                       add(m, "DType", "The codes of the element types.", kDTypes) < 0 ||
                       add(m, "Category", "The ranks of element types in promotion.", kCategories) < 0 ||
                       add(m, "Observed", "Bits of what calls are reported to.", kObserved) < 0 ||
+                      add(m, "Path", "How the result of a call was computed.", kPaths) < 0 ||
+                      add(m, "Way", "Bits of how the gradients of a node were.", kWays) < 0 ||
                       add(m, "Asks", "Whose `__torch_function__` is asked about a function.", kAsks) < 0 ||
                       add(m, "Overrides", "Who takes calls over on a thread.", kOverrides) < 0 ||
                       add(m, "PythonNumbers", "Bits of `number_kinds`.", kPythonNumbers) < 0;

@@ -469,6 +469,7 @@ int rebase_history(Tensor* self, Node* node, uint32_t nr, int edge) {
 }
 
 int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+  note_way(kCopySlices);
   Ref kept(unpack(n, &n->saved[0], false));
   if (!kept) return -1;
   Node* inner = reinterpret_cast<Node*>(kept.get());
@@ -545,6 +546,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   bool wants_grad, symbolic;
   if (look_at_arguments(real, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
   if (flags & kWrapped) {
+    note_path(Path::Level);
     Ref tuple(PyTuple_New(op->n_params));
     if (!tuple) return nullptr;
     for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(slots[i]));
@@ -599,10 +601,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
 
 PyObject* run_in_place(Op* op, PyObject** slots) {
   if (!observed()) return write_unobserved(op, slots);
-  Ref known(report_start(op));
-  if (!known) return nullptr;
-  const int64_t start = clock_ns();
-  return report_call(op, slots, write_unobserved(op, slots), start);
+  ObservedCall call(op, slots);
+  return call.begin() ? call.end(write_unobserved(op, slots)) : nullptr;
 }
 
 }  // namespace rushlight

@@ -104,11 +104,14 @@ PyObject* set_version(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// observe(bits): what the callbacks op_ran, node_made, node_ran and node_failed are told of (enum Observed); returns what it was.
-PyObject* observe(PyObject*, PyObject* bits) {
-  const long wanted = PyLong_AsLong(bits);
-  if (wanted == -1 && PyErr_Occurred()) return nullptr;
-  return PyLong_FromUnsignedLong(observing.exchange(static_cast<uint32_t>(wanted)));
+// observe(bits, on): whether the callbacks of observe.h are told of these (enum Observed).
+PyObject* observe(PyObject*, PyObject* args) {
+  unsigned bits;
+  int on;
+  if (!PyArg_ParseTuple(args, "Ip", &bits, &on)) return nullptr;
+  if (on) observing |= bits;
+  else observing &= ~bits;
+  Py_RETURN_NONE;
 }
 
 // check_in_place(tensor, recording): raises where an in-place write is not allowed.
@@ -266,7 +269,7 @@ PyMethodDef kMethods[] = {
     {"set_inference", method_of<set_inference>(), METH_O, "Sets it; returns what it was."},
     {"watch_writes", method_of<watch_writes>(), METH_O, "Whether the callback before_write is told of in-place writes."},
     {"set_version", method_of<set_version>(), METH_VARARGS, "Sets how often a storage was written in place."},
-    {"observe", method_of<observe>(), METH_O, "What anomaly mode and the profiler are told of; returns what it was."},
+    {"observe", method_of<observe>(), METH_VARARGS, "Turns reports on or off: to anomaly mode, the profiler, ..."},
     {"set_history", method_of<set_history_function>(), METH_VARARGS, "Makes a node the maker of a tensor."},
     {"check_place", method_of<check_place_function>(), METH_VARARGS,
      "Raises where a tensor may not be written, whatever its memory."},

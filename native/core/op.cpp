@@ -156,6 +156,7 @@ int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wan
 }
 
 PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n) {
+  note_path(Path::StandIns);
   PyObject* f = callbacks.on_stand_ins.get();
   Ref tuple(f ? PyTuple_New(n) : nullptr);
   if (!tuple) return nullptr;
@@ -192,6 +193,7 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
   if (is_kernel(function)) {
+    note_path(Path::Kernel);
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
     return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   }
@@ -200,6 +202,7 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
       if (is_tensor(o) && as_tensor(o)->flags & kMeta) return run_on_stand_ins(op, function, slots, op->n_params);
     }
   }
+  note_path(Path::Numpy);
   Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {
     PyObject* o = slots[i];
@@ -232,6 +235,7 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
   if (result == Py_NotImplemented && op->portable) {
     Py_DECREF(result);
     result = run_definition(op, op->portable, slots);
+    if (tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   }
   return result;
 }
@@ -339,6 +343,7 @@ PyObject* wrap_tuple(Op* op, PyObject* const* slots, PyObject* const* values, Py
 }
 
 PyObject* call_composite(Op* op, PyObject* const* slots) {
+  note_path(Path::Composite);
   PyObject* arguments[kMaxParams + 1];
   for (int i = 0; i < op->n_params; ++i) arguments[i + 1] = slots[i];
   return PyObject_Vectorcall(op->forward, arguments + 1, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
@@ -404,6 +409,7 @@ inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const*
   } else {
     PyObject* result = known ? Py_NewRef(known) : run_forward(op, values);
     if (!result) return nullptr;
+    if (known) note_path(Path::Kept);
     if (PyTuple_Check(result) || PyList_Check(result)) return wrap_tuple(op, slots, values, result, seen, recording);
     out = wrap_result(op, values, result);
   }
@@ -438,6 +444,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (!op->variants.empty()) {
     if (!(op = choose_variant(op, slots))) return nullptr;
     if (op->in_place.is_form) {  // `inplace=True`
+      note_path(Path::InPlace);
       PyObject* bound[kMaxParams];
       for (int i = 0; i < op->n_params; ++i) bound[i] = slots[i];
       return run_in_place(op, bound);
@@ -449,6 +456,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
   if (seen.flags & kNotPlain) {
     if (seen.flags & kWrapped) {
+      note_path(Path::Level);
       PyObject* r = call_wrapped(op, slots);
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
@@ -463,11 +471,8 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
 
 PyObject* call_op(Op* op, PyObject* const* slots) {
   if (!observed()) return call_unobserved(op, slots);
-  Ref known(report_start(op));
-  if (!known) return nullptr;
-  const int64_t start = clock_ns();
-  PyObject* result = call_unobserved(op, slots, known.get() == Py_None ? nullptr : known.get());
-  return report_call(op, slots, result, start);
+  ObservedCall call(op, slots);
+  return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;
 }
 
 PyObject* call_op(Op* op, PyObject* a, PyObject* b) {
@@ -512,6 +517,7 @@ bool takes_type_of_out(Op* op, PyObject* const* slots, PyObject* out) {
 }
 
 PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
+  note_path(Path::Out);
   Seen seen;
   if (op->kind == Op::Pointwise && !is_tensor(out)) {
     PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", public_name(op).c_str(), Py_TYPE(out)->tp_name);
@@ -586,6 +592,10 @@ PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* k
   Bound owned;
   if (bind(op, args, n, kwnames, slots, &out, &owned) < 0) return nullptr;
   if (op->in_place.is_form) return run_in_place(op, slots);
+  if (out && observed()) {
+    ObservedWork work;
+    return work.begin(op, slots, out) ? work.end(call_with_out(op, slots, out)) : nullptr;
+  }
   if (out) return call_with_out(op, slots, out);
   return call_op(op, slots);
 }

@@ -252,10 +252,16 @@ Tensor* new_result(const Place& place, DType dtype, DeviceType device) {
   return new_strided(dtype, place.ndim, place.sizes, strides, device);
 }
 
+void note_traversal(Traversal t) { note_path(static_cast<Path>(static_cast<int>(Path::Block) + static_cast<int>(t))); }
+static_assert(static_cast<int>(Path::Strided) - static_cast<int>(Path::Block) == static_cast<int>(Traversal::Strided));
+
 // Runs the program into `out`, which the caller holds. Numbers that have a `__float__` or `__index__` of their own are read first:
 // after that a tensor may have another array. From then on nothing but the machine runs, and what it reads is held.
 int run_machine(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
-  if (out->device() == DeviceType::Meta) return 0;
+  if (out->device() == DeviceType::Meta) {
+    note_path(Path::StandIns);
+    return 0;
+  }
   const int ndim = out->ndim();
   Strided inputs[kMaxParams];
   Constant constants[kMaxParams];
@@ -296,7 +302,8 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
     if (released) pins[i].take(a->storage());
   }
   if (!released) {
-    kernels().run_program(program, compute, inputs, Strided{out->data(), out->dtype, out->strides()}, ndim, out->sizes());
+    note_traversal(
+        kernels().run_program(program, compute, inputs, Strided{out->data(), out->dtype, out->strides()}, ndim, out->sizes()));
     return 0;
   }
   // Another thread may give `out` another layout meanwhile.
@@ -304,7 +311,7 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
   const Strided result{out->data(), out->dtype, place.strides};
   pins[n].take(out->storage());
   ReleaseGil release(true);
-  kernels().run_program(program, compute, inputs, result, ndim, place.shape);
+  note_traversal(kernels().run_program(program, compute, inputs, result, ndim, place.shape));
   return 0;
 }
 
@@ -338,6 +345,7 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
   }
   Ref value(run_definition(op, definition, operands));
   if (!value) return nullptr;
+  if (op->loop.program && tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   if (value.get() == Py_NotImplemented) {
     raise_not_implemented(op, common);
     return nullptr;
@@ -561,6 +569,7 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
   }
   Tensor* out = new_tensor(a->dtype, a->ndim(), a->sizes());
   if (!out) return nullptr;
+  note_path(Path::Block);
   block(a->data(), right, nullptr, out->data(), size);
   return out;
 }

@@ -16,6 +16,7 @@ int compile_rules(Op* op) {
   // Said to be done when it is: another thread that comes meanwhile traces as well, and what is set twice stays as it was.
   const OverridesOf quiet(Overrides::None);
   if (op->kind == Op::Pointwise) {
+    const Unreported own_work;
     PyObject* f = callbacks.compile.get();
     if (!f || !Ref(PyObject_CallOneArg(f, as_object(op)))) return -1;
   }
@@ -98,6 +99,7 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
     return -1;
   }
   if (result.get() == Py_NotImplemented) return 0;
+  note_way(native ? kFused : kFusedNumpy);
   PyObject* single[] = {result.get()};
   PyObject* const* items = single;
   Py_ssize_t count = 1;
@@ -144,6 +146,7 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
     }
   }
   *grad_in = as_object(run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, spare ? g : nullptr));
+  note_way(kTraced);
   return *grad_in ? 1 : -1;
 }
 
@@ -198,6 +201,7 @@ int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObje
     if (!is_wanted(rule)) continue;
     if (plain && grads[0]) {
       if (rule.identity) {
+        note_way(kPassedOn);
         grads_in[first_edge[rule.params[0]]] = Py_NewRef(grads[0]);
         continue;
       }
@@ -215,6 +219,7 @@ int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObje
       owned[i] = Ref(source_value(node, rule.sources[i], grads, create_graph));
       if (!(args[i] = owned[i].get())) return -1;
     }
+    note_way(kRule);
     Ref result(call_rule(rule.function, args, n));
     if (!result) return -1;
     if (rule.params.size() == 1 && rule.params[0] != op->list_param) {
@@ -278,6 +283,7 @@ namespace {
 
 // The backward that a custom Function's program gave.
 int run_function(Node* n, PyObject* const* grads, PyObject** grads_in) {
+  note_way(kFunction);
   Ref in(PyTuple_New(n->n_outputs));
   if (!in) return -1;
   for (int i = 0; i < n->n_outputs; ++i) PyTuple_SET_ITEM(in.get(), i, Py_NewRef(grads[i] ? grads[i] : Py_None));

@@ -40,9 +40,9 @@ bool is_library(PyCodeObject* code) {
   return own;
 }
 
-int line_of(Site site) { return PyCode_Addr2Line(site.code, site.at); }
-
 }  // namespace
+
+int line_of(Site site) { return PyCode_Addr2Line(site.code, site.at); }
 
 #ifdef RUSHLIGHT_READ_FRAMES
 

@@ -31,6 +31,7 @@ inline void forget_site(Site* kept) { keep_site(kept, Site{nullptr, 0}); }
 
 // `File "...", line ..., in ...` with the source line below, both indented, each ended by a newline. Empty for none.
 std::string site_text(Site site);
+int line_of(Site site);
 bool same_line(Site a, Site b);
 
 // Files below this folder are the library's own.

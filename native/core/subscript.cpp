@@ -454,6 +454,7 @@ int wants_recording(Tensor* self, bool* recording) {
 }
 
 PyObject* leave_to(const Callback& callback, PyObject* self, PyObject* key, PyObject* value) {
+  note_path(Path::Composite);
   PyObject* result;
   // Keys and values of other classes are rare ones; of another `self`, all were asked at once.
   if (is_plain(self) && subscript_overridden(self, key, value, &result)) return result;
@@ -530,17 +531,14 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-}  // namespace
-
-PyObject* tensor_subscript(PyObject* self, PyObject* key) {
-  PyObject* taken;
-  if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
+PyObject* get_subscript(PyObject* self, PyObject* key) {
   Tensor* t = as_tensor(self);
   if (wrapped_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
     if (index->dtype == DType::I64 && index->ndim() && t->ndim() && !wrapped_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
+      note_path(Path::Composite);
       return call_op(ops.index, slots);
     }
   }
@@ -554,6 +552,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
     if (done == Outcome::Done) {
       Ref view(walk.changed() ? walk.finish() : Py_NewRef(self));
       PyObject* slots[kMaxParams] = {view.get(), place.index.get(), place.dims.get(), place.at.get()};
+      note_path(Path::Composite);
       return view ? call_op(ops.index, slots) : nullptr;
     }
   } else if (done == Outcome::Done) {
@@ -563,16 +562,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   return done == Outcome::Error ? nullptr : leave_to(callbacks.getitem, self, key, nullptr);
 }
 
-int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
-  if (!value) {
-    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
-    return -1;
-  }
-  PyObject* taken;
-  if (!is_plain(self) && subscript_overridden(self, key, value, &taken)) {
-    Py_XDECREF(taken);
-    return taken ? 0 : -1;
-  }
+int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   Tensor* t = as_tensor(self);
   bool number = PyFloat_Check(value) || PyLong_Check(value);
   if (number && PyLong_Check(value)) {
@@ -591,9 +581,11 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
     }
     if (done == Outcome::Done && walk.has_entries()) {
       done = assign_places(t, &walk, value);
+      note_path(Path::Composite);
       if (done == Outcome::Done) return 0;
     } else if (done == Outcome::Done && number && !recording) {
       done = walk.fill(value, t->dtype);
+      note_path(Path::Kernel);
       if (done == Outcome::Done) return 0;
       if (done == Outcome::Rare) done = Outcome::Done;
     }
@@ -620,6 +612,7 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
       } else if (check_in_place(as_tensor(target.get()), recording) < 0) {
         return -1;  // as torch: a number is a copied tensor here, so memory that overlaps itself is refused
       }
+      note_path(Path::Composite);
       Ref written(call_op(fill ? ops.fill_ : ops.copy_, target.get(), source.get()));
       return written ? 0 : -1;
     }
@@ -627,6 +620,33 @@ int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
   }
   Ref rare(leave_to(callbacks.setitem, self, key, value));
   return rare ? 0 : -1;
+}
+
+}  // namespace
+
+PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, nullptr, &taken)) return taken;
+  if (!observed()) return get_subscript(self, key);
+  ObservedWork work;
+  return work.begin("getitem", self, key) ? work.end(get_subscript(self, key)) : nullptr;
+}
+
+int tensor_assign(PyObject* self, PyObject* key, PyObject* value) {
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
+    return -1;
+  }
+  PyObject* taken;
+  if (!is_plain(self) && subscript_overridden(self, key, value, &taken)) {
+    Py_XDECREF(taken);
+    return taken ? 0 : -1;
+  }
+  if (!observed()) return assign_subscript(self, key, value);
+  ObservedWork work;
+  if (!work.begin("setitem", self, key, value)) return -1;
+  const Ref done(work.end(assign_subscript(self, key, value) < 0 ? nullptr : Py_NewRef(Py_None)));
+  return done ? 0 : -1;
 }
 
 PyMethodDef kSubscriptMethods[] = {

@@ -180,6 +180,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 Tensor* become_view(Tensor* t, Tensor* source) {
   if (!t) return nullptr;
+  note_path(Path::View);
   if (source->flags & kInference) {
     // Nothing is known of inference tensors that could be kept right.
     t->flags |= kInference | (source->flags & kLazy);
@@ -410,12 +411,19 @@ PyGetSetDef kGetSet[] = {
 
 // ---------------------------------------------------------------- methods
 
-PyObject* method_detach(PyObject* self, PyObject*) {
+PyObject* detached(PyObject* self) {
   Tensor* t = as_tensor(self);
   const int wrapped = is_wrapped(t);
   if (wrapped < 0) return nullptr;
   if (wrapped) return ask_levels(asked::detach, self);
+  note_path(Path::View);
   return as_object(alias(t, true));
+}
+
+PyObject* method_detach(PyObject* self, PyObject*) {
+  if (!observed()) return detached(self);
+  ObservedWork work;
+  return work.begin("detach", self) ? work.end(detached(self)) : nullptr;
 }
 
 int check_subclass(PyObject* cls) {

@@ -125,7 +125,7 @@ void exchange(Node* n, Node* m) {
 }  // namespace
 
 int unfold(Node* n) {
-  if (n->kind != Node::OfOp || !n->op || !n->op->backward.unfold || backward_running() || observed()) return 0;
+  if (n->kind != Node::OfOp || !n->op || !n->op->backward.unfold || backward_running() || observing & ~kTrace) return 0;
   Known known;
   const int found = find_out(n, &known);
   if (found <= 0) return found;
@@ -134,6 +134,7 @@ int unfold(Node* n) {
   Ref made;
   {
     GradMode on(true);
+    const Unreported own_work;
     const bool inference = std::exchange(tls.inference, false);
     PyObject* hooks = std::exchange(tls.saved_hooks, nullptr);
     PyObject* args[] = {shape.get(), dtype_object(n->metas[0].dtype), known.values.get(), known.shapes.get(), known.wants.get()};

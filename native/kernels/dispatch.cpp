@@ -75,8 +75,8 @@ const Kernels& choose() {
 
 decltype(Kernels::run_view) run_view = nullptr;  // of the chosen table; set before anyone has the table
 
-void run_program(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-                 const ptrdiff_t* shape) {
+Traversal run_program(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                      const ptrdiff_t* shape) {
   const ProgramView view = {program.n_inputs,
                             static_cast<int>(compute == DType::I64 ? program.int_constants.size() : program.constants.size()),
                             static_cast<int>(program.code.size()),
@@ -84,7 +84,7 @@ void run_program(const Program& program, DType compute, const Strided* inputs, c
                             program.constants.data(),
                             program.int_constants.data(),
                             program.code.data()};
-  run_view(view, compute, inputs, out, ndim, shape);
+  return run_view(view, compute, inputs, out, ndim, shape);
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ struct Strided {
 // Comparisons and predicates write 0/1 of the compute type. out may equal a, b or c (element-aligned aliasing only).
 using BlockFn = void (*)(const void* a, const void* b, const void* c, void* out, ptrdiff_t n);
 
+// How a program went over its operands: a block function in one call; block by block over whole arrays and single elements; or along
+// strides.
+enum class Traversal : uint8_t { Block, Flat, Strided };
+
 struct Kernels {
   const char* isa;
 
@@ -67,11 +71,11 @@ struct Kernels {
   // converted to out.dtype on store (to Bool: x != 0; to integers: C conversion, wrapping for I64 compute; F16/BF16:
   // round to nearest even). Supported element types: all but the complex ones. out must not partially overlap an
   // input; it may be exactly an input. Splits over threads (parallel_for) when large.
-  void (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-                      const ptrdiff_t* shape);
+  Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                           const ptrdiff_t* shape);
   // The same, from plain pointers.
-  void (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-                   const ptrdiff_t* shape);
+  Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                        const ptrdiff_t* shape);
 };
 
 const Kernels& kernels();

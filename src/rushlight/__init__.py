@@ -10,6 +10,7 @@ In the examples of docstrings `nn` and `F` are `torch.nn` and `torch.nn.function
 """
 
 import gc as _gc
+import os as _os
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 _collects = _gc.isenabled()
@@ -59,6 +60,11 @@ __all__ += [
     and k not in ("Any", "TYPE_CHECKING", "annotations")
     and (not isinstance(v, type(_base)) or k == "random")
 ]
+
+if _os.environ.get("RUSHLIGHT_TRACE"):
+    from . import _trace_calls
+
+    _trace_calls.follow_environment()
 
 __getattr__ = _missing_name(
     __name__,

@@ -5,6 +5,9 @@ Nothing here runs before the package is imported whole. `check_registered` names
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from . import _core
 from ._device import device, layout, memory_format, resolve
 from ._devices import meta
@@ -28,6 +31,18 @@ from .ops.table import formulas as _trace
 from .ops.table import kinds as _kinds
 from .ops.table import outputs as _outputs
 from .utils import _selective
+
+
+def _traced(name: str) -> Callable[..., Any]:
+    """A function of `_trace_calls`, which few programs use: it is imported when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        from . import _trace_calls
+
+        return getattr(_trace_calls, name)(*arguments)
+
+    return call
+
 
 _core.register(
     callbacks={
@@ -82,13 +97,16 @@ _core.register(
         "set_thread_state": running.set_thread_state,
         # function transforms and forward mode
         "wrapped": wrapped,
-        # anomaly mode, the profiler and selective checkpoints
+        # anomaly mode, the profiler, selective checkpoints and the trace
         "op_starts": _selective._op_starts,
         "op_ran": anomaly_mode._op_ran,
         "op_ends": _selective._op_ends,
         "node_made": anomaly_mode.note_place,
         "node_ran": anomaly_mode._node_ran,
         "node_failed": anomaly_mode.node_failed,
+        "trace_starts": _traced("_starts"),
+        "trace_ran": _traced("_ran"),
+        "trace_ends": _traced("_ends"),
     }
 )
 _core.check_registered()

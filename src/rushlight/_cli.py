@@ -1,6 +1,6 @@
 """The command `rushlight`: runs a PyTorch program with rushlight in torch's place.
 
-    rushlight run SCRIPT [ARGS...]
+    rushlight run [--trace] SCRIPT [ARGS...]
 
 A script run so sees what `python SCRIPT` would show it: sys.argv, sys.path, a real `__main__`, its
 own tracebacks and exit code. Read `main`, then `run`.
@@ -27,6 +27,10 @@ usage: rushlight run SCRIPT [ARGS...]     run a PyTorch script, with rushlight a
        rushlight run -c CODE [ARGS...]    ... for a line of code
        rushlight run - [ARGS...]          ... for standard input
        rushlight --version | --help
+
+`rushlight run --trace ...` prints a line for each call of an operation, and for each node that a
+backward runs: shapes, types, how it was computed, time, the program's line. So does
+RUSHLIGHT_TRACE=1 without the command; RUSHLIGHT_TRACE=PATH appends the lines to a file.
 """
 
 # A program found: its code, what `__main__` says of itself, sys.argv[0] and sys.path[0].
@@ -35,7 +39,7 @@ Program = tuple[CodeType, dict[str, object], str, str]
 
 def main(arguments: list[str] | None = None) -> None:
     """The command's entry point. It ends as the program ends: by returning, or by an exception."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] in (["-h"], ["--help"]) or given[:2] in (["run", "-h"], ["run", "--help"]):
         print(USAGE, end="")
         return
@@ -44,6 +48,13 @@ def main(arguments: list[str] | None = None) -> None:
         return
     if given[:1] != ["run"] or len(given) < 2:
         _refuse(USAGE)
+    if given[1] == "--trace":
+        from rushlight import _trace_calls  # here alone: not part of what every program imports
+
+        _trace_calls.follow_option()
+        del given[1]
+        if len(given) < 2:
+            _refuse(USAGE)
     first, rest = given[1], given[2:]
     if first in ("-m", "-c"):
         if not rest:

@@ -344,6 +344,37 @@ class Observed:
     ANOMALY: Final[int]
     TIMES: Final[int]
     SELECTIVE: Final[int]
+    TRACE: Final[int]
+
+class Path:
+    NONE: Final[int]
+    BLOCK: Final[int]
+    MACHINE: Final[int]
+    STRIDED: Final[int]
+    KERNEL: Final[int]
+    NUMPY: Final[int]
+    FALLBACK: Final[int]
+    STAND_INS: Final[int]
+    VIEW: Final[int]
+    IN_PLACE: Final[int]
+    OUT: Final[int]
+    COMPOSITE: Final[int]
+    LEVEL: Final[int]
+    KEPT: Final[int]
+
+class Way:
+    FUSED: Final[int]
+    FUSED_NUMPY: Final[int]
+    TRACED: Final[int]
+    PASSED_ON: Final[int]
+    RULE: Final[int]
+    FUNCTION: Final[int]
+    COPY_SLICES: Final[int]
+    STORED: Final[int]
+    COPIED: Final[int]
+    ADDED: Final[int]
+    CAPTURED: Final[int]
+    HOOKS: Final[int]
 
 class Keeps:
     MADE: Final[int]
@@ -536,7 +567,7 @@ def set_inference(on: Any) -> bool: ...
 def push_saved_hooks(pack: Any, unpack: Any) -> None: ...
 def pop_saved_hooks() -> None: ...
 def has_saved_hooks() -> bool: ...
-def observe(bits: int) -> int: ...
+def observe(bits: int, on: bool) -> None: ...
 def watch_writes(on: bool) -> None: ...
 def check_in_place(tensor: Any, recording: Any) -> None: ...
 def check_dirty(tensor: Any) -> None: ...

@@ -409,13 +409,13 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
   return true;
 }
 
-void run_view(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
-              const ptrdiff_t* shape) {
+Traversal run_view(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                   const ptrdiff_t* shape) {
   ptrdiff_t n = 1;
   for (int d = 0; d < ndim; ++d) n *= shape[d];
-  if (n == 0) return;
+  if (n == 0) return Traversal::Block;
   if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
-    return;
+    return Traversal::Block;
   }
 
   Plan plan;
@@ -439,13 +439,15 @@ void run_view(const ProgramView& program, DType compute, const Strided* inputs, 
   if (flat) {
     plan.ndim = 1;
     plan.shape = &n;
-    return run_split(plan, n);
+    run_split(plan, n);
+    return Traversal::Flat;
   }
   plan.ndim = ndim;
   plan.shape = shape;
   Dims dims;
   simplify(plan, dims);
   run_split(plan, n);
+  return Traversal::Strided;
 }
 
 // --- the table ---

@@ -94,6 +94,7 @@ class BatchLevel(Level):
     """`func.vmap`: `size` elements, which share random numbers or not (`randomness`)."""
 
     __slots__ = ("randomness", "size")
+    name = "vmap"
     differentiates = False
     maps = True
     wrapper_name = "BatchedTensorImpl"
@@ -119,7 +120,8 @@ class BatchLevel(Level):
     # ---- calls
 
     def call(self, op: Any, slots: Any) -> Any:
-        result = batching_of(op)(op, slots, self)
+        rule = op.entry.batching or batching_of(op)
+        result = rule(op, slots, self)
         if all_alike(slots, self):
             note_alike(result, self)
         if op.view:

@@ -32,10 +32,9 @@ if _FAMILIES.keys() != BATCH.keys():
 def batching_of(op: Any) -> Any:
     """The batching rule of an op."""
     entry = op.entry
-    rule = entry.batching
-    if rule is None:
-        rule = entry.batching = _said(op)
-    return rule
+    if entry.batching is None:
+        entry.batching = _said(op)
+    return entry.batching
 
 
 def _said(op: Any) -> Any:

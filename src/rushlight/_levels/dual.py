@@ -93,6 +93,7 @@ class DualLevel(Level):
     """`func.jvp`: tensors with tangents."""
 
     __slots__ = ("in_inference",)
+    name = "jvp"
 
     def __init__(self, inside: bool = False) -> None:
         super().__init__(inside)
@@ -278,6 +279,7 @@ class ForwardLevel(DualLevel):
     """`forward_ad`: a level that the program enters and leaves."""
 
     __slots__ = ()
+    name = "forward AD"
     by_hand = True
     differentiates = False
 

@@ -67,6 +67,7 @@ class Level:
     """
 
     __slots__ = ("active", "before", "depth", "inside", "number", "taken")
+    name = ""  # of the transform, as programs know it
     by_hand = False  # entered and left by the program, which is in no transform: forward_ad's
     maps = False  # a tensor of the level stands for all elements of a batch
     differentiates = True  # what it did not make and was not given may not be written
@@ -183,3 +184,4 @@ class GradLevel(Level):
     """A derivative by reverse mode: the tape records what happens, nothing is wrapped."""
 
     __slots__ = ()
+    name = "grad"

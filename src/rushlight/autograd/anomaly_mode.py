@@ -52,8 +52,7 @@ class _State:
             self.first_bad = None
         self.enabled, self.check_nan = enabled, check_nan
         self.check_inf, self.check_forward = bool(check_inf), check_forward
-        others = _core.observe(0) & ~_ANOMALY
-        _core.observe(others | (_ANOMALY if enabled else 0))
+        _core.observe(_ANOMALY, enabled)
 
 
 _state = _State()

@@ -304,7 +304,7 @@ class profile:
         self.entered = True
         if self.enabled:
             _active.append(self)
-            _core.observe(_core.observe(0) | _TIMES)
+            _core.observe(_TIMES, True)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -312,7 +312,7 @@ class profile:
             return
         _active.remove(self)
         if not _active:
-            _core.observe(_core.observe(0) & ~_TIMES)
+            _core.observe(_TIMES, False)
         self.function_events = _arrange(self._found)
 
     def _events(self) -> EventList:

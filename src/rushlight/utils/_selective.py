@@ -106,7 +106,7 @@ class _Run:
         _state.open.append(self)
         with _lock:
             _users += 1
-            _core.observe(_core.observe(0) | _SELECTIVE)
+            _core.observe(_SELECTIVE, True)
 
     def __exit__(self, *exc: object) -> None:
         global _users
@@ -114,7 +114,7 @@ class _Run:
         with _lock:
             _users -= 1
             if not _users:
-                _core.observe(_core.observe(0) & ~_SELECTIVE)
+                _core.observe(_SELECTIVE, False)
 
     def starts(self, op: Any) -> Any:
         self.running.append(self.count)

@@ -1,0 +1,142 @@
+// Who is told of calls, of nodes made and of rules run: anomaly mode, the profiler, selective checkpoints and the trace. One word
+// that is 0 on the plain path is tested where each of those happens; the reports go to Python callbacks (observe.cpp).
+#pragma once
+#include <atomic>
+
+#include "core/python.h"
+#include "core/site.h"
+
+namespace rushlight {
+
+struct Node;
+struct Op;
+
+// A selective checkpoint (kSelective) is asked before each call, too, and may give the result that the call had before. The trace
+// (kTrace) is told of the start of each call and node as well, so that it can show which of them ran inside of which.
+enum Observed : uint32_t { kAnomaly = 1, kTimes = 2, kSelective = 4, kTrace = 8 };
+extern std::atomic<uint32_t> observing;
+inline bool observed() { return __builtin_expect(observing.load(std::memory_order_relaxed) != 0, 0); }
+int64_t clock_ns();
+
+// How the result of a call was computed, and how the gradients of a node were (bits, as a node may have several rules). Each is
+// noted where that is decided, whether anybody is told or not: a store costs less than a test.
+enum class Path : uint8_t {
+  None,
+  Block,
+  Machine,
+  Strided,
+  Kernel,
+  Numpy,
+  Fallback,
+  StandIns,
+  View,
+  InPlace,
+  Out,
+  Composite,
+  Level,
+  Kept
+};
+enum Way : uint16_t {
+  kFused = 1,
+  kFusedNumpy = 2,
+  kTraced = 4,
+  kPassedOn = 8,
+  kRule = 16,
+  kFunction = 32,
+  kCopySlices = 64,
+  kStored = 128,  // of a leaf: the gradient became its .grad, was copied to it, or added
+  kCopied = 256,
+  kAdded = 512,
+  kCaptured = 1024,  // it was asked for by `grad`
+  kHooks = 2048
+};
+
+struct Noted {
+  Path path = Path::None;
+  uint16_t ways = 0;
+};
+
+// While one of these is there, nothing is reported: it is the library's own work.
+class Unreported {
+ public:
+  Unreported();
+  ~Unreported();
+  Unreported(const Unreported&) = delete;
+  Unreported& operator=(const Unreported&) = delete;
+
+ private:
+  bool before_;
+};
+
+// What is common to the two below: the notes of what runs around it are kept apart from its own, and it has a line in the trace.
+class Observation {
+ public:
+  Observation();
+  ~Observation();
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
+
+ protected:
+  bool begin(PyObject* what, PyObject* const* values, Py_ssize_t n, Site site);  // false with an exception
+  bool begin(Op* op, PyObject* const* slots, PyObject* out);
+  void run();                                                                    // what is timed begins now
+  bool ran(PyObject* values, int64_t stop);  // and has ended: with `values`, or nullptr and an exception, which stays
+  bool end();                                // true unless an exception is set
+
+  Ref line_;  // what the callback "trace_starts" gave
+  bool shown_ = false;
+  int64_t start_ = 0, reported_ = 0;
+  Noted around_;
+};
+
+// A call that somebody is told of.
+class ObservedCall : Observation {
+ public:
+  ObservedCall(Op* op, PyObject* const* slots) : op_(op), slots_(slots) {}
+  bool begin();  // false with an exception
+  // nullptr, or an ndarray or a tuple of them that are to be used in the place of what the forward would give.
+  PyObject* known() const { return known_.get(); }
+  PyObject* end(PyObject* result);  // takes over `result` and gives it back, or nullptr with an exception
+
+ private:
+  Op* op_;
+  PyObject* const* slots_;
+  Ref known_;
+};
+
+// What is no call of an op, and has a line in the trace as if it were; and a call with out=, around the call without.
+class ObservedWork : Observation {
+ public:
+  template <class... Values>
+  bool begin(const char* name, Values... values) {  // false with an exception
+    PyObject* given[] = {values...};
+    return begin_with(name, given, sizeof...(values));
+  }
+  bool begin(Op* op, PyObject* const* slots, PyObject* out);
+  PyObject* end(PyObject* result);  // takes over `result` and gives it back, or nullptr with an exception
+
+ private:
+  bool begin_with(const char* name, PyObject* const* values, Py_ssize_t n);
+};
+
+// A node that a backward runs. What is noted of one that nobody is told of is nothing.
+struct UnobservedNode {
+  static int begin(PyObject* const*, int) { return 0; }
+  static void run() {}
+  static int ran(PyObject* const*, int done) { return done; }
+};
+class ObservedNode : Observation {
+ public:
+  explicit ObservedNode(Node* node) : node_(node) {}
+  int begin(PyObject* const* gradients, int n);  // that come in; -1 with an exception
+  using Observation::run;
+  int ran(PyObject* const* gradients, int done);  // one an edge; gives `done`, or -1
+  int end(int done);
+
+ private:
+  Node* node_;
+};
+
+int report_made(Node* node);  // "node_made"
+
+}  // namespace rushlight
