@@ -274,7 +274,7 @@ def test_loops_warn_once() -> None:
 
 
 def test_what_still_runs_once_for_each_element() -> None:
-    """PyTorch has no rule for these either. A new op that lands here needs one (batching_rule.py)."""
+    """PyTorch has no rule for these either. A new op here needs one (batching_rule.py)."""
     assert batching_rule.unbatched_ops() == [
         "histc",
         "bincount",
