@@ -29,7 +29,7 @@ TABLES = sorted((SOURCE / "ops").rglob("examples.txt"))
 # Where what is public says it comes from: Tensor and the dtypes print as torch's.
 OWN = ("rushlight", "torch")
 # Modules of the library's own, whose examples use names of the module.
-INTERNAL = {"_missing", "_printing", "func._batching"}
+INTERNAL = {"_missing", "_printing", "_levels.batching_rule"}
 # Examples of what PyTorch does not have, or of what rushlight does beyond PyTorch.
 OURS: dict[str, str] = {
     "": "imports rushlight by its own name",

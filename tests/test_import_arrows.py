@@ -18,6 +18,7 @@ SOURCE = ROOT / "src" / "rushlight"
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
     "_core",  # native: it imports nothing
+    *("_levels.running", "_levels.opaque_array", "_pytree"),  # they import nothing of the package
     *("_version", "_missing", "_errors", "_dtypes", "_device", "_size", "return_types", "_handles"),
     "utils.hooks",
     "backends",
@@ -25,7 +26,7 @@ ORDER = [
     "_devices",
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.layers", "ops"),
-    *("_shared", "storage", "_dlpack", "_tensor", "random", "autograd"),
+    *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *("cuda", "memory", "linalg", "special", "serialization", "utils"),

@@ -36,9 +36,7 @@ class TensorInfos {
 };
 
 // Tensors that stand for others in a transform, or show conjugates or negatives of their memory, are left to the rule in Python.
-bool plain_info(PyObject* object, TensorInfo& out) {
-  return read_tensor(object, out) && !(out.tensor->flags & (kStandsFor | kLazy));
-}
+bool plain_info(PyObject* object, TensorInfo& out) { return read_tensor(object, out) && !(out.tensor->flags & (kWrapped | kLazy)); }
 
 // Whether a kernel may run over the elements in memory order: contiguous, aligned, of the type, shape and device of `like`.
 bool usable(PyObject* object, DType type, const TensorInfo& like, bool written) {

@@ -76,7 +76,7 @@ Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
                       (scalar && (kinds & Takes::kInt) && !differentiable && t->dtype != DType::Bool) ||
                       ((kinds & Takes::kInts) && (kinds & Takes::kInt) && !differentiable);
   if (!wanted) return kMisfit;
-  if (t->flags & kWatched) return kFits;
+  if (t->flags & kNotPlain) return kFits;
   Ref item(method_item(o, nullptr));
   if (!item) return kRaised;
   if (kinds & Takes::kNumber) return replaced(item.release(), instead);

@@ -22,10 +22,7 @@ struct Op;
   /* the engine */                                                                                                   \
   X(no_grad_root) X(no_grad_input) X(copy_gradient) X(thread_state) X(set_thread_state)                              \
   /* function transforms and forward mode */                                                                         \
-  X(settle) X(refuse_captured) X(refuse_requires_grad)                                                               \
-  X(watched_call) X(watched_in_place) X(watched_item) X(watched_memory) X(watched_array) X(watched_data)             \
-  X(watched_set_data) X(watched_requires_grad) X(watched_bool) X(watched_detach) X(watched_version)                  \
-  X(watched_grad_fn) X(watched_backward)                                                                             \
+  X(wrapped)                                                                                                         \
   /* anomaly mode, the profiler, selective checkpoints and the trace; see observe.cpp */                             \
   X(op_starts) X(op_ran) X(op_ends) X(node_made) X(node_ran) X(node_failed) X(trace_starts) X(trace_ran) X(trace_ends)
 // clang-format on

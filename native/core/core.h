@@ -3,8 +3,8 @@
 // Read first: `Tensor` (a storage, a layout, and its place in the graph), `Op` (one entry of the op table, and the public function
 // itself), `Node` (one recorded call of an Op), then engine.cpp (walks nodes backwards) in one sitting.
 //
-// Note [The plain path]: a call that nobody watches (no hooks, no transforms, no tangents) must pay one predictable branch for
-// all of those together. Tensors carry the bits of `kWatched` in `flags`; an Op ORs the flags of its arguments once and
+// Note [The plain path]: a call of plain tensors (no hooks, no transforms, no tangents) must pay one predictable branch for
+// all of those together. Tensors carry the bits of `kNotPlain` in `flags`; an Op ORs the flags of its arguments once and
 // leaves for the slow road when any such bit is set. Nodes and leaves carry `hooks`, a single pointer tested once.
 //
 // Note [Ownership]: everything here is a Python object with a strong count, reached by the garbage collector through
@@ -54,9 +54,9 @@ enum TensorFlag : uint32_t {
   kNegBit = 2048,       // shows the negative of it
   kCutReason = 7 << 12, // why: a Cut
   kLazy = kConjBit | kNegBit,
-  kStandsFor = kTangent | kTransformed,
+  kWrapped = kTangent | kTransformed,
   kMeta = 1 << 16,      // its storage is on the device meta; set with the layout
-  kWatched = kStandsFor | kLazy | kMeta,
+  kNotPlain = kWrapped | kLazy | kMeta,
   kConjLast = 1 << 15,  // of a view: the conjugate was put off by the op that made it
   kNegLast = 1 << 19,   // or the negative
   kLazyLast = 8,        // from kConjBit and kNegBit to these
@@ -88,7 +88,7 @@ struct Tensor {
   Tensor* base;              // of a differentiable view: the root whose storage it shows
   Field<> hooks;             // of a leaf: its hooks object; of a non-leaf they live on grad_fn
   Field<> grad_dtype;        // nullptr, or what Tensor.grad_dtype was set to
-  Field<> watched;           // the tangent, transform level, ... of a tensor with a kStandsFor bit
+  Field<> wrapped;           // the tangent, transform level, ... of a tensor with a kWrapped bit
   Site cut;                  // of a tensor with kCut
   uint32_t made_in;          // the number of the youngest transform that ran when it was made; 0 for none
   PyObject* dict;
@@ -125,7 +125,7 @@ inline bool requires_grad(const Tensor* t) {
 }
 
 // The bits of what tensors stand for in a transform; those of the root too, as a view made before its root did so shares that.
-inline uint32_t watched_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kStandsFor; }
+inline uint32_t wrapped_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kWrapped; }
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
@@ -593,17 +593,33 @@ extern Registry registry;
 extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_tensors is in force
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
-// ---- watched.cpp ----
+// ---- wrapped.cpp ----
+// What is asked of the levels: the methods of the object that is registered as `wrapped` (src/rushlight/_levels/dispatch.py).
+#define RUSHLIGHT_ASKED(X)                                                                                        \
+  X(settle)                                                                                                       \
+  X(call)                                                                                                         \
+  X(in_place) X(backward) X(item) X(truth) X(array) X(memory) X(data) X(set_data) X(detach) X(version) X(grad_fn) \
+      X(set_requires_grad) X(refuse_captured) X(refuse_requires_grad)
+namespace asked {
+#define X(name) extern PyObject* const name;
+RUSHLIGHT_ASKED(X)
+#undef X
+}  // namespace asked
+template <typename... Args>
+PyObject* ask_levels(PyObject* what, Args... args) {
+  PyObject* all[] = {callbacks.wrapped.get(), args...};
+  return all[0] ? PyObject_VectorcallMethod(what, all, 1 + sizeof...(args), nullptr) : nullptr;
+}
 // Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
 int settle(Tensor* t);
-inline int is_watched(Tensor* t) { return t->flags & kStandsFor ? 1 : watched_bits(t) ? settle(t) : 0; }
+inline int is_wrapped(Tensor* t) { return t->flags & kWrapped ? 1 : wrapped_bits(t) ? settle(t) : 0; }
 // -1 with torch's exception for a tensor that a transformed function has not been given. `name`: of what writes it; `value`:
 // what it writes, or nullptr.
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value);
 inline int check_captured(Tensor* t, PyObject* name, PyObject* value) {
   return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, name, value) : 0;
 }
-extern PyMethodDef kWatchedFunctions[];
+extern PyMethodDef kWrappedFunctions[];
 
 int init_tensor(PyObject* module);
 int init_node(PyObject* module);

@@ -469,7 +469,7 @@ bool any_transformed(PyObject* tuple) {
   if (!PyTuple_Check(tuple)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple, i);
-    if (is_tensor(o) && (as_tensor(o)->flags & kStandsFor)) return true;
+    if (is_tensor(o) && (as_tensor(o)->flags & kWrapped)) return true;
   }
   return false;
 }
@@ -521,8 +521,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   }
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (any_transformed(roots) || any_transformed(inputs)) {
-    PyObject* f = callbacks.watched_backward.get();
-    return f ? PyObject_Vectorcall(f, args, n_args, nullptr) : nullptr;
+    return ask_levels(asked::backward, roots, args[1], args[2], args[3], inputs, n_args == 6 ? args[5] : Py_False);
   }
   const int retain = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]);
   const int accumulate = n_args == 6 ? PyObject_IsTrue(args[5]) : 0;

@@ -30,7 +30,7 @@ constexpr Number kFlags[] = {
     {"LAZY", kLazy},
     {"TANGENT", kTangent},
     {"TRANSFORMED", kTransformed},
-    {"STANDS_FOR", kStandsFor},
+    {"WRAPPED", kWrapped},
     {"CUT", kCut},
 };
 constexpr Number kCuts[] = {

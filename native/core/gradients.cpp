@@ -193,7 +193,7 @@ int add_in_place(Tensor* have, PyObject* g) {
 // else has it and it lies so, else a copy.
 // Takes over `g`.
 PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours, bool create_graph) {
-  if (create_graph || (as_tensor(g)->flags & kStandsFor)) {
+  if (create_graph || (as_tensor(g)->flags & kWrapped)) {
     note_way(kCopied);
     // Always a copy: a later backward without a graph adds to it in place, and others may read what `g` shares.
     Ref owned(g);
@@ -225,7 +225,7 @@ int add_to_leaf(Tensor* v, PyObject* g, int ours, bool create_graph) {
   Ref more(g);
   for (;;) {
     const Owned<Tensor> have = v->grad.own();
-    if (have && !create_graph && !(have->flags & kStandsFor)) {
+    if (have && !create_graph && !(have->flags & kWrapped)) {
       AddingInPlace turn(have.get());
       if (v->grad.peek() != have.get()) continue;
       return add_in_place(have.get(), more.get());

@@ -532,14 +532,12 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   uint32_t flags;
   bool wants_grad, symbolic;
   if (look_at_arguments(real, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
-  if (flags & kStandsFor) {
+  if (flags & kWrapped) {
     note_path(Path::Level);
-    PyObject* f = callbacks.watched_in_place.get();
-    Ref tuple(f ? PyTuple_New(op->n_params) : nullptr);
+    Ref tuple(PyTuple_New(op->n_params));
     if (!tuple) return nullptr;
     for (int i = 0; i < op->n_params; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(slots[i]));
-    PyObject* args[] = {as_object(op), tuple.get()};
-    PyObject* r = PyObject_Vectorcall(f, args, 2, nullptr);
+    PyObject* r = ask_levels(asked::in_place, as_object(op), tuple.get());
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }

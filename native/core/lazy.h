@@ -1,6 +1,6 @@
 // Conjugates and negatives that were put off. `conj()` of a complex tensor is a view with the bit kConjBit: it shows the conjugate of
 // what its memory holds; kNegBit is the same for the negative, which `conj().imag` needs. Views take such bits over. Everything else
-// works on values: the places where a tensor's array is read or written ask here, off the plain path (kWatched has these bits).
+// works on values: the places where a tensor's array is read or written ask here, off the plain path (kNotPlain has these bits).
 // docs/design/0012 has the whole of it.
 #pragma once
 #include "core/core.h"

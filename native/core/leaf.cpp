@@ -10,10 +10,8 @@ namespace rushlight {
 namespace {
 
 int change_requires_grad(Tensor* t, bool on, bool by_method) {
-  if (t->flags & kStandsFor) {
-    PyObject* f = callbacks.watched_requires_grad.get();
-    PyObject* args[] = {as_object(t), on ? Py_True : Py_False};
-    Ref done(f ? PyObject_Vectorcall(f, args, 2, nullptr) : nullptr);
+  if (t->flags & kWrapped) {
+    Ref done(ask_levels(asked::set_requires_grad, as_object(t), on ? Py_True : Py_False));
     if (!done) return -1;
   }
   // By the history as it stands: that of a view is not brought up to date for this, which could fail.
@@ -53,17 +51,14 @@ int visible_grad_fn(Tensor* t, Node** node) {
 }  // namespace
 
 PyObject* get_grad_fn(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kStandsFor) {
-    PyObject* f = callbacks.watched_grad_fn.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (as_tensor(self)->flags & kWrapped) return ask_levels(asked::grad_fn, self);
   Node* node;
   if (visible_grad_fn(as_tensor(self), &node) < 0) return nullptr;
   return Py_NewRef(node ? as_object(node) : Py_None);
 }
 
 PyObject* get_is_leaf(PyObject* self, void*) {
-  if (as_tensor(self)->flags & kStandsFor) {
+  if (as_tensor(self)->flags & kWrapped) {
     Ref node(get_grad_fn(self, nullptr));
     return node ? PyBool_FromLong(node.get() == Py_None) : nullptr;
   }
@@ -100,8 +95,7 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
     return nullptr;
   }
   if (tls.transform) {
-    PyObject* f = callbacks.refuse_requires_grad.get();
-    Ref done(f ? PyObject_CallNoArgs(f) : nullptr);
+    Ref done(ask_levels(asked::refuse_requires_grad));
     if (!done) return nullptr;
   }
   if (change_requires_grad(as_tensor(self), PyObject_IsTrue(on), true) < 0) return nullptr;

@@ -602,7 +602,6 @@ PyMethodDef kOpFunctions[] = {
     {"number_kinds", method_of<number_kinds_function>(), METH_O, "What kinds of Python numbers nested lists hold, a bit each."},
     {"make_public", method_of<make_public>(), METH_VARARGS, "A function of the table as programs see it."},
     {"overridable", method_of<make_overridable>(), METH_VARARGS, "A function that `__torch_function__` may take over."},
-    {"changed_public", method_of<changed_public>(), METH_VARARGS, "The same of another function."},
     {"add_variant", method_of<add_variant>(), METH_VARARGS, "Which op takes over for a kind of argument."},
     {"set_program", method_of<set_program>(), METH_VARARGS, "The traced forward of a composed pointwise op."},
     {"set_rule_program", method_of<set_rule_program>(), METH_VARARGS, "A traced partial."},

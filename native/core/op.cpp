@@ -44,6 +44,13 @@ PyObject* call_with_slots(const Callback& callback, Op* op, PyObject* const* slo
   return PyObject_Vectorcall(f, args, 2, nullptr);
 }
 
+PyObject* call_wrapped(Op* op, PyObject* const* slots) {
+  Ref tuple(slots_tuple(op, slots));
+  if (!tuple) return nullptr;
+  const OverridesOf quiet(Overrides::None);
+  return ask_levels(asked::call, as_object(op), tuple.get());
+}
+
 // What the argument check found out about all tensors of a call.
 struct Seen {
   uint32_t flags = 0;
@@ -57,7 +64,7 @@ void look_at(Tensor* t, Seen* seen) {
   seen->wants_grad |= requires_grad(t);
   if (t->base) {
     seen->stale |= t->history_version != version_of(t);
-    seen->flags |= t->base->flags & kStandsFor;
+    seen->flags |= t->base->flags & kWrapped;
   }
 }
 
@@ -434,10 +441,10 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;
   if (seen.symbolic) return call_with_slots(callbacks.trace_call, op, slots);
-  if (seen.flags & kWatched) {
-    if (seen.flags & kStandsFor) {
+  if (seen.flags & kNotPlain) {
+    if (seen.flags & kWrapped) {
       note_path(Path::Level);
-      PyObject* r = call_with_slots(callbacks.watched_call, op, slots);
+      PyObject* r = call_wrapped(op, slots);
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
     }

@@ -92,7 +92,7 @@ PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssi
 // A call as a program writes it, in-place forms and out= included.
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 extern const vectorcallfunc kOpVectorcall;  // what an Op's own call runs
-// call_op(op, slots): the call that watched_call was told of, with other arguments.
+// call_op(op, slots): the call that wrapped_call was told of, with other arguments.
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 // ---- out.cpp ----
@@ -102,7 +102,6 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out);
 // make_public(function, method, asks=0): see Public.
 PyObject* make_public(PyObject*, PyObject* args);
 PyObject* make_overridable(PyObject*, PyObject* args);
-PyObject* changed_public(PyObject*, PyObject* args);
 int init_public(PyObject* module);
 
 }  // namespace rushlight

@@ -42,7 +42,7 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   if (look_at_arguments(op, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
-  if (is_tensor(out)) flags |= as_tensor(out)->flags | watched_bits(as_tensor(out));
+  if (is_tensor(out)) flags |= as_tensor(out)->flags | wrapped_bits(as_tensor(out));
   if (flags & kMeta && is_tensor(out)) {
     const DeviceType device = as_tensor(out)->device();
     if (!for_each_tensor(op, slots, [device](Tensor* t, int) { return t->ndim() == 0 || t->device() == device; })) {

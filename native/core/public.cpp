@@ -313,15 +313,6 @@ PyObject* make_overridable(PyObject*, PyObject* args) {
   return public_of(target, guarded<after_gate<run_as_it_is>>, false, asks);
 }
 
-// changed_public(public, function): the same Public of another function.
-PyObject* changed_public(PyObject*, PyObject* args) {
-  PyObject *public_, *function;
-  if (!PyArg_ParseTuple(args, "O!O", PublicType, &public_, &function)) return nullptr;
-  const Public* p = reinterpret_cast<Public*>(public_);
-  return public_of(function, p->vectorcall == guarded<public_of_op> ? guarded<after_gate<run_explained>> : p->vectorcall, p->method,
-                   p->asks);
-}
-
 int init_public(PyObject* module) {
   static PyType_Slot public_slots[] = {
       {Py_tp_doc, const_cast<char*>("A function of the table as programs see it.")},

@@ -2,7 +2,7 @@
 //   1. the fused kernel (`backward`): one call for all gradients;
 //   2. a traced program: a pointwise partial times the incoming gradient, in one pass of the block machine;
 //   3. the rule itself, a Python function of tensors.
-// When a graph of the backward is wanted, or a tensor is watched, only the third is taken: it is made of ops, so it records.
+// When a graph of the backward is wanted, or a tensor is wrapped, only the third is taken: it is made of ops, so it records.
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -64,7 +64,7 @@ PyObject* call_rule(PyObject* function, PyObject* const* args, size_t n) {
   return PyObject_Vectorcall(function, args, n, nullptr);
 }
 
-bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kStandsFor); }
+bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kWrapped); }
 
 // 1 done, 0 not for these arguments, -1 exception.
 int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
@@ -140,7 +140,7 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
     if (!operands[i]) return -1;
     if (is_tensor(operands[i])) {
       Tensor* t = as_tensor(operands[i]);
-      if ((t->flags & kStandsFor) || is_complex(t->dtype) || t->dtype == DType::U64 || !t->is_aligned()) return 0;
+      if ((t->flags & kWrapped) || is_complex(t->dtype) || t->dtype == DType::U64 || !t->is_aligned()) return 0;
     } else if (!PyFloat_Check(operands[i]) && !PyLong_Check(operands[i])) {
       return 0;
     }
@@ -250,7 +250,7 @@ int keep_format(Node* node, PyObject** grads_in) {
   Op* op = node->op;
   for (int e = 0; e < node->n_edges; ++e) {
     PyObject* g = grads_in[e];
-    if (!g || !(op->result.keeps.params >> op->backward.edges[e] & 1) || (as_tensor(g)->flags & (kStandsFor | kLazy))) continue;
+    if (!g || !(op->result.keeps.params >> op->backward.edges[e] & 1) || (as_tensor(g)->flags & (kWrapped | kLazy))) continue;
     Tensor* t = as_tensor(g);
     Py_ssize_t strides[kMaxDims], numel;
     if (node->channels_last && (t->ndim() == 4 || t->ndim() == 5)) {
@@ -318,7 +318,7 @@ PyObject* add_gradients(PyObject* a, PyObject* b, bool create_graph) {
   if (!add) return nullptr;
   Tensor* x = as_tensor(a);
   Tensor* y = as_tensor(b);
-  if (create_graph || (x->flags | y->flags) & kWatched) return call_op(add, a, b);
+  if (create_graph || (x->flags | y->flags) & kNotPlain) return call_op(add, a, b);
   Tensor* target = nullptr;
   if (x->dtype == y->dtype && same_shape(x, y)) {
     if (owned_alone(a)) target = x;

@@ -348,7 +348,7 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (watched_bits(t) || t->flags & kLazy || (t->flags & kMeta && (t->ndim() == 0 || t->dtype == DType::Bool))) {
+  if (wrapped_bits(t) || t->flags & kLazy || (t->flags & kMeta && (t->ndim() == 0 || t->dtype == DType::Bool))) {
     return false;
   }
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && t->ndim() > 0);
@@ -533,10 +533,10 @@ PyObject* set_subscript(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyObject* get_subscript(PyObject* self, PyObject* key) {
   Tensor* t = as_tensor(self);
-  if (watched_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
+  if (wrapped_bits(t) || !ops.select) return leave_to(callbacks.getitem, self, key, nullptr);
   if (Py_TYPE(key) == TensorType) {
     Tensor* index = as_tensor(key);
-    if (index->dtype == DType::I64 && index->ndim() && t->ndim() && !watched_bits(index) && !(index->flags & kLazy)) {
+    if (index->dtype == DType::I64 && index->ndim() && t->ndim() && !wrapped_bits(index) && !(index->flags & kLazy)) {
       PyObject* slots[kMaxParams] = {self, key, ops.first_dim, ops.zero};
       note_path(Path::Composite);
       return call_op(ops.index, slots);
@@ -570,7 +570,7 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
     PyLong_AsLongLongAndOverflow(value, &overflow);
     number = !overflow;
   }
-  if (!watched_bits(t) && ops.select && (number || Py_TYPE(value) == TensorType)) {
+  if (!wrapped_bits(t) && ops.select && (number || Py_TYPE(value) == TensorType)) {
     bool recording;
     if (wants_recording(t, &recording) < 0) return -1;
     Walk walk(t, recording);

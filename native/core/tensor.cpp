@@ -31,7 +31,7 @@ void clear_fields(Tensor* t) {
   t->base = nullptr;
   t->hooks.init();
   t->grad_dtype.init();
-  t->watched.init();
+  t->wrapped.init();
   t->made_in = 0;
   t->dict = nullptr;
   t->weakrefs = nullptr;
@@ -96,7 +96,7 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(t->grad.peek());
   Py_VISIT(t->base);
   Py_VISIT(t->hooks.peek());
-  Py_VISIT(t->watched.peek());
+  Py_VISIT(t->wrapped.peek());
   Py_VISIT(t->dict);
   return 0;
 }
@@ -107,7 +107,7 @@ int tensor_clear(PyObject* self) {
   t->grad.clear();
   Py_CLEAR(t->base);
   t->hooks.clear();
-  t->watched.clear();
+  t->wrapped.clear();
   Py_CLEAR(t->dict);
   return 0;
 }
@@ -151,7 +151,7 @@ void tensor_dealloc(PyObject* self) {
   }
   if (t->base) Py_CLEAR(t->base);
   t->hooks.clear();
-  t->watched.clear();
+  t->wrapped.clear();
   t->grad_dtype.clear();
   if (t->dict) Py_CLEAR(t->dict);
   drop_layout(t);
@@ -217,12 +217,9 @@ namespace {
 // off, the array is a read-only copy, as a write to it would be lost.
 PyObject* get_array(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  const int watched = is_watched(t);
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_array.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  const int wrapped = is_wrapped(t);
+  if (wrapped < 0) return nullptr;
+  if (wrapped) return ask_levels(asked::array, self);
   if (!(t->flags & kLazy)) return array_of(t);
   const Owned<Tensor> values(values_of(t));
   return values ? read_only_array_of(values.get()) : nullptr;
@@ -280,12 +277,9 @@ Tensor* alias(Tensor* t, bool share_version) {
 
 PyObject* get_data(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  const int watched = is_watched(t);
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_data.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  const int wrapped = is_wrapped(t);
+  if (wrapped < 0) return nullptr;
+  if (wrapped) return ask_levels(asked::data, self);
   return as_object(alias(t, false));
 }
 
@@ -300,11 +294,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   Tensor* v = as_tensor(value);
-  const int watched[] = {is_watched(t), is_watched(v)};
-  if (watched[0] < 0 || watched[1] < 0) return -1;
-  if (watched[0] || watched[1]) {
-    PyObject* f = callbacks.watched_set_data.get();
-    Ref done(f ? PyObject_CallFunctionObjArgs(f, self, value, nullptr) : nullptr);
+  const int wrapped[] = {is_wrapped(t), is_wrapped(v)};
+  if (wrapped[0] < 0 || wrapped[1] < 0) return -1;
+  if (wrapped[0] || wrapped[1]) {
+    Ref done(ask_levels(asked::set_data, self, value));
     return done ? 0 : -1;
   }
   if ((t->flags ^ v->flags) & kMeta) {
@@ -328,10 +321,7 @@ PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong((as_t
 
 PyObject* get_version(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (t->flags & kStandsFor) {
-    PyObject* f = callbacks.watched_version.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  if (t->flags & kWrapped) return ask_levels(asked::version, self);
   if (t->flags & kInference && !t->version) {
     PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
     return nullptr;
@@ -354,29 +344,29 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* get_watched(PyObject* self, void*) {
+PyObject* get_wrapped(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  if (is_watched(t) < 0) return nullptr;
-  return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
+  if (is_wrapped(t) < 0) return nullptr;
+  return Py_NewRef(t->wrapped ? t->wrapped.peek() : Py_None);
 }
 
 PyObject* get_attached(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
-  return Py_NewRef(t->watched ? t->watched.peek() : Py_None);
+  return Py_NewRef(t->wrapped ? t->wrapped.peek() : Py_None);
 }
 
 // Attaches the (flag, object) of a transform or of forward mode; (0, None) removes it.
-int set_watched(PyObject* self, PyObject* value, void*) {
+int set_wrapped(PyObject* self, PyObject* value, void*) {
   Tensor* t = as_tensor(self);
   unsigned flag;
   PyObject* object;
   if (!value || !PyTuple_Check(value)) {
-    PyErr_SetString(PyExc_TypeError, "_watched is set to a pair (flag, object), and not deleted");
+    PyErr_SetString(PyExc_TypeError, "_wrapped is set to a pair (flag, object), and not deleted");
     return -1;
   }
   if (!PyArg_ParseTuple(value, "IO", &flag, &object)) return -1;
-  t->flags = (t->flags & ~kStandsFor) | (flag & kStandsFor);
-  t->watched.set(object == Py_None ? nullptr : Py_NewRef(object));
+  t->flags = (t->flags & ~kWrapped) | (flag & kWrapped);
+  t->wrapped.set(object == Py_None ? nullptr : Py_NewRef(object));
   return 0;
 }
 
@@ -414,7 +404,7 @@ PyGetSetDef kGetSet[] = {
     {"_base", guarded<gated_get<"_base", get_base>>, guarded<refuse_assignment>, "Of a view: the tensor it is a view of.",
      const_cast<char*>("_base")},
     {"_hooks", guarded<get_hooks>, guarded<set_hooks>, "A leaf's hooks object.", nullptr},
-    {"_watched", guarded<get_watched>, guarded<set_watched>, "What a transform or forward-mode attached.", nullptr},
+    {"_wrapped", guarded<get_wrapped>, guarded<set_wrapped>, "What a transform or forward-mode attached.", nullptr},
     {"_attached", guarded<get_attached>, nullptr, "The same, of a view that was not told of its root's yet: None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -423,12 +413,9 @@ PyGetSetDef kGetSet[] = {
 
 PyObject* detached(PyObject* self) {
   Tensor* t = as_tensor(self);
-  const int watched = is_watched(t);
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_detach.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  const int wrapped = is_wrapped(t);
+  if (wrapped < 0) return nullptr;
+  if (wrapped) return ask_levels(asked::detach, self);
   note_path(Path::View);
   return as_object(alias(t, true));
 }
@@ -498,11 +485,10 @@ PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as
 PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->item()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   Ref memory;
-  const int watched = is_watched(as_tensor(self));
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_memory.get();
-    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+  const int wrapped = is_wrapped(as_tensor(self));
+  if (wrapped < 0) return nullptr;
+  if (wrapped) {
+    memory = Ref(ask_levels(asked::memory, self));
     if (!(self = memory.get())) return nullptr;
   }
   const Tensor* t = as_tensor(self);

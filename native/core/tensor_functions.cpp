@@ -54,7 +54,7 @@ PyObject* as_subclass(PyObject* tensor, PyTypeObject* cls) {
   t->made_in = from->made_in;
   Py_XINCREF(from->base);
   t->base = from->base;
-  t->watched.init(from->watched.own().release());
+  t->wrapped.init(from->wrapped.own().release());
   return as_object(t);
 }
 
@@ -163,9 +163,9 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   }
   hold(v);
   t->version = v;
-  // A subclass's instance of a watched tensor is watched as well.
-  t->flags = (from->flags & (kInference | kWatched)) | (wants ? kRequiresGrad : 0u);
-  t->watched.init(from->watched.own().release());
+  // A subclass's instance of a wrapped tensor is wrapped as well.
+  t->flags = (from->flags & (kInference | kNotPlain)) | (wants ? kRequiresGrad : 0u);
+  t->wrapped.init(from->wrapped.own().release());
   t->made_in = from->made_in;
   return as_object(t);
 }
@@ -188,10 +188,7 @@ PyObject* to_write(PyObject*, PyObject* o) {
     PyErr_SetString(PyExc_TypeError, "to_write(tensor)");
     return nullptr;
   }
-  if (as_tensor(o)->flags & kStandsFor) {
-    PyObject* f = callbacks.watched_array.get();
-    return f ? PyObject_CallOneArg(f, o) : nullptr;
-  }
+  if (as_tensor(o)->flags & kWrapped) return ask_levels(asked::array, o);
   const Owned<Tensor> values(values_of(as_tensor(o)));
   return values ? array_of(values.get()) : nullptr;
 }

@@ -93,12 +93,9 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char*
 }  // namespace
 
 PyObject* method_item(PyObject* self, PyObject*) {
-  const int watched = is_watched(as_tensor(self));
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_item.get();
-    return f ? PyObject_CallOneArg(f, self) : nullptr;
-  }
+  const int wrapped = is_wrapped(as_tensor(self));
+  if (wrapped < 0) return nullptr;
+  if (wrapped) return ask_levels(asked::item, self);
   return scalar_of(as_tensor(self));
 }
 
@@ -107,11 +104,10 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
   Ref memory;
-  const int watched = is_watched(as_tensor(self));
-  if (watched < 0) return nullptr;
-  if (watched) {
-    PyObject* f = callbacks.watched_memory.get();
-    memory = Ref(f ? PyObject_CallOneArg(f, self) : nullptr);
+  const int wrapped = is_wrapped(as_tensor(self));
+  if (wrapped < 0) return nullptr;
+  if (wrapped) {
+    memory = Ref(ask_levels(asked::memory, self));
     if (!(self = memory.get())) return nullptr;
   }
   Tensor* t = as_tensor(self);
@@ -154,11 +150,10 @@ namespace {
 
 int tensor_bool(PyObject* self) {
   Tensor* t = as_tensor(self);
-  const int watched = is_watched(t);
-  if (watched < 0) return -1;
-  if (watched) {
-    PyObject* f = callbacks.watched_bool.get();
-    Ref r(f ? PyObject_CallOneArg(f, self) : nullptr);
+  const int wrapped = is_wrapped(t);
+  if (wrapped < 0) return -1;
+  if (wrapped) {
+    Ref r(ask_levels(asked::truth, self));
     return r ? PyObject_IsTrue(r.get()) : -1;
   }
   const Py_ssize_t n = t->numel();

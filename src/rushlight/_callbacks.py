@@ -13,10 +13,10 @@ from ._device import device, layout, memory_format, resolve
 from ._devices import meta
 from ._devices.cpu import beyond_memory
 from ._generator import Generator
+from ._levels import running
+from ._levels.dispatch import wrapped
 from ._tensor import _missing_attribute, _tensor_new
 from .autograd import _engine as engine
-from .autograd import _levels as levels
-from .autograd import _running as running
 from .autograd import _saved as saved
 from .autograd import anomaly_mode, graph
 from .func import _printing
@@ -93,25 +93,10 @@ _core.register(
         "no_grad_root": engine._no_grad_root,
         "no_grad_input": engine._no_grad_input,
         "copy_gradient": engine._copy_gradient,
-        "thread_state": running._thread_state,
-        "set_thread_state": running._set_thread_state,
+        "thread_state": running.thread_state,
+        "set_thread_state": running.set_thread_state,
         # function transforms and forward mode
-        "settle": levels.settled,
-        "refuse_captured": levels._refuse_captured,
-        "refuse_requires_grad": levels._refuse_requires_grad,
-        "watched_call": levels._watched_call,
-        "watched_in_place": levels._watched_in_place,
-        "watched_item": levels._watched_item,
-        "watched_memory": levels._watched_memory,
-        "watched_array": levels._watched_array,
-        "watched_data": levels._watched_data,
-        "watched_set_data": levels._watched_set_data,
-        "watched_requires_grad": levels._watched_requires_grad,
-        "watched_bool": levels._watched_bool,
-        "watched_detach": levels._watched_detach,
-        "watched_version": levels._watched_version,
-        "watched_grad_fn": levels._watched_grad_fn,
-        "watched_backward": levels.run_backward,
+        "wrapped": wrapped,
         # anomaly mode, the profiler, selective checkpoints and the trace
         "op_starts": _selective._op_starts,
         "op_ran": anomaly_mode._op_ran,

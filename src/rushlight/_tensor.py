@@ -15,6 +15,8 @@ from ._device import cpu, on_meta, resolve, strided
 from ._devices import of
 from ._dlpack import dlpack, dlpack_device
 from ._handles import warn_if_has_hooks
+from ._levels.opaque_array import ITEM, MEMORY
+from ._levels.running import answered
 from ._missing import missing_attribute
 from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace
@@ -57,6 +59,7 @@ def text(self: Any) -> str:
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 
+@answered("no_value", ITEM)
 def _format(self: Any, spec: str) -> str:
     if self.dim() == 0 and type(self) is Tensor and not self._meta:
         return printing.format_scalar(self._array, spec)
@@ -66,6 +69,7 @@ def _format(self: Any, spec: str) -> str:
 # ---- Python values
 
 
+@answered("no_value", MEMORY)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists; the number itself for 0 dimensions."""
     array = (self if of(self).has_memory else of(self).to_host(self))._array
@@ -78,6 +82,7 @@ def _complex(self: Any) -> complex:
     return complex(self.item())
 
 
+@answered("no_value", ITEM)
 def _contains(self: Any, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, complex)):
         return bool((self == element).any())
@@ -101,7 +106,7 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 
 def memory_of(self: Any) -> Any:
     """The array behind a tensor, with which a copy of the tensor also needs its two bits."""
-    return self._array if self._watched is not None else self._seen
+    return self._array if self._wrapped is not None else self._seen
 
 
 def with_bits(t: Any, conj: bool, neg: bool) -> Any:
@@ -111,10 +116,17 @@ def with_bits(t: Any, conj: bool, neg: bool) -> Any:
     return t
 
 
+def _check_storage(self: Any) -> None:
+    """Raise where a transform does not hand out a tensor's memory as a whole."""
+    w = self._wrapped
+    if w is not None:
+        w.level.refuse_storage()
+
+
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
     """A plain copy; tensors of one storage have one in a copy of both."""
     lazy = self.is_conj() or self.is_neg()
-    if self._watched is not None or lazy or min(self.stride(), default=0) < 0:
+    if self._wrapped is not None or lazy or min(self.stride(), default=0) < 0:
         return _wrap(self._array.copy(order="K"))
     storage = _core.storage_of(self).__deepcopy__(memo)
     place = (self.shape, self.stride(), self.storage_offset())
@@ -122,6 +134,7 @@ def _copied(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    _check_storage(self)
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
@@ -174,6 +187,7 @@ def _rebuild_meta(cls: Any, layout: Any, requires_grad: bool, state: Any) -> Any
 
 
 def _reduce_ex(self: Any, protocol: int) -> Any:
+    _check_storage(self)
     if self._hooks is not None:
         warn_if_has_hooks(self)
     if not of(self).has_memory:
@@ -381,6 +395,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
     """`apply_`, `map_`, `map2_`: every element replaced by what a function makes of it and the
     elements of other tensors."""
 
+    @answered("no_value", MEMORY)
     def method(self: Tensor, *args: Any) -> Any:
         if len(args) != len(parameters.split()):
             raise TypeError(
@@ -424,11 +439,13 @@ def _untyped_storage(self: Tensor) -> Any:
     >>> t[2:].untyped_storage().data_ptr() == t.data_ptr()
     True
     """
+    _check_storage(self)
     return _core.storage_of(self)
 
 
 def _typed_storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor and its views share, as elements."""
+    _check_storage(self)
     return TypedStorage(wrap_storage=_core.storage_of(self), dtype=self.dtype, _internal=True)
 
 
@@ -438,6 +455,7 @@ def _storage(self: Tensor) -> TypedStorage:
     >>> torch.arange(4)[1:].storage().tolist()
     [0, 1, 2, 3]
     """
+    _check_storage(self)
     warn_of_typed()
     return _typed_storage(self)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from . import _core
 from ._dtypes import dtype
-from .autograd._running import carried
+from ._levels.running import carried
 
 __all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
 
@@ -45,7 +45,6 @@ _PATHS = {
     _Path.COMPOSITE: "composite",
     _Path.KEPT: "checkpoint",
 }
-_LEVELS = {"batch": "vmap", "dual": "jvp", "forward_ad": "forward AD"}
 _WAYS = {
     _Way.FUSED: "fused kernel",
     _Way.FUSED_NUMPY: "fused NumPy",
@@ -267,7 +266,7 @@ def _level(values: Any) -> str:
             attached = t._attached if isinstance(t, _Tensor) else None
             if attached is not None and (found is None or attached.level.number > found.number):
                 found = attached.level
-    return "" if found is None else _LEVELS[found.kind]
+    return "" if found is None else str(found.name)
 
 
 def _arguments(op: Any, values: tuple[Any, ...]) -> str:

@@ -337,12 +337,12 @@ def test_deleting_any_attribute_is_safe():
             repr(owner)
         (torch.ones(1, requires_grad=True) * 2).sum().backward()
         try:
-            x._watched = 3
+            x._wrapped = 3
         except TypeError as error:
             print(error)
         """
     )
-    assert out.startswith("_watched is set to a pair")
+    assert out.startswith("_wrapped is set to a pair")
 
 
 def test_volatile_warns():

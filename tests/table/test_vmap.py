@@ -25,7 +25,7 @@ from cases import (
 )
 
 import rushlight as torch
-from rushlight.func import _batching
+from rushlight._levels import batching, batching_rule
 
 SIZE = 3
 
@@ -262,9 +262,9 @@ def test_batched_gradients(name: str) -> None:
 
 
 def test_loops_warn_once() -> None:
-    from rushlight.func import _batching
+    from rushlight._levels import composites
 
-    _batching._warned.clear()
+    composites._warned.clear()
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -274,8 +274,8 @@ def test_loops_warn_once() -> None:
 
 
 def test_what_still_runs_once_for_each_element() -> None:
-    """PyTorch has no rule for these either. A new op that lands here needs one: _batching.py."""
-    assert _batching.unbatched_ops() == [
+    """PyTorch has no rule for these either. A new op here needs one (batching_rule.py)."""
+    assert batching_rule.unbatched_ops() == [
         "histc",
         "bincount",
         "embedding_bag",
@@ -286,8 +286,6 @@ def test_what_still_runs_once_for_each_element() -> None:
 
 
 def test_rules_are_of_ops_that_exist() -> None:
-    """A renamed op would fall back to the loop without a word."""
-    from rushlight.func import _batching
-
-    torch.func.vmap(torch.sin)(torch.ones(1))  # every file of rules is imported
-    assert not [name for name in _batching.RULES if name not in torch.ops.OPS]
+    """A rule of something else would never be asked for."""
+    with pytest.raises(TypeError, match="is no op"):
+        batching.batching(len)

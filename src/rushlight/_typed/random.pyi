@@ -203,6 +203,7 @@ def uniform_(
 ) -> Tensor:
     """Fill with numbers drawn evenly from [from, to)."""
 
+
 class RandomMethods:
     def bernoulli(
         self, p: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None

@@ -335,6 +335,7 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """(variance, mean)."""
 
+
 class ReductionMethods:
     def all(
         self, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None

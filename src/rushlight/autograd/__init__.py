@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from . import _levels as _levels
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, variable
 from . import gradcheck as _gradcheck
 from ._engine import backward, grad

@@ -7,10 +7,13 @@ import warnings
 from typing import Any
 
 from .. import _core
+from .._levels.backward import run_backward
+from .._levels.batch import BatchLevel
+from .._levels.running import refuse_backward
+from .._levels.running import state as _state
+from .._levels.structure import rows
 from ..ops import overridable
 from ..ops.table.signature import Tensor
-from ._running import refuse_backward
-from ._running import state as _state
 
 __all__ = ["backward", "grad"]
 
@@ -350,8 +353,6 @@ def _batched(
     roots: tuple[Any, ...], wanted: tuple[Any, ...], given: Any, retain: bool, create_graph: bool
 ) -> tuple[Any, ...]:
     """One backward for all rows of the batched gradients, as a vmap of the rules."""
-    from . import _levels as levels
-
     if given is None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     batches = _tuple(given)
@@ -378,10 +379,10 @@ def _batched(
             f"{sizes} for the mapped dimension"
         )
     n = sizes[0]
-    with levels.Level("batch", n, inside=True) as level:
-        gradients = tuple(None if g is None else levels.batch(level, g) for g in batches)
-        found = levels.run_backward(roots, gradients, retain, bool(create_graph), wanted)
-        return tuple(None if f is None else levels.rows(f, level) for f in found)
+    with BatchLevel(n, inside=True) as level:
+        gradients = tuple(None if g is None else level.wrap(g) for g in batches)
+        found = run_backward(roots, gradients, retain, bool(create_graph), wanted)
+        return tuple(None if f is None else rows(f, level) for f in found)
 
 
 _Tensor.backward = tensor_backward  # type: ignore[assignment, method-assign]

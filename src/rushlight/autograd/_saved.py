@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._running import carried
+from .._levels.running import carried
 
 __all__ = [
     "SavedTensor",

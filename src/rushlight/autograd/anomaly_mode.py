@@ -181,8 +181,8 @@ def _bad(tensor: Any) -> tuple[str, Any] | None:
     """What is wrong with a tensor's values, and where: ("nan", mask)."""
     if not isinstance(tensor, _Tensor) or not tensor.dtype.is_differentiable:
         return None
-    while tensor._watched is not None:  # of a batch all elements, of a dual the value
-        tensor = tensor._watched.value
+    while tensor._wrapped is not None:  # of a batch all elements, of a dual the value
+        tensor = tensor._wrapped.value
     array = tensor._array
     if array.dtype.kind not in "fc":  # bfloat16
         array = array.astype(np.float32)

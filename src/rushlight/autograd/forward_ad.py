@@ -6,10 +6,11 @@ from collections import namedtuple
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import OPS
-from . import _levels as levels
-from ._levels import Level
-from ._running import state
+from .._levels.dual import ForwardLevel
+from .._levels.places import fitted
+from .._levels.running import state
+from .._levels.structure import parts_at, with_tangent
+from ..ops.making.copies import alias
 
 __all__ = [
     "UnpackedDualTensor",
@@ -35,10 +36,10 @@ class UnpackedDualTensor(namedtuple("UnpackedDualTensor", ["primal", "tangent"])
     __slots__ = ()
 
 
-_entered: list[Level] = []
+_entered: list[ForwardLevel] = []
 
 
-def _current() -> Level | None:
+def _current() -> ForwardLevel | None:
     return _entered[-1] if _entered else None
 
 
@@ -57,7 +58,7 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment. Derivatives of derivatives are "
             "taken with torch.func.jvp (or jacfwd) inside of one another."
         )
-    level = Level("forward_ad")
+    level = ForwardLevel()
     level.__enter__()
     _entered.append(level)
     return 0
@@ -146,22 +147,22 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}."
         )
-    value, old = levels.parts_at(tensor, found)
+    value, old = parts_at(tensor, found)
     if old is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
             "same level 0 is not supported. Take its primal with unpack_dual first."
         )
-    if levels.parts_at(tangent, found)[1] is not None:
+    if parts_at(tangent, found)[1] is not None:
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not "
             "supported. For a second derivative use torch.func.jvp."
         )
     own = value.view_as(value)
-    return levels.with_tangent(own, levels.fitted(tangent, own), found)
+    return with_tangent(own, fitted(tangent, own), found)
 
 
-def _level(level: int | None) -> Level | None:
+def _level(level: int | None) -> ForwardLevel | None:
     if level is None:
         return _current()
     return _entered[level] if 0 <= level < len(_entered) else None
@@ -185,18 +186,15 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     found = _level(level)
     if found is None:
         return UnpackedDualTensor(tensor, None)
-    value, tangent = levels.parts_at(tensor, found)
+    value, tangent = parts_at(tensor, found)
     if not state.forward:
         tangent = None
-    return UnpackedDualTensor(OPS["alias"].function(value), tangent)
+    return UnpackedDualTensor(alias(value), tangent)
 
 
-def _is_fwd_grad_enabled(level: Level | None = None) -> bool:
-    """Whether ops compute tangents in this thread: in inference mode only those of a transform that
-    began in it."""
-    return state.forward and (
-        not _core.is_inference() or (level is not None and level.in_inference)
-    )
+def _is_fwd_grad_enabled() -> bool:
+    """Whether ops compute tangents in this thread."""
+    return state.forward and not _core.is_inference()
 
 
 class _set_fwd_grad_enabled:

@@ -13,9 +13,10 @@ from typing import Any
 
 from .. import _core
 from .._core import Flag
+from .._levels.running import maps, only, transforms
+from .._levels.running import state as _state
+from .._levels.structure import youngest
 from ..ops import quietly
-from ._running import only, running
-from ._running import state as _state
 from .anomaly_mode import is_anomaly_enabled, note_place
 
 __all__ = [
@@ -293,7 +294,6 @@ class FunctionMeta(type):
 
 
 # What runs a Function whose inputs are duals or batches; set by the room `func`.
-watched_apply: Any = None
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
@@ -408,8 +408,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if _state.stack:
             _check_transforms(cls)
         for a in args:
-            if isinstance(a, _Tensor) and a._watched is not None:
-                return watched_apply(cls, args)
+            if isinstance(a, _Tensor) and a._wrapped is not None:
+                return youngest(args).level.function(cls, args)
         if _state.stack:
             with only([]):  # forward is one op of the transforms, not a part of them
                 ctx, outputs = cls._run(args, cls._generated())
@@ -418,6 +418,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if ctx.saved_for_forward:
             ctx.saved_for_forward = ()  # for jvp alone, which comes next or never
         return outputs
+
+    @classmethod
+    def _under_dual(cls, args: tuple[Any, ...], level: Any) -> Any:
+        from ._custom_function import with_tangents
+
+        return with_tangents(cls, args, level)
+
+    @classmethod
+    def _under_batch(cls, args: tuple[Any, ...], level: Any) -> Any:
+        from ._custom_function import mapped
+
+        return mapped(cls, args, level)
 
     @classmethod
     def _generated(cls) -> Any:
@@ -466,15 +478,15 @@ _EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/e
 
 def _check_transforms(cls: Any) -> None:
     """That a Function says what the running transforms need to know of it."""
-    kinds = {level.kind for level in running("dual", "batch", "grad") if not level.inside}
-    if not kinds or cls._for_transforms:
+    levels = [level for level in transforms() if not level.inside]
+    if not levels or cls._for_transforms:
         return
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
             "jacrev, ...), it must override the setup_context staticmethod. " + _EXTENDING
         )
-    if "batch" not in kinds:
+    if not any(level.maps for level in levels):
         return
     own = cls.vmap is not Function.vmap
     if own and cls.generate_vmap_rule:
@@ -518,7 +530,7 @@ class _Signature:
             return args
         for name in kwargs:
             if name not in self.by_keyword:
-                if name in self.only_by_keyword and running("batch"):
+                if name in self.only_by_keyword and maps():
                     raise NotImplementedError(
                         "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not "
                         f"pass kwarg-only Tensors to autograd.Function. Got: {kwargs}"

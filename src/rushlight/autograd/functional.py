@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from . import _levels as levels
+from .._levels.batch import BatchLevel
+from .._levels.dual import DualLevel
+from .._levels.structure import parts_at, rows
 from ._engine import grad as _grad
-from ._levels import Level
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -387,14 +388,14 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     n = sum(sizes)
     # Each column has its inputs for itself: `func` may ask for gradients with respect to them.
     inputs = _prepare(tuple(x.expand(n, *x.shape) for x in inputs), False, False)
-    with Level("batch", n, inside=True) as columns, Level("dual", inside=True) as level:
+    with BatchLevel(n, inside=True) as columns, DualLevel(inside=True) as level:
         duals = [
-            levels.dual(level, levels.batch(columns, x, True), levels.batch(columns, tangent))
+            level.wrap(columns.wrap(x, True), columns.wrap(tangent))
             for x, tangent in zip(inputs, _directions(inputs, sizes), strict=True)
         ]
         outputs_tuple, outputs = _as_tuple(func(*duals), _OUTPUTS, "jacobian")
-        pairs = [levels.parts_at(o, level) for o in outputs]
-        found = [None if t is None else levels.rows(t, columns) for _, t in pairs]
+        pairs = [parts_at(o, level) for o in outputs]
+        found = [None if t is None else rows(t, columns) for _, t in pairs]
     jacobians = []
     for (out, _), every in zip(pairs, found, strict=True):
         if every is None:

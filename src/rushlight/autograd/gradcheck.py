@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from . import _levels as levels
+from .._levels.batch import BatchLevel
+from .._levels.structure import rows as rows_of
 from . import forward_ad
 from ._engine import grad as _grad
-from ._levels import Level
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -606,9 +606,9 @@ class _Check:
 
             one = [along(_core.wrap(np.array(row))) for row in rows]
             try:
-                with Level("batch", 2, inside=True) as level:
-                    both = along(levels.batch(level, _core.wrap(rows)))
-                    found = [levels.rows(t, level) for t in both]
+                with BatchLevel(2, inside=True) as level:
+                    both = along(level.wrap(_core.wrap(rows)))
+                    found = [rows_of(t, level) for t in both]
             except RuntimeError as error:
                 raise GradcheckError(
                     f"While computing batched gradients, got: {error}\n\n{_FORWARD_BATCHED}"

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._device import cpu
 from .._handles import RemovableHandle
+from .._levels.running import transforms
 from ..ops import quietly
-from ._running import running
 from ._saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -351,7 +351,7 @@ def retain_grad(tensor: Any) -> None:
 
     if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if running("dual", "batch", "grad"):
+    if transforms():
         raise RuntimeError(
             "You are attempting to call Tensor.retain_grad() inside of a function being "
             "transformed by a functorch transform. This is unsupported, please attempt to use the "

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from .. import _root as _base  # noqa: F401 - the functions that the rules below look up
-from . import (  # noqa: F401 - importing them enters their rules
-    _batching,
-    _batching_places,
-    _batching_rules,
-    _composites,
-    _custom_function,
-    _jvp,
-    _printing,
-    _randomness,
-)
+from ._forward import jvp
 from ._functional_call import functional_call, stack_module_state
+from ._jacobians import hessian, jacfwd, jacrev
+from ._reverse import grad, grad_and_value, linearize, vjp
 from ._tools import debug_unwrap, functionalize, replace_all_batch_norm_modules_
-from ._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from ._vmap import vmap
 
 __all__ = [
     "debug_unwrap",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
-from ..ops.table.statement import namespace
+from ..ops.layout.joining import stack
 
 __all__ = ["functional_call", "stack_module_state"]
 
@@ -166,7 +166,6 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _stacked(tensors: list[Any], name: str) -> Any:
-    stack = namespace("torch")["stack"]
     wanted = tensors[0].requires_grad
     if any(t.requires_grad != wanted for t in tensors):
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")

@@ -12,38 +12,38 @@ from typing import Any
 
 from .. import _core
 from .. import _printing as printing
+from .._levels.running import transforms
+from .._levels.settling import settled
+from .._levels.structure import one_of
 from .._tensor import _suffixes
 from .._tensor import text as _plain_text
-from ..autograd import _levels as levels
-from ..autograd._levels import Batch
-from ..autograd._running import running
 
 __all__: list[str] = []
 
 
 def text(t: Any) -> str:
     """The text of any tensor."""
-    w = levels.settled(t)
-    now = running("grad", "dual", "batch")
+    w = settled(t)
+    now = transforms()
     if not now:
         return _outside(t, w)
     heads = []
     for level in reversed(now):
-        w = t._watched
+        w = t._wrapped
         at = w is not None and w.level is level
-        if at and isinstance(w, Batch):
-            one = levels.one_of(t)
+        if at and level.maps:
+            one = one_of(t)
             if one is None:
                 heads.append(f"BatchedTensor(lvl={level.depth}, bdim={w.shown_at or 0}, value=")
                 t = w.value if not w.shown_at else w.value.movedim(0, w.shown_at)
             else:
                 t = one
-        elif level.kind != "batch" and (at or _core.made_in(t) >= level.number):
+        elif not level.maps and (at or _core.made_in(t) >= level.number):
             heads.append(f"GradTrackingTensor(lvl={level.depth}, value=")
             t = w.value if at else t
     if not heads:
-        return _outside(t, t._watched)
-    inner = _outside(t.detach() if t._watched is None else t, t._watched)
+        return _outside(t, t._wrapped)
+    inner = _outside(t.detach() if t._wrapped is None else t, t._wrapped)
     for head in reversed(heads):
         inner = f"{head}\n{textwrap.indent(inner, '    ')}\n)"
     return inner
@@ -55,7 +55,7 @@ def _outside(t: Any, w: Any) -> str:
         return _plain_text(t)
     if not w.level.active:
         return text(w.value)
-    if w.level.kind == "forward_ad" and w.value._watched is None:
+    if w.level.by_hand and w.value._wrapped is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
         return printing.tensor_text(w.value._array, t.dtype, suffixes=suffixes)
     return text(w.value)

@@ -22,8 +22,8 @@ def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     tensor([[1., 1.],
             [1., 1.]])
     """
-    while tensor._watched is not None:
-        tensor = tensor._watched.value
+    while tensor._wrapped is not None:
+        tensor = tensor._wrapped.value
         if not recurse:
             break
     return tensor

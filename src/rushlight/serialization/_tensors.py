@@ -53,7 +53,7 @@ def tensor_parts(tensor: Any) -> Parts:
         layout = (tuple(tensor.shape), strides)
         parts = Parts(np.empty(0, np.uint8), tensor.dtype, 0, *layout, *described[1:])
         return parts._replace(on_meta=True)
-    if tensor._watched is not None or min(strides, default=0) < 0:
+    if tensor._wrapped is not None or min(strides, default=0) < 0:
         return array_parts(memory_of(tensor), *described)
     data = bytes_of(tensor.untyped_storage())._seen
     place = tensor.storage_offset(), tuple(tensor.shape), strides

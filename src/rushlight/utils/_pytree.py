@@ -1,4 +1,4 @@
-"""Nested containers as flat lists of leaves (the same module as `rushlight.func._pytree`)."""
+"""Nested containers as flat lists of leaves (the same module as `rushlight._pytree`)."""
 
-from ..func._pytree import *  # noqa: F403
-from ..func._pytree import __all__ as __all__
+from .._pytree import *  # noqa: F403
+from .._pytree import __all__ as __all__

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from .._levels.running import carried
 from .._tensor import memory_of
-from ..autograd._running import carried
 from ..ops.table.aten import OpOverload, name_of
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core, autograd, random
+from .._levels.running import carried
 from .._missing import missing_name
-from ..autograd._running import carried
 from ..autograd._saved import saved_tensors_hooks
 from ._selective import (
     CheckpointPolicy,

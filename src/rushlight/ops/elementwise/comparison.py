@@ -9,6 +9,8 @@ import numpy as np
 from ... import _core
 from ..._devices import of
 from ..._dtypes import bool as _bool
+from ..._levels.opaque_array import FLOW
+from ..._levels.running import answered
 from ..table.arrays import elements
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
@@ -296,6 +298,11 @@ _isclose: Any = constant(
 
 
 @composite
+@answered(
+    "no_value",
+    "vmap over torch.allclose isn't supported yet. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues if you need this feature.",
+)
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -304,6 +311,10 @@ def allclose(
 
 
 @composite
+@answered(
+    "no_value",
+    "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
     for at, value in (("input", input), ("other", other)):
@@ -321,6 +332,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 @composite
+@answered("no_value", FLOW)
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
     if input.numel() != 1:

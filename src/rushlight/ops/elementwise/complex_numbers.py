@@ -75,6 +75,7 @@ view_as_real = linear(
     method=False,
     samples=_complex_one,
     doc="A complex tensor as a real one with a last dimension of size 2: real and imaginary parts.",
+    batch="trailing",
 )
 view_as_complex = linear(
     "view_as_complex(input: Tensor)",
@@ -84,6 +85,7 @@ view_as_complex = linear(
     method=False,
     samples=lambda make: [(make(3, 2),)],
     doc="A real tensor whose last dimension has size 2 as a complex one.",
+    batch="trailing",
 )
 
 
@@ -138,6 +140,7 @@ _conj: Any = linear(
     out=False,
     samples=_complex_one,
     doc="`conj` of complex numbers.",
+    batch="trailing",
 )
 _neg_view: Any = linear(
     "_neg_view(input: Tensor)",
@@ -148,6 +151,7 @@ _neg_view: Any = linear(
     out=False,
     samples=lambda make: [(make(2, 3),), *_complex_one(make)],
     doc="-input, as a view.",
+    batch="trailing",
 )
 namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
 conj_physical: Any = pointwise(
@@ -246,6 +250,7 @@ complex = general(
     samples=lambda make: [(make(2, 3), make(2, 3))],
     keeps="strides: real imag",
     doc="real + i * imag.",
+    batch="trailing",
 )
 
 
@@ -265,4 +270,5 @@ polar = general(
     out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
     doc="The complex number of that absolute value and angle.",
+    batch="trailing",
 )

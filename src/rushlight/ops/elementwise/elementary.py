@@ -551,4 +551,5 @@ frexp: Any = general(
     samples=one,
     keeps="strides: input",
     doc="Mantissa and exponent: input = mantissa * 2 ** exponent.",
+    batch="elements",
 )

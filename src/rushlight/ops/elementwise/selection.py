@@ -383,6 +383,10 @@ def _seen_often(a: Any) -> bool:
     return a.size > 1 << 20 and 0 in a.strides
 
 
+def _put_over(t: Any, out: Any) -> Any:
+    return t.to(out.dtype).expand(out.shape)
+
+
 def _fill_op(name: str, node: str, *, number: bool) -> Any:
     vjp: dict[str, Any] = {"input": lambda g: OPS["zeros_like"].function(g)}
     if not number:
@@ -391,9 +395,11 @@ def _fill_op(name: str, node: str, *, number: bool) -> Any:
         f"{name}(input: Tensor, value: {'Number' if number else 'Tensor'})",
         _filled,
         vjp=vjp,
+        jvp={} if number else {"value": _put_over},
         write=_write_number if number else None,
         overlap="self" if number else "arguments",
         node=node,
+        batch="trailing" if number else None,
         method=False,
         samples=lambda make: [(make(2, 3), 1.5 if number else make())],
         overloads=("(input, value: Tensor)", "(input, value: Number)"),
@@ -415,6 +421,7 @@ _zeroed = general(
     method=False,
     samples=one,
     doc="Zeros in the place of input.",
+    batch="trailing",
 )
 
 
@@ -452,6 +459,7 @@ _copied = general(
     "_copied(input: Tensor, src: Tensor | Number, non_blocking: Any = False)",
     _fitted,
     vjp={"input": lambda g: OPS["zeros_like"].function(g), "src": lambda g: g},
+    jvp={"src": _put_over},
     overlap="same",
     node="CopyBackwards",
     method=False,

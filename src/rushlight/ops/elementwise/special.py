@@ -242,6 +242,7 @@ mvlgamma = general(
     out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
+    batch="trailing",
 )
 
 

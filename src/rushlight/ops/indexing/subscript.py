@@ -263,7 +263,7 @@ def _normal(item: Any) -> Any:
 
 def _is_mapped(item: Any) -> bool:
     """Whether a tensor may be another for each element of a batch, so that it is no one number."""
-    return item._watched is not None
+    return item._wrapped is not None
 
 
 class _Number(int):

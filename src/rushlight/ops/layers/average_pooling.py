@@ -122,6 +122,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
         f"_avg_pool{n}d(input: Tensor, {_AVERAGE})",
         _avg_pool,
         transpose={"input": down},
+        batch="folded",
         node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
         samples=lambda make: [
@@ -146,6 +147,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
                 g, kernel_size, stride, padding, ceil_mode, include, divisor
             )
         },
+        batch="folded",
         node=f"AvgPool{max(n, 2)}DBackwardBackward0",
         method=False,
         doc="The transpose of average pooling.",

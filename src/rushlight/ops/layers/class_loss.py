@@ -219,6 +219,7 @@ _divided: Any = linear(
     method=False,
     samples=lambda make: [(make(2, 3), 3)],
     doc="input / n.",
+    batch="elements",
 )
 
 

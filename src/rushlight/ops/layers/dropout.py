@@ -15,11 +15,12 @@ import numpy as np
 from ... import _core
 from ..._devices import of
 from ..._generator import default_generator
+from ..._levels.running import draws
 from ..making.creation import empty_like
 from ..table.arrays import refuse
 from ..table.kinds import composite
 from ..table.signature import Flag, Tensor
-from ..table.statement import draws, namespace
+from ..table.statement import namespace
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -57,7 +58,7 @@ def _apply(input: Any, noise: Any, inplace: bool) -> Any:
     return input.mul_(noise) if inplace else input * noise
 
 
-@draws
+@draws()
 def _mask(input: Any, shape: Any, p: float) -> Any:
     """A mask of `shape` (None: that of input, and its layout)."""
     where = of(input)

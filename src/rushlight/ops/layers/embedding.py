@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._levels.running import answered
 from ..table.arrays import Array, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
 from ..table.signature import Tensor
@@ -191,6 +192,7 @@ namespace("torch")["embedding"] = _torch_embedding
 
 
 @composite(where="nn")
+@answered("by_element")
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

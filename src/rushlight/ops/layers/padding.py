@@ -80,6 +80,7 @@ def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
         f"{name}(input: Tensor, taps: Any)",
         _resample,
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
+        batch="folded",
         node=node,
         method=False,
         keeps=keeps,
@@ -89,6 +90,7 @@ def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
         f"{name}_transpose(input: Tensor, taps: Any, shape: Any)",
         _resample_back,
         transpose={"input": lambda g, taps: op(g, taps)},
+        batch="folded",
         node=node.replace("Backward0", "BackwardBackward0"),
         method=False,
         keeps="format: input",
@@ -147,6 +149,7 @@ constant_pad_nd: Any = general(
     samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
     keeps="format: input",
     doc="The tensor with a border of a constant; a negative width cuts.",
+    batch="trailing",
 )
 
 
@@ -302,6 +305,7 @@ _pixel_shuffle = linear(
     samples=lambda make: [(make(1, 4, 2, 3), 2)],
     keeps="format: input",
     doc="Channels as the pixels of r by r blocks.",
+    batch="trailing",
 )
 _pixel_unshuffle: Any = linear(
     "_pixel_unshuffle(input: Tensor, r: Any)",
@@ -311,6 +315,7 @@ _pixel_unshuffle: Any = linear(
     samples=lambda make: [(make(1, 2, 4, 2), 2)],
     keeps="format: input",
     doc="The pixels of r by r blocks as channels.",
+    batch="trailing",
 )
 
 
@@ -374,6 +379,7 @@ _channel_shuffle: Any = linear(
     samples=lambda make: [(make(1, 6, 2), 2)],
     keeps="format: input",
     doc="The channels dealt out from groups.",
+    batch="folded",
 )
 
 

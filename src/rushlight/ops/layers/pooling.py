@@ -159,6 +159,7 @@ _pool_scatter = linear(
     node="MaxPoolBackwardBackward0",
     method=False,
     doc="The transpose of picking elements by their places in a plane.",
+    batch="folded",
 )
 _pool_gather: Any = linear(
     "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
@@ -169,6 +170,7 @@ _pool_gather: Any = linear(
     node="MaxUnpoolBackward0",
     method=False,
     doc="Elements by their places in a plane.",
+    batch="folded",
 )
 
 
@@ -182,6 +184,7 @@ def _max_pool_op(n: int, node: str) -> Any:
         _max_pool,
         vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
         backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
+        batch="folded",
         node=node,
         method=False,
         first_only=True,
@@ -493,6 +496,7 @@ _pool_unpool = linear(
     method=False,
     keeps="format and back: input",
     doc="Elements put at their places in planes of zeros.",
+    batch="folded",
 )
 
 for _n in (1, 2, 3):

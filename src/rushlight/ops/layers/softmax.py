@@ -63,6 +63,15 @@ def _log_softmax_rule(g: Any, out: Any, dim: int) -> Any:
     return g - out.exp() * g.sum(dim, keepdim=True)
 
 
+def _softmax_tangent(t: Any, out: Any, dim: int) -> Any:
+    weighted = out * t
+    return weighted - out * weighted.sum(dim, keepdim=True)
+
+
+def _log_softmax_tangent(t: Any, out: Any, dim: int) -> Any:
+    return t - (out.exp() * t).sum(dim, keepdim=True)
+
+
 def _along(make: Make) -> Samples:
     return [(make(2, 3), 1), (make(2, 3), 0), (make(2, 3, 2), 1), (make(4), -1), (make(), 0)]
 
@@ -71,6 +80,7 @@ softmax = general(
     "softmax(input: Tensor, dim: int, dtype: dtype | None = None)",
     _softmax,
     vjp={"input": _softmax_rule},
+    jvp={"input": _softmax_tangent},
     native=_kernels.softmax,
     backward=(_kernels.softmax_backward, "g out dim"),
     samples=_along,
@@ -80,6 +90,7 @@ log_softmax = general(
     "log_softmax(input: Tensor, dim: int, dtype: dtype | None = None)",
     _log_softmax,
     vjp={"input": _log_softmax_rule},
+    jvp={"input": _log_softmax_tangent},
     native=_kernels.log_softmax,
     backward=(_kernels.log_softmax_backward, "g out dim"),
     samples=_along,
@@ -90,12 +101,13 @@ log_softmax = general(
 # ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
 
 
-def _with_dtype(op: Any, forward: Any, rule: Any) -> None:
+def _with_dtype(op: Any, forward: Any, rule: Any, tangent: Any) -> None:
     name = op.entry.name
     converting = general(
         f"_{name}_as(input: Tensor, dim: Any, dtype: dtype | None = None)",
         lambda a, dim, dtype: forward(a.astype(dtype.numpy), dim),
         vjp={"input": rule},
+        jvp={"input": tangent},
         node=node_name(name),
         method=False,
         doc=f"`{name}` of the tensor converted to a dtype.",
@@ -103,8 +115,8 @@ def _with_dtype(op: Any, forward: Any, rule: Any) -> None:
     variant(op, "dtype", "given", converting)
 
 
-_with_dtype(softmax, _softmax, _softmax_rule)
-_with_dtype(log_softmax, _log_softmax, _log_softmax_rule)
+_with_dtype(softmax, _softmax, _softmax_rule, _softmax_tangent)
+_with_dtype(log_softmax, _log_softmax, _log_softmax_rule, _log_softmax_tangent)
 
 # ---- torch.nn.functional's forms
 

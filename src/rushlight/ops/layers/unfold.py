@@ -45,6 +45,7 @@ _im2col = linear(
             g, tuple(input_shape[2:]), kernel_size, dilation, padding, stride
         )
     },
+    batch="folded",
     node="Im2ColBackward0",
     method=False,
     samples=lambda make: [(make(1, 2, 4, 5), (2, 3), (1, 1), (0, 1), (2, 1))],
@@ -58,6 +59,7 @@ _col2im: Any = linear(
             g, kernel_size, dilation, padding, stride
         )
     },
+    batch="folded",
     node="Col2ImBackward0",
     method=False,
     samples=lambda make: [(make(1, 12, 9), (4, 4), (2, 2), (1, 1), (0, 0), (1, 1))],

@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._levels.running import answered
 from ..making.copies import _contiguous_copy
 from ..making.factory import allocate
 from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
@@ -240,6 +241,7 @@ def _repeated_index(repeats: Any, counts: Any, output_size: Any) -> Any:
         "(input, repeats: int, dim, *, output_size: int | None = None)",
     ),
 )
+@answered("by_element")
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Ints | None = None
 ) -> Any:
@@ -297,6 +299,7 @@ def _triangle(name: str, keep: Any) -> Any:
         in_place=True,
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
         keeps="rows",
+        batch="trailing",
         doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
     )
 

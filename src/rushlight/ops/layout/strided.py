@@ -327,17 +327,17 @@ def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
     """Give `self` the array and the history of the view `seen(self, *args)`, for the method
     `name`."""
     _core.check_captured(self, name, None)
-    while self._watched is not None and not self._watched.level.active:
-        self._watched.level.give_back(self)
-    if self._watched is not None:  # stands for others in a transform: so does the view
+    while self._wrapped is not None and not self._wrapped.level.active:
+        self._wrapped.level.give_back(self)
+    if self._wrapped is not None:  # stands for others in a transform: so does the view
         made = seen(_core.split(self), *args)
-        made._watched.origin = self._watched.origin
-        self._array, self._watched = (
+        made._wrapped.origin = self._wrapped.origin
+        self._array, self._wrapped = (
             made._seen,
-            (self._flags() & _core.Flag.STANDS_FOR, made._watched),
+            (self._flags() & _core.Flag.WRAPPED, made._wrapped),
         )
-        while made._watched is not None:
-            made = made._watched.value
+        while made._wrapped is not None:
+            made = made._wrapped.value
         made._bump_version()
         return self
     _may_be_written(self)

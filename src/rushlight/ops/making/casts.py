@@ -41,6 +41,7 @@ _to_copy = linear(
     samples=lambda make: [(make(2, 3), dtypes.float64)],
     keeps="strides: input",
     doc="The same values with another element type.",
+    batch="trailing",
 )
 
 
@@ -53,6 +54,7 @@ _to_format = linear(
     out=False,
     samples=lambda make: [(make(2, 3, 4, 5), dtypes.float64, channels_last)],
     doc="The same values with another element type, in a memory format.",
+    batch="folded",
 )
 
 
@@ -65,6 +67,7 @@ _to_device = linear(
     out=False,
     samples=None,
     doc="A CPU tensor on another device.",
+    batch="trailing",
 )
 
 

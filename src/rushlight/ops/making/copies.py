@@ -25,6 +25,7 @@ alias: Any = linear(
     out=False,
     samples=lambda make: [(make(2, 3),)],
     doc="A view of everything.",
+    batch="trailing",
 )
 
 _ORDERS = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}
@@ -94,6 +95,7 @@ clone: Any = linear(
     out=False,
     samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3).t(),)],
     doc="A copy, which gradients flow through.",
+    batch="trailing",
 )
 
 _contiguous_copy: Any = linear(
@@ -106,6 +108,7 @@ _contiguous_copy: Any = linear(
     samples=lambda make: [(make(2, 3).t(),)],
     keeps="rows",
     doc="A copy whose memory order is that of the shape.",
+    batch="trailing",
 )
 
 

@@ -13,6 +13,7 @@ from ... import _dtypes as dtypes
 from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
+from ..._levels.running import answered
 from ..table.arrays import cell, check_tensor, fitted_number, none_left
 from ..table.kinds import composite
 from ..table.signature import Ints, Number, Sizes, device, dtype, layout, memory_format
@@ -55,6 +56,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
     @composite(
         method=False, name=name + "_like", doc=f"A tensor of another's size and dtype {doc}."
     )
+    @answered("like")
     def like(
         input: Tensor,
         *,
@@ -74,6 +76,7 @@ def _filled_like(name: str, value: Any, doc: str) -> Any:
         made = finished(where.allocate(shape, kind.numpy, value), requires_grad, function=name)
         return made if strides is None else lay_out(made, strides)
 
+    @answered("new")
     def new(
         self: Tensor,
         *size: Ints,
@@ -176,6 +179,7 @@ def full(
 
 
 @composite(method=False)
+@answered("like")
 def full_like(
     input: Tensor,
     fill_value: Number,
@@ -202,6 +206,7 @@ def full_like(
     return made
 
 
+@answered("new")
 def _new_full(
     self: Tensor, size: Sizes, fill_value: Number, *, dtype: dtype | None = None, **more: Any
 ) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import cpu, of, on
+from ..._levels.opaque_array import ITEM
+from ..._levels.running import answered
 from ..table.arrays import common_type, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
@@ -281,6 +283,7 @@ def warn_of_copy(data: Any, call: str) -> None:
 
 
 @composite(method=False, asks="modes")
+@answered("no_value", ITEM)
 def tensor(
     data: Any,
     *,

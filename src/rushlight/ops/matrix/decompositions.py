@@ -107,6 +107,7 @@ _qr_op = general(
     samples=lambda make: [(make(4, 3),), (make(2, 3, 3),), (make(2, 4),)],
     keeps="columns: A",
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
+    batch="trailing",
 )
 _linalg["qr"] = _qr_op
 
@@ -172,6 +173,7 @@ _eigh_op = general(
     samples=_positive,
     keeps="columns: A",
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
+    batch="trailing",
 )
 _linalg["eigh"] = _eigh_op
 
@@ -220,6 +222,7 @@ _eig_op = general(
     out="cast",
     keeps="columns: A",
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
+    batch="trailing",
 )
 _linalg["eig"] = _eig_op
 
@@ -321,6 +324,7 @@ _svd_op = general(
     samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
     keeps="columns: A",
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
+    batch="trailing",
 )
 
 
@@ -403,6 +407,7 @@ _pivot_matrix: Any = constant(
     out=False,
     samples=lambda make: [(make(2, 3, low=3, high=4, kind="int"), 3)],
     doc="The permutation, as a matrix of booleans, that exchanges of rows (counted from 1) make.",
+    batch="trailing",
 )
 
 
@@ -440,6 +445,7 @@ _lu_factor_op = general(
     samples=lambda make: [(make(3, 3),), (make(2, 3, 3),), (make(4, 2),), (make(2, 4),)],
     keeps="columns: A",
     doc="L below and U on and above the diagonal of one matrix, and the exchanges of rows.",
+    batch="trailing",
 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import of
+from ..._levels.running import answered
 from ...return_types import named
 from ..table.arrays import Array, listed, scalar_name
 from ..table.kinds import composite, constant, general
@@ -95,6 +96,7 @@ _rank_op: Any = constant(
     out=False,
     samples=lambda make: [(make(2, 3, 3), None, 0.5, 0.1, False)],
     doc="`matrix_rank` with thresholds that are numbers.",
+    batch="trailing",
 )
 
 
@@ -166,6 +168,7 @@ pinv = general(
         "(input: Tensor, rcond: float, hermitian, *, out)",
     ),
     doc="The Moore-Penrose pseudo-inverse.",
+    batch="trailing",
 )
 
 
@@ -223,6 +226,7 @@ _least_squares_op = general(
 
 
 @composite(where="linalg")
+@answered("by_element")
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
     values."""
@@ -346,6 +350,7 @@ matrix_exp = general(
     where="linalg",
     samples=_some_squares,
     doc="The exponential of square matrices.",
+    batch="trailing",
 )
 _torch["matrix_exp"] = matrix_exp
 _core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]

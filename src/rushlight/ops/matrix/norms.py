@@ -165,6 +165,7 @@ def _norm_op(name: str, node: str) -> Any:
         _vector_norm,
         shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
+        batch="reduced",
         node=node,
         method=False,
         samples=_normed,

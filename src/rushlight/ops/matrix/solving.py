@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._levels.running import answered
 from ...return_types import named
 from ..table.arrays import Array, anywhere, common_type, scalar_name, warn_once
 from ..table.kinds import composite, general
@@ -156,6 +157,7 @@ inv = general(
     samples=_some_squares,
     keeps="columns: A",
     doc="The inverse of square matrices.",
+    batch="trailing",
 )
 _torch["inverse"] = inv
 _core.Tensor.inverse = inv  # type: ignore[method-assign]
@@ -164,6 +166,7 @@ inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
 
 @composite(where="linalg")
+@answered("by_element")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
     if check_errors:
@@ -317,6 +320,7 @@ def _triangular_op(name: str, node: str, **more: Any) -> Any:
         "unitriangular: bool = False)",
         _solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},
+        batch="trailing",
         node=node,
         method=False,
         samples=lambda make: [
@@ -397,6 +401,7 @@ det = general(
     where="linalg",
     samples=_some_squares,
     doc="The determinants of square matrices.",
+    batch="trailing",
 )
 _torch["det"] = det
 _core.Tensor.det = det  # type: ignore[method-assign]
@@ -429,6 +434,7 @@ def _slogdet_op(name: str) -> Any:
         f"_{name}(A: Tensor)",
         _slogdet,
         vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
+        batch="trailing",
         node="LinalgSlogdetBackward0",
         outputs=named(name, "sign", "logabsdet"),
         method=False,
@@ -512,6 +518,7 @@ cholesky = general(
     samples=_positive,
     keeps="columns: A",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
+    batch="trailing",
 )
 _old_cholesky = general(
     "_cholesky(input: Tensor, upper: bool = False)",
@@ -521,6 +528,7 @@ _old_cholesky = general(
     method=False,
     keeps="columns: input",
     doc="`linalg.cholesky` in torch's older form.",
+    batch="trailing",
 )
 
 
@@ -575,6 +583,7 @@ cholesky_solve: Any = general(
     samples=lambda make: [(make(3, 2), _regular(make).tril())],
     keeps="columns: input",
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
+    batch="trailing",
 )
 
 

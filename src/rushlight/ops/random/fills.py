@@ -13,11 +13,11 @@ from ... import _dtypes as dtypes
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._generator import draw
+from ..._levels.running import draws
 from ..making.creation import zeros_like
 from ..table.arrays import none_left, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Generator
-from ..table.statement import draws
 
 Tensor = _core.Tensor
 
@@ -28,6 +28,7 @@ def _marker(name: str, node: str) -> Any:
         f"_{name}(input: Tensor)",
         write=lambda a: None,
         transpose={"input": lambda g: zeros_like(g)},
+        batch="elements",
         node=node,
         method=False,
         samples=None,
@@ -49,7 +50,7 @@ _HISTORY = {
 }
 
 
-@draws
+@draws(fills=True)
 def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
     _core.check_captured(self, kernel, args[0] if args else None)
@@ -248,10 +249,15 @@ def random_(
 )
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Any:
     """Fill with 1 by probability p (a number or a tensor), else 0."""
-    one = not isinstance(p, Tensor)
-    check_type(self.dtype, "bif", f"bernoulli_{'scalar' if one else 'tensor'}_cpu_")
-    if one:
-        return _fill(self, "bernoulli_", generator, _probability(p))
+    if isinstance(p, Tensor):
+        return _fill_by(self, p, generator=generator)
+    check_type(self.dtype, "bif", "bernoulli_scalar_cpu_")
+    return _fill(self, "bernoulli_", generator, _probability(p))
+
+
+@draws(fills=True)
+def _fill_by(self: Any, p: Any, *, generator: Any) -> Any:
+    check_type(self.dtype, "bif", "bernoulli_tensor_cpu_")
     return _fill(self, "bernoulli_", generator, _probabilities(p, self.shape))
 
 

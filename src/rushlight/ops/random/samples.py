@@ -13,13 +13,13 @@ from ..._devices import of
 from ..._dtypes import from_numpy_dtype
 from ..._errors import not_implemented_for
 from ..._generator import draw, state_of
+from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like
 from ..making.factory import destination, finished, numpy_of, shape_of
 from ..table.arrays import fitted_number, none_left, widened
 from ..table.kinds import composite
 from ..table.signature import Generator, Ints, device, dtype, layout, memory_format
-from ..table.statement import draws
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
 Tensor = _core.Tensor
@@ -57,7 +57,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
             "(size: Sizes, *, out, ...)",
         ),
     )
-    @draws
+    @draws()
     def create(
         *size: Ints,
         generator: Generator | None = None,
@@ -89,7 +89,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
             "(input, *, memory_format, ...)",
         ),
     )
-    @draws
+    @draws()
     def like(
         input: Tensor,
         *,
@@ -121,7 +121,7 @@ randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distrib
         "(low: int, high: int, size: Sizes, *, out, ...)",
     ),
 )
-@draws
+@draws(size_last=True)
 def randint(
     low: Any = 0,
     high: Any = None,
@@ -162,7 +162,7 @@ def randint(
         "(input, high: int, *, memory_format, ...)",
     ),
 )
-@draws
+@draws()
 def randint_like(
     input: Tensor,
     low: Any = 0,
@@ -192,7 +192,7 @@ def randint_like(
         "(n, *, out, ...)",
     ),
 )
-@draws
+@draws(one_by_one=True)
 def randperm(
     n: int,
     *,
@@ -235,7 +235,7 @@ def randperm(
         "(mean: float, std: float, size: Sizes, *, generator, out, ...)",
     ),
 )
-@draws
+@draws(of_values=True, size_last=True)
 def normal(
     mean: Any,
     std: Any = 1.0,
@@ -286,7 +286,7 @@ def normal(
         "(input, p: float, *, generator)",
     )
 )
-@draws
+@draws(of_values=True)
 def bernoulli(
     input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Any:
@@ -298,7 +298,7 @@ def bernoulli(
 
 
 @composite
-@draws
+@draws(of_values=True, one_by_one=True)
 def multinomial(
     input: Tensor,
     num_samples: int,
@@ -326,7 +326,7 @@ def multinomial(
 
 
 @composite
-@draws
+@draws(of_values=True, one_by_one=True)
 def poisson(input: Tensor, generator: Generator | None = None) -> Any:
     """Counts of a Poisson distribution with the rates that each element gives."""
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not

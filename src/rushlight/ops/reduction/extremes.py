@@ -69,6 +69,7 @@ def _extreme(name: str, largest: bool) -> Any:
     return general(
         f"{name}(input: Tensor, dim: Ints | None = (), keepdim: bool = False)",
         forward,
+        batch="reduced",
         native=kernel,
         vjp={
             "input": lambda g, input, out, dim, keepdim: _shared(g, input, out, dim, keepdim, False)
@@ -134,6 +135,7 @@ aminmax: Any = general(
     samples=lambda make: [(make(2, 3),), (make(2, 3), {"dim": 1})],
     keeps="rows",
     doc="The smallest and the largest element.",
+    batch="picked",
 )
 
 # The values at chosen places along a dimension, and the way back: a linear pair.
@@ -221,11 +223,21 @@ def selecting(
             return _put_along(g, out1, input_shape, dim, keepdim, add)
 
         chosen = fixed
+
+    def tangent(t: Any, out1: Any, dim: int) -> Any:
+        return t.gather(dim, out1) if t.ndim else t
+
+    def tangent_lost(t: Any, out1: Any, dim: int, keepdim: bool) -> Any:
+        if keepdim or not t.ndim:
+            return tangent(t, out1, dim)
+        return t.gather(dim, out1.unsqueeze(dim)).squeeze(dim)
+
     name = signature.partition("(")[0].strip("_").removesuffix("_dim")
     return general(
         signature,
         forward,
         vjp={"input": chosen},
+        jvp={"input": tangent_lost if keepdim is None else tangent},
         node=node,
         outputs=outputs or partial(tuple.__new__, named(name, "values", "indices")),
         first_only=True,
@@ -292,6 +304,7 @@ def _three_forms(name: str, largest: bool) -> Any:
     of_all = general(
         f"_{name}_all(input: Tensor)",
         whole,
+        batch=lambda input: (amax if largest else amin)(input.reshape(-1), 0),
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward1",
         method=False,
@@ -313,6 +326,7 @@ def _three_forms(name: str, largest: bool) -> Any:
     of_dim = selecting(
         f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
         along,
+        batch="picked",
         node=f"{name.capitalize()}Backward0",
         method=False,
         samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1, True), (make(), 0)],
@@ -380,6 +394,7 @@ def _arg_function(name: str, largest: bool) -> Any:
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False)",
         forward,
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), 0, True)],
+        batch="picked",
         doc=f"The index of the {'largest' if largest else 'smallest'} element; the first of "
         "several.",
     )
@@ -425,6 +440,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
     of_all = general(
         f"_{name}_all(input: Tensor)",
         whole,
+        batch=lambda input: of_dim(input.reshape(-1), 0)[0],
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward0",
         method=False,
@@ -441,6 +457,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
     of_dim = selecting(
         f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
         along,
+        batch="picked",
         node=f"{name.capitalize()}Backward1",
         method=False,
         samples=lambda make: [(make(3, 4), 0), (make(3, 4), 1, True)],

@@ -119,6 +119,7 @@ def _summing(name: str, node: str, **more: Any) -> Any:
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _sum,
+        batch="reduced",
         native=_kernels.sum,
         transpose={
             "input": lambda g, input_shape, dim, keepdim: _spread(g, input_shape, dim, keepdim)
@@ -175,6 +176,7 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _mean,
+        batch="reduced",
         native=_kernels.mean,
         transpose={
             "input": lambda g, input_shape, dim, keepdim: _spread(
@@ -252,6 +254,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Any:
                 g, _cast_to(input, out), out, dim, keepdim
             )
         },
+        batch="picked",
         node=node,
         out="dtype",
         overloads=("(input, *, dtype)", "(input, dim: int, keepdim, *, dtype, out)"),
@@ -302,6 +305,7 @@ nansum: Any = general(
     out=("dtype", RuntimeError, _NANSUM_OUT),
     samples=_reduced,
     doc="`sum` with NaN counted as zero.",
+    batch="reduced",
 )
 
 
@@ -380,6 +384,7 @@ _var_op: Any = general(
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The variance with a correction to the number of elements.",
+    batch="reduced",
 )
 _std_op: Any = general(
     "_std(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
@@ -393,6 +398,7 @@ _std_op: Any = general(
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     doc="The standard deviation with a correction to the number of elements.",
+    batch="reduced",
 )
 
 
@@ -436,6 +442,7 @@ _var_mean_op: Any = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     doc="Variance and mean.",
+    batch="reduced",
 )
 _std_mean_op: Any = general(
     "_std_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
@@ -451,6 +458,7 @@ _std_mean_op: Any = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     doc="Standard deviation and mean.",
+    batch="reduced",
 )
 
 
@@ -525,6 +533,7 @@ def _truth(name: str) -> Any:
     return constant(
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False)",
         forward,
+        batch="reduced",
         out="truth",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
         overloads=(
@@ -549,6 +558,7 @@ count_nonzero: Any = constant(
         "(input, dim: Sizes)",
     ),
     doc="How many elements are not zero.",
+    batch="reduced",
 )
 
 # ---- logarithms of sums
@@ -590,6 +600,7 @@ logsumexp: Any = general(
         (make(), 0),
     ],
     doc="log(sum(exp(input))) along dimensions, without overflow.",
+    batch="reduced",
 )
 
 

@@ -13,6 +13,7 @@ from ..._devices import of
 from ..elementwise.elementary import _log_add_exp
 from ..layout.joining import cat
 from ..layout.slices import _slice
+from ..making.creation import arange
 from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Number
@@ -177,10 +178,23 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     return part(g) - part(-g)
 
 
+def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
+    if t.ndim == 0:
+        return t
+    # Weights exp(x_j - out_i) for j <= i: never above 1, where a quotient of sums could overflow.
+    x, y, t = input.movedim(dim, -1), out.movedim(dim, -1), t.movedim(dim, -1)
+    row = arange(x.shape[-1])
+    earlier = row <= row.unsqueeze(1)
+    away = x.unsqueeze(-2) - y.unsqueeze(-1)
+    weights = _where(earlier, _where(earlier, away, 0).exp(), 0)
+    return (weights * t.unsqueeze(-2)).sum(-1).movedim(-1, dim)
+
+
 logcumsumexp: Any = general(
     "logcumsumexp(input: Tensor, dim: int)",
     _logcumsumexp,
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
+    jvp={"input": _logcumsumexp_tangent},
     out=_SCALAR_TYPE,
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
     keeps="rows",

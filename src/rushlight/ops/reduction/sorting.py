@@ -160,6 +160,7 @@ kthvalue: Any = selecting(
     out="output values must be of same type as input",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
     doc="The k-th smallest entry of a dimension, and where it was.",
+    batch="picked",
 )
 
 
@@ -193,6 +194,7 @@ mode: Any = selecting(
     _mode,
     samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
     doc="The most frequent entry of a dimension, and where it was last.",
+    batch="picked",
 )
 
 # ---- quantiles

@@ -54,8 +54,8 @@ def anywhere(condition: Any) -> bool:
     For rules that go another way then, one that is right for all: `bool()` of such a tensor could
     not be asked under vmap.
     """
-    while condition._watched is not None:
-        condition = condition._watched.value
+    while condition._wrapped is not None:
+        condition = condition._wrapped.value
     if condition._meta:
         return False  # nobody knows, and both ways give one shape
     return bool(condition._array.any())

@@ -27,7 +27,7 @@ from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
 from .signature import parse
-from .words import Spec
+from .words import BATCH, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -63,11 +63,14 @@ class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
     __slots__ = (
+        "batch",
+        "batching",
         "doc",
         "domain",
         "earlier",
         "forms",
         "function",
+        "jvp",
         "kernel",
         "kind",
         "name",
@@ -80,6 +83,7 @@ class Entry:
         "said",
         "samples",
         "signature",
+        "tangent",
         "targets",
         "traced_forward",
     )
@@ -101,6 +105,10 @@ class Entry:
         self.overloads: tuple[str, ...] = ()
         self.earlier = ""
         self.said = ""
+        self.batch: Any = None  # what the statement says of a batch
+        self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
+        self.tangent: Any = None
+        self.jvp: dict[int, Rule] = {}
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.signature}>"
@@ -127,23 +135,6 @@ def internal(*names: str) -> None:
     """Take ops out of the public namespace: what torch has only as a method, or not at all."""
     for name in names:
         namespace("torch").pop(name, None)
-
-
-# What vmap makes of a function that draws random numbers: mapped(function, args, kwargs); set by
-# the room `func`.
-mapped_draw: Any = None
-
-
-def draws(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of functions that draw random numbers: vmap decides whether elements share them."""
-
-    @functools.wraps(function)
-    def drawing(*args: Any, **kwargs: Any) -> Any:
-        if mapped_draw is None:
-            return function(*args, **kwargs)
-        return mapped_draw(function, args, kwargs)
-
-    return drawing
 
 
 def entry_of(op: Any) -> Entry:
@@ -193,8 +184,8 @@ def node_name(op: str) -> str:
 
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
-    "shape out in_place in_place_node doc samples where method operator reflected overloads "
-    "earlier said".split()
+    "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
+    "overloads earlier said".split()
 )
 
 
@@ -256,6 +247,14 @@ def define(
     entry.said = words.get("said", "")
     entry.rules = list(rules.values())
     entry.targets = [row[2] for row in rows]
+    entry.batch = words.get("batch")
+    if isinstance(entry.batch, str) and entry.batch not in BATCH:
+        raise TypeError(f"op '{name}': batch={entry.batch!r} is none of {', '.join(BATCH)}")
+    for wanted, rule in words.get("jvp", {}).items():
+        reads = read_by(rule)
+        if wanted not in names or reads[0] != "t":
+            raise TypeError(f"op '{name}': jvp of '{wanted}' must be of an argument, and read t")
+        entry.jvp[names.index(wanted)] = Rule(rule, sources(reads[1:], names, name))
     op.entry = entry
     enter(
         entry,

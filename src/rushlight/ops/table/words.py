@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict
 
-__all__ = ["Words"]
+__all__ = ["BATCH", "Words"]
 
 # Of element types, by their codes: the exception and its text.
 Reasons: TypeAlias = dict[int, tuple[type, str]]
@@ -58,6 +58,23 @@ class Backward(TypedDict, total=False):
     first_only: bool  # of several results only the first is differentiable
 
 
+class Levels(TypedDict, total=False):
+    """What the transforms do with it; see `_levels`. What is not said follows from the kind."""
+
+    batch: str | Callable[..., Any] | None  # one of BATCH, or the result in terms of other ops
+    jvp: dict[str, Any]  # tangent rules cheaper than the derived one, by argument; they read `t`
+
+
+# What an op does with a batch in front of its dimensions.
+BATCH = {
+    "trailing": "it looks at the last dimensions only",
+    "elements": "it maps elements to elements, though it is not of that kind",
+    "folded": "dimension 0 of its first argument is a batch already",
+    "reduced": "it reduces `dim`: one, several or, where none is given, all",
+    "picked": "it reduces one `dim`, or all elements as one row",
+}
+
+
 class Public(TypedDict, total=False):
     """Where programs find it, what is said of it, and what tests call it with."""
 
@@ -72,7 +89,7 @@ class Public(TypedDict, total=False):
     reflected: str
 
 
-class Words(Promotion, Result, InPlace, Backward, Public, total=False):
+class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
     """All of them, and the definition on ndarrays where a kernel goes first."""
 
     portable: Any

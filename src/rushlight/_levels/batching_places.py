@@ -11,41 +11,63 @@ import math
 from typing import Any
 
 from .. import _core
-from ..autograd import _levels as levels
-from ..autograd._levels import Level, batch
-from ..ops.layout.strided import _Place
-from ..ops.table.statement import OPS, namespace
-from ._batching import RULES, inner, normal, pointwise, rule, spread, trailing
+from ..ops.elementwise.comparison import _isclose
+from ..ops.elementwise.selection import _where as where
+from ..ops.indexing.index_select import index_reduce
+from ..ops.indexing.subscript import _index as subscript
+from ..ops.indexing.subscript import _index_backward, _index_put, _index_zero
+from ..ops.indexing.take import _masked_select_backward as masked_select_backward
+from ..ops.indexing.take import (
+    _nonzero_columns,
+    _nonzero_rows,
+    masked_scatter,
+    masked_select,
+    put,
+    take,
+)
+from ..ops.indexing.take import _take_backward as take_backward
+from ..ops.layout.shape import broadcast_shapes
+from ..ops.layout.strided import (
+    _Place,
+    _strided_backward,
+    _strided_gather,
+    _strided_scatter,
+    _strided_zeroed,
+    strided_view,
+)
+from ..ops.making.creation import arange, zeros
+from ..ops.matrix.norms import _vector_norm_op, dist
+from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
+from .batching import batching, inner, normal, pointwise, spread
+from .structure import plain_parts
 
 __all__ = ["first_rows"]
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-_T = namespace("torch")
 
 
-def first_rows(index: Any, n: int, level: Level, what: str = "self") -> Any:
+def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
-    for part in levels.plain_parts(index):
+    for part in plain_parts(index):
         a = part._array
         if a.size and not (-n <= a.min() and a.max() < n):
             raise IndexError(
                 f"index out of range in {what}: indices run from {a.min()} to {a.max()}, of {n}"
             )
-    index = _T["where"](index < 0, index + n, index)
-    return index + (_T["arange"](level.size) * n).reshape(-1, *(1,) * (index.ndim - 1))
+    index = where(index < 0, index + n, index)
+    return index + (arange(level.size) * n).reshape(-1, *(1,) * (index.ndim - 1))
 
 
 # ---- an index tensor for some dimensions joined
 
 
-@rule("_index", "_index_zero", "_index_backward", "_index_put")
-def _index(op: Any, slots: Any, level: Level) -> Any:
+@batching(subscript, _index_zero, _index_backward, _index_put)
+def _index(op: Any, slots: Any, level: Any) -> Any:
     x, index, dims, at = slots[:4]
     values = list(slots)
-    name = op.entry.name
-    back, put = name == "_index_backward", name == "_index_put"
+    back, put = op is _index_backward, op is _index_put
     values[0], values[2] = spread(x, level), tuple(d + 1 for d in dims)
     shape = slots[4] if back else x.shape
     if back:
@@ -59,7 +81,7 @@ def _index(op: Any, slots: Any, level: Level) -> Any:
             values[4] = v.reshape(v.shape[:1] + (1,) * (want + 1 - v.ndim) + v.shape[1:])
     if inner(index, level) is None:
         values[3] = at + 1
-        return batch(level, _call(op, values))
+        return level.wrap(_call(op, values))
     # The batch is one of the joined dimensions: the index's own dimensions then come first.
     here, there = tuple(range(at + 1, at + 1 + n)), tuple(range(1, 1 + n))
     values[1] = first_rows(inner(index, level), math.prod(shape[d] for d in dims), level)
@@ -72,32 +94,32 @@ def _index(op: Any, slots: Any, level: Level) -> Any:
             v = v.reshape((1,) * (want + 1 - v.ndim) + v.shape)
         values[4] = v.movedim(here, there)
     out = _call(op, values)
-    return batch(level, out.movedim(there, here) if name == "_index" else out)
+    return level.wrap(out.movedim(there, here) if op is subscript else out)
 
 
 # ---- the tensor as one row
 
 
-@rule("take")
-def _take(op: Any, slots: Any, level: Level) -> Any:
+@batching(take)
+def _take(op: Any, slots: Any, level: Any) -> Any:
     flat, index = slots[0].reshape(-1), slots[1]
     return flat.gather(0, _in_row(index, flat.shape[0])).reshape(index.shape)
 
 
 def _in_row(index: Any, n: int) -> Any:
-    return _T["where"](index < 0, index + n, index).reshape(-1)
+    return where(index < 0, index + n, index).reshape(-1)
 
 
-@rule("_take_backward")
-def _take_backward(op: Any, slots: Any, level: Level) -> Any:
+@batching(take_backward)
+def _take_backward(op: Any, slots: Any, level: Any) -> Any:
     g, index, shape = slots
     n = math.prod(shape)
-    zeros = _T["zeros"](n, dtype=g.dtype)
-    return zeros.scatter_add(0, _in_row(index, n), g.reshape(-1)).reshape(shape)
+    flat = zeros(n, dtype=g.dtype)
+    return flat.scatter_add(0, _in_row(index, n), g.reshape(-1)).reshape(shape)
 
 
-@rule("put")
-def _put(op: Any, slots: Any, level: Level) -> Any:
+@batching(put)
+def _put(op: Any, slots: Any, level: Any) -> Any:
     x, index, source, accumulate = slots
     if index.numel() != source.numel():
         raise IndexError(
@@ -111,25 +133,28 @@ def _put(op: Any, slots: Any, level: Level) -> Any:
 
 # ---- where a mask holds
 
-_DYNAMIC = {
-    "nonzero": "nonzero",
-    "_nonzero_columns": "nonzero_numpy",
-    "_unique_all": "_unique2",
-    "_unique_dim": "unique_dim",
-    "_unique_runs": "unique_consecutive",
-}
+
+def _dynamic(aten: str) -> Any:
+    """An op whose result is as large as values say."""
+
+    def refuse(op: Any, slots: Any, level: Any) -> Any:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted "
+            f"to vmap over aten::{aten}. How large its result is depends on the values, which "
+            "differ from element to element."
+        )
+
+    return refuse
 
 
-@rule(*_DYNAMIC)
-def _dynamic(op: Any, slots: Any, level: Level) -> Any:
-    raise RuntimeError(
-        "vmap: We do not support batching operators that can output dynamic shape. Attempted to "
-        f"vmap over aten::{_DYNAMIC[op.entry.name]}. How large its result is depends on the "
-        "values, which differ from element to element."
-    )
+batching(_nonzero_rows)(_dynamic("nonzero"))
+batching(_nonzero_columns)(_dynamic("nonzero_numpy"))
+batching(_unique_all)(_dynamic("_unique2"))
+batching(_unique_dim)(_dynamic("unique_dim"))
+batching(_unique_runs)(_dynamic("unique_consecutive"))
 
 
-def _one_mask(mask: Any, level: Level) -> None:
+def _one_mask(mask: Any, level: Any) -> None:
     if inner(mask, level) is not None:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -138,8 +163,8 @@ def _one_mask(mask: Any, level: Level) -> None:
         )
 
 
-@rule("masked_select")
-def _masked_select(op: Any, slots: Any, level: Level) -> Any:
+@batching(masked_select)
+def _masked_select(op: Any, slots: Any, level: Any) -> Any:
     x, mask = slots
     _one_mask(mask, level)
     value = inner(x, level)
@@ -148,26 +173,26 @@ def _masked_select(op: Any, slots: Any, level: Level) -> Any:
     # Row by row: all that is selected of one element, then of the next.
     out = _call(op, [value, mask.expand(level.size, *_common(x, mask))])
     n = out.shape[0] // level.size if level.size else 0
-    return batch(level, out.reshape(level.size, n))
+    return level.wrap(out.reshape(level.size, n))
 
 
 def _common(x: Any, mask: Any) -> Any:
-    return _T["broadcast_shapes"](tuple(x.shape), tuple(mask.shape))
+    return broadcast_shapes(tuple(x.shape), tuple(mask.shape))
 
 
-@rule("_masked_select_backward")
-def _masked_select_backward(op: Any, slots: Any, level: Level) -> Any:
+@batching(masked_select_backward)
+def _masked_select_backward(op: Any, slots: Any, level: Any) -> Any:
     g, mask, shape = slots
     _one_mask(mask, level)
-    whole = _T["broadcast_shapes"](tuple(shape), tuple(mask.shape))
+    whole = broadcast_shapes(tuple(shape), tuple(mask.shape))
     out = _call(
         op, [inner(g, level).reshape(-1), mask.expand(level.size, *whole), (level.size, *whole)]
     )
-    return batch(level, out)
+    return level.wrap(out)
 
 
-@rule("masked_scatter")
-def _masked_scatter(op: Any, slots: Any, level: Level) -> Any:
+@batching(masked_scatter)
+def _masked_scatter(op: Any, slots: Any, level: Any) -> Any:
     x, mask, source = slots
     shape = _common(x, mask)
     mask = mask.expand(shape)
@@ -175,22 +200,16 @@ def _masked_scatter(op: Any, slots: Any, level: Level) -> Any:
     at = (mask.reshape(-1).cumsum(0) - 1).clamp(min=0)
     row = source.reshape(-1)
     if not row.shape[0]:
-        row = _T["zeros"](1, dtype=row.dtype)
+        row = zeros(1, dtype=row.dtype)
     taken = at.masked_fill(~mask.reshape(-1), 0)
-    return _T["where"](mask, row.gather(0, taken).reshape(shape), x)
+    return where(mask, row.gather(0, taken).reshape(shape), x)
 
 
 # ---- strides
 
 
-@rule(
-    "strided_view",
-    "_strided_backward",
-    "_strided_gather",
-    "_strided_zeroed",
-    "_strided_scatter",
-)
-def _strided(op: Any, slots: Any, level: Level) -> Any:
+@batching(strided_view, _strided_backward, _strided_gather, _strided_zeroed, _strided_scatter)
+def _strided(op: Any, slots: Any, level: Any) -> Any:
     """Elements one after another, each in the layout that the op counts in."""
     at = {name: i for i, name in enumerate(op.params)}
     size, stride, offset, layout = (
@@ -199,45 +218,19 @@ def _strided(op: Any, slots: Any, level: Level) -> Any:
     shape = slots[at["shape"]] if "shape" in at else slots[0].shape
     place = _Place(shape, size, stride, offset, layout)
     values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
-    step = values[0].stride(0) if op.entry.name == "strided_view" else place.total
+    step = values[0].stride(0) if op is strided_view else place.total
     if "shape" in at:
         values[at["shape"]] = (level.size, *shape)
     values[at["size"]], values[at["stride"]] = (level.size, *size), (step, *stride)
     values[at["layout"]] = (step, *place.layout)
-    return batch(level, _call(op, values))
-
-
-# ---- embeddings whose gradient counts uses
-
-
-@rule("_embedding_scaled")
-def _embedding_scaled(op: Any, slots: Any, level: Level) -> Any:
-    # With a weight for each element: uses are counted in one element.
-    weight, indices, padding = slots
-    rows = weight.shape[0]
-    value = spread(weight, level)
-    if padding is not None and padding >= 0:
-        masked = _T["arange"](rows).eq(padding).unsqueeze(1)
-        value = _T["where"](masked, value.detach(), value)
-    where = first_rows(spread(indices, level), rows, level)
-    return batch(level, _call(op, [value.flatten(0, 1), where, -1]))
-
-
-@rule("_embedding_scaled_transpose")
-def _embedding_scaled_transpose(op: Any, slots: Any, level: Level) -> Any:
-    g, indices, padding, n = slots
-    value = spread(g, level)
-    if padding is not None and padding >= 0:
-        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
-    out = _call(op, [value, first_rows(spread(indices, level), n, level), -1, n * level.size])
-    return batch(level, out.unflatten(0, (level.size, n)))
+    return level.wrap(_call(op, values))
 
 
 # ---- others
 
 
-@rule("index_reduce")
-def _index_reduce(op: Any, slots: Any, level: Level) -> Any:
+@batching(index_reduce)
+def _index_reduce(op: Any, slots: Any, level: Any) -> Any:
     x, dim, index, source, reduce, include_self = slots
     if not x.ndim:
         out = _index_reduce(
@@ -249,31 +242,15 @@ def _index_reduce(op: Any, slots: Any, level: Level) -> Any:
     dim = normal(dim, x.ndim)
     if inner(index, level) is None:
         tensors = [spread(x, level), dim + 1, index, spread(source, level)]
-        return batch(level, _call(op, [*tensors, reduce, include_self]))
+        return level.wrap(_call(op, [*tensors, reduce, include_self]))
     where = index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]).expand(source.shape)
     return x.scatter_reduce(dim, where, source, reduce, include_self=bool(include_self))
 
 
-@rule("dist")
-def _dist(op: Any, slots: Any, level: Level) -> Any:
+@batching(dist)
+def _dist(op: Any, slots: Any, level: Any) -> Any:
     x, y, p = slots
-    return OPS["_vector_norm"].function(x - y, p)
+    return _vector_norm_op(x - y, p)
 
 
-_DRAWS = (
-    "_uniform _normal _bernoulli _random _random_to _exponential _geometric _cauchy _log_normal"
-)
-
-
-@rule(*_DRAWS.split())
-def _drawn(op: Any, slots: Any, level: Level) -> Any:
-    """Draws are asked for by functions that have asked vmap first (`_randomness.py`)."""
-    raise RuntimeError(
-        "vmap: called random operation while in randomness error mode. Please either use the "
-        "'same' or 'different' randomness flags on vmap or perform the randomness operation out "
-        "of vmap"
-    )
-
-
-RULES["_isclose"] = pointwise
-RULES["_pivot_matrix"] = RULES["_matrix_rank"] = trailing
+batching(_isclose)(pointwise)

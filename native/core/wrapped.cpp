@@ -1,4 +1,4 @@
-// Tensors that stand for others while a transform runs: what src/rushlight/autograd/_levels.py asks of the core.
+// Tensors that stand for others while a transform runs: what src/rushlight/_levels/ asks of the core, and the core of it.
 //
 // Note [Coming to stand for others]: a plain tensor that a dual is written into becomes a dual itself. Its place in the graph
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
@@ -7,27 +7,30 @@
 
 namespace rushlight {
 
+namespace asked {
+#define X(name) PyObject* const name = PyUnicode_InternFromString(#name);
+RUSHLIGHT_ASKED(X)
+#undef X
+}  // namespace asked
+
 int settle(Tensor* t) {
-  PyObject* f = callbacks.settle.get();
-  Ref done(f ? PyObject_CallOneArg(f, as_object(t)) : nullptr);
+  Ref done(ask_levels(asked::settle, as_object(t)));
   if (!done) return -1;
-  return (t->flags & kStandsFor) != 0;
+  return (t->flags & kWrapped) != 0;
 }
 
 int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
-  PyObject* f = callbacks.refuse_captured.get();
-  PyObject* args[] = {as_object(t), name, value ? value : Py_None};
-  Ref done(f ? PyObject_Vectorcall(f, args, 3, nullptr) : nullptr);
+  Ref done(ask_levels(asked::refuse_captured, as_object(t), name, value ? value : Py_None));
   return done ? 0 : -1;
 }
 
 namespace {
 
-// watch(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
+// wrapper(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
 // requires grad when `value` does.
-PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !is_array(args[3]))) {
-    PyErr_SetString(PyExc_TypeError, "watch(value, flag, object[, array])");
+    PyErr_SetString(PyExc_TypeError, "wrapper(value, flag, object[, array])");
     return nullptr;
   }
   const long flag = PyLong_AsLong(args[1]);
@@ -35,9 +38,9 @@ PyObject* watch(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* value = as_tensor(args[0]);
   Tensor* t = n == 4 ? tensor_of(Py_NewRef(args[3])) : new_alias(value);
   if (!t) return nullptr;
-  t->flags |= (static_cast<uint32_t>(flag) & kStandsFor) | (value->flags & kLazy);
+  t->flags |= (static_cast<uint32_t>(flag) & kWrapped) | (value->flags & kLazy);
   if (requires_grad(value)) t->flags |= kRequiresGrad;
-  t->watched.set(Py_NewRef(args[2]));
+  t->wrapped.set(Py_NewRef(args[2]));
   return as_object(t);
 }
 
@@ -58,8 +61,8 @@ PyObject* split(PyObject*, PyObject* o) {
   if (counted && !shared_version(t)) return nullptr;
   Tensor* inside = new_alias(t);
   if (!inside) return nullptr;
-  inside->flags = t->flags & (kInference | kWatched);
-  if (t->flags & kStandsFor) inside->flags |= t->flags & kRequiresGrad;
+  inside->flags = t->flags & (kInference | kNotPlain);
+  if (t->flags & kWrapped) inside->flags |= t->flags & kRequiresGrad;
   if (counted) {
     hold(t->version);
     inside->version = t->version;
@@ -67,7 +70,7 @@ PyObject* split(PyObject*, PyObject* o) {
   inside->grad_fn.set(reinterpret_cast<Node*>(node.release()));
   inside->output_nr = edge.nr;
   inside->made_in = t->made_in;
-  inside->watched.set(t->watched.own().release());
+  inside->wrapped.set(t->wrapped.own().release());
   return as_object(inside);
 }
 
@@ -77,8 +80,8 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* inside = t ? tensor_argument(args[1]) : nullptr;
   if (!inside) return nullptr;
   if (take_layout(t, inside) < 0) return nullptr;
-  t->flags = (t->flags & ~kWatched) | (inside->flags & (kWatched | kSpecialView));
-  t->watched.set(inside->watched.own().release());
+  t->flags = (t->flags & ~kNotPlain) | (inside->flags & (kNotPlain | kSpecialView));
+  t->wrapped.set(inside->wrapped.own().release());
   if (!t->version && inside->version) {  // t was made as what stands for others: it shares the versions and the root from now on
     hold(inside->version);
     t->version = inside->version;
@@ -88,7 +91,7 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Node* made_by;
   if (current_grad_fn(inside, &made_by) < 0) return nullptr;
   Owned<Node> node = Owned<Node>::borrow(made_by);
-  if (t->watched) {
+  if (t->wrapped) {
     t->flags = (t->flags & ~kRequiresGrad) | (inside->flags & kRequiresGrad);
   } else if (!node) {
     t->flags &= ~kRequiresGrad;
@@ -151,8 +154,8 @@ PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n
 
 }  // namespace
 
-PyMethodDef kWatchedFunctions[] = {
-    {"watch", method_of<watch>(), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
+PyMethodDef kWrappedFunctions[] = {
+    {"wrapper", method_of<wrapper>(), METH_FASTCALL, "A tensor that stands for another in a transform or forward-mode."},
     {"split", method_of<split>(), METH_O, "A tensor that takes the place of another in the graph."},
     {"rejoin", method_of<rejoin>(), METH_FASTCALL, "Gives a tensor that was split its place in the graph back."},
     {"set_transforms", method_of<set_transforms>(), METH_VARARGS, "A transform begins in this thread."},

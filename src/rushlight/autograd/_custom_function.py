@@ -1,4 +1,4 @@
-"""Custom Functions whose inputs are watched: their `jvp` and `vmap`,
+"""Custom Functions whose inputs are wrapped: their `jvp` and `vmap`,
 or what follows from forward and backward."""
 
 from __future__ import annotations
@@ -7,28 +7,16 @@ import functools
 from typing import Any, NamedTuple
 
 from .. import _core
-from ..autograd import _levels as levels
-from ..autograd import function as _function
-from ..autograd._levels import Batch, Level
-from ..autograd._running import below, only, without_tangents
-from ..autograd.function import Function, FunctionCtx, FunctionMeta
-from ..ops.table.statement import namespace
-from ._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from .._levels.dual import let_have_tangent
+from .._levels.running import below, only, without_tangents
+from .._levels.structure import at_level, batched_at, parts_at, with_tangent
+from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from ..ops.making.creation import zeros_like
+from .function import Function, FunctionCtx, FunctionMeta
 
-__all__: list[str] = []
+__all__ = ["mapped", "with_tangents"]
 
 _Tensor = _core.Tensor
-_T = namespace("torch")
-
-
-def apply_watched(cls: Any, args: tuple[Any, ...]) -> Any:
-    """`cls.apply` at the youngest level among the arguments."""
-    w = levels.youngest(args)
-    if w is None:
-        return cls.apply(*args)
-    if isinstance(w, Batch):
-        return _mapped(cls, args, w.level)
-    return _with_tangents(cls, args, w.level)
 
 
 class VmapInfo(NamedTuple):
@@ -38,29 +26,29 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def _mapped(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+def mapped(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     if cls.vmap is not Function.vmap:
         return _by_its_own_rule(cls, args, level)
-    values = [levels.batched_at(a, level) if isinstance(a, _Tensor) else None for a in args]
+    values = [batched_at(a, level) if isinstance(a, _Tensor) else None for a in args]
     plain = [a if v is None else v for a, v in zip(args, values, strict=True)]
     result = _mapped_class(cls).apply(cls, level, tuple(v is not None for v in values), *plain)
     single = not isinstance(result, tuple)
     outs = (result,) if single else result
-    wrapped = tuple(levels.batch(level, o) if isinstance(o, _Tensor) else o for o in outs)
+    wrapped = tuple(level.wrap(o) if isinstance(o, _Tensor) else o for o in outs)
     return wrapped[0] if single else wrapped
 
 
-def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     """The Function's `vmap`, told where the batch of each argument is."""
     leaves, spec = tree_flatten(args)
     dims: list[int | None] = []
     for i, a in enumerate(leaves):
-        value = levels.batched_at(a, level) if isinstance(a, _Tensor) else None
+        value = batched_at(a, level) if isinstance(a, _Tensor) else None
         dims.append(None if value is None else 0)
         if value is None:
             continue
         leaves[i] = value
-        w = a._watched
+        w = a._wrapped
         if w.level is level and w.shown_at:  # where the program had it
             dims[i], leaves[i] = w.shown_at, value.movedim(0, w.shown_at)
     with only(below(level)):
@@ -79,7 +67,7 @@ def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     return _wrapped(*found, level)
 
 
-def _wrapped(found: Any, dims: Any, level: Level) -> Any:
+def _wrapped(found: Any, dims: Any, level: Any) -> Any:
     leaves, spec = tree_flatten(found)
     where = broadcast_to_and_flatten(dims, spec)
     if where is None:
@@ -89,7 +77,7 @@ def _wrapped(found: Any, dims: Any, level: Level) -> Any:
             f"out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}."
         )
     wrapped = [
-        x if d is None or not isinstance(x, _Tensor) else levels.batch(level, x.movedim(d, 0))
+        x if d is None or not isinstance(x, _Tensor) else level.wrap(x.movedim(d, 0))
         for x, d in zip(leaves, where, strict=True)
     ]
     return tree_unflatten(wrapped, spec)
@@ -101,8 +89,8 @@ class _Mapped(Function):
     _for_transforms = True
 
     @staticmethod
-    def forward(ctx: Any, cls: Any, level: Level, batched: Any, *args: Any) -> Any:
-        inside = [levels.batch(level, a) if b else a for a, b in zip(args, batched, strict=True)]
+    def forward(ctx: Any, cls: Any, level: Any, batched: Any, *args: Any) -> Any:
+        inside = [level.wrap(a) if b else a for a, b in zip(args, batched, strict=True)]
         context = _Context(ctx.needs_input_grad[3:])
         with only([*below(level), level]):
             output = _run_forward(cls, context, inside)
@@ -117,7 +105,7 @@ class _Mapped(Function):
         cls, level, batched, context, shapes = ctx.call
         active, level.active = level.active, True
         try:
-            given = [None if g is None else levels.batch(level, g) for g in grads]
+            given = [None if g is None else level.wrap(g) for g in grads]
             with only([*below(level), level]):
                 found = _backward_of(cls)(context, *given)
             found = found if isinstance(found, tuple) else (found,)
@@ -128,7 +116,7 @@ class _Mapped(Function):
                 elif b:
                     results.append(_spread(g, level))
                 else:
-                    value = levels.batched_at(g, level)
+                    value = batched_at(g, level)
                     results.append(g if value is None else value.sum(0))
         finally:
             level.active = active
@@ -145,8 +133,8 @@ def _backward_of(cls: Any) -> Any:
     return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
 
-def _spread(t: Any, level: Level) -> Any:
-    value = levels.batched_at(t, level)
+def _spread(t: Any, level: Any) -> Any:
+    value = batched_at(t, level)
     return t.expand(level.size, *t.shape).clone() if value is None else value
 
 
@@ -175,8 +163,8 @@ def _run_forward(cls: Any, context: Any, args: Any) -> Any:
     return output
 
 
-def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
-    parts = [levels.parts_at(a, level) if isinstance(a, _Tensor) else (a, None) for a in args]
+def with_tangents(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
+    parts = [parts_at(a, level) if isinstance(a, _Tensor) else (a, None) for a in args]
     values = tuple(v for v, _ in parts)
     with only(below(level)):
         context, output = _called(cls, values, level)
@@ -186,7 +174,7 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             "forward mode AD."
         )
     tangents = [
-        _T["zeros_like"](v)
+        zeros_like(v)
         if t is None
         and isinstance(v, _Tensor)
         and v.dtype.is_differentiable
@@ -215,7 +203,7 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     return joined[0] if single else joined
 
 
-def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level) -> Any:
+def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Any) -> Any:
     """Result i with its tangent; an argument that forward has written is itself the result.
     `inputs`: by their values, the arguments and the tangents that jvp was given for them."""
     if tangent is not None and not isinstance(tangent, _Tensor):
@@ -237,9 +225,9 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level
                 "the corresponding gradient inplace. Write to the tangent that jvp was given and "
                 "return it."
             )
-        if levels.at_level(argument, level) is None:
-            levels.let_have_tangent(argument, level)
-            argument._watched.tangent.copy_(tangent)
+        if at_level(argument, level) is None:
+            let_have_tangent(argument, level)
+            argument._wrapped.tangent.copy_(tangent)
         return argument
     if tangent is None:
         return out
@@ -252,18 +240,18 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Level
     if not out._is_view():
         if any(tangent is given for _, given in inputs.values()):
             tangent = tangent.clone()  # each may be written without the other's knowing
-    elif tangent._watched is None and not tangent._is_view():
+    elif tangent._wrapped is None and not tangent._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
             "not returning a view. Return a view of the tangent, such as t.view_as(t)."
         )
-    return levels.with_tangent(out, tangent, level)
+    return with_tangent(out, tangent, level)
 
 
-def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
+def _called(cls: Any, values: tuple[Any, ...], level: Any) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
-    if not any(isinstance(v, _Tensor) and v._watched is not None for v in values):
-        node = cls._generated() if level.kind == "dual" else None
+    if not any(isinstance(v, _Tensor) and v._wrapped is not None for v in values):
+        node = cls._generated() if not level.by_hand else None
         return cls._run(values, node)  # type: ignore[no-any-return]
     context = _Context(tuple(isinstance(v, _Tensor) and v.requires_grad for v in values))
     output = cls.apply(*values)
@@ -277,6 +265,3 @@ def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
     finally:
         _core.set_grad_enabled(before)
     return context, output
-
-
-_function.watched_apply = apply_watched

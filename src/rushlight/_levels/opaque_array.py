@@ -2,19 +2,30 @@
 
 Under vmap a tensor is one element of a batch, but which one is not known: code that reads its
 memory would read one element and give its result to all. So `_array` of such a tensor is a
-`Hidden`. What only asks for the shape or the element type goes on; what asks for values raises.
+`OpaqueArray`. What only asks for the shape or the element type goes on; what asks for
+values raises.
 """
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["MEMORY", "Hidden", "Unreadable", "unreadable"]
+__all__ = ["FLOW", "ITEM", "MEMORY", "OpaqueArray", "Unreadable", "unreadable"]
 
 MEMORY = (
     "Cannot access data pointer of Tensor that doesn't have storage. Under vmap a tensor stands "
     "for all elements of a batch, so it has no values of its own that could leave as numbers or "
     "as an array. Compute with tensor operations, or take this step out of the mapped function."
+)
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations. If error "
+    "is occurring somewhere inside PyTorch internals, please file a bug report."
+)
+FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+    "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 
 
@@ -27,7 +38,7 @@ def unreadable(*_: object, **__: object) -> NoReturn:
     raise Unreadable(MEMORY)
 
 
-class Hidden:
+class OpaqueArray:
     """The shape, element type and layout of one element of a batch."""
 
     __slots__ = ("_of",)
@@ -39,7 +50,7 @@ class Hidden:
         return len(self._of)
 
     def __repr__(self) -> str:
-        return f"Hidden(shape={self._of.shape}, dtype={self._of.dtype})"
+        return f"OpaqueArray(shape={self._of.shape}, dtype={self._of.dtype})"
 
     def __getattr__(self, name: str) -> Any:
         # NumPy looks for protocols by attribute: what it finds is the refusal, not their absence.
@@ -51,7 +62,7 @@ def _about(name: str) -> Any:
 
 
 for _name in "shape dtype ndim size itemsize nbytes strides flags".split():
-    setattr(Hidden, _name, _about(_name))
+    setattr(OpaqueArray, _name, _about(_name))
 
 _OPERATORS = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split()
 _READERS = [
@@ -60,7 +71,7 @@ _READERS = [
 ]
 for _name in " ".join(_READERS).split():
     _name = f"array_{_name}" if _name in ("ufunc", "function") else _name
-    setattr(Hidden, f"__{_name}__", unreadable)
+    setattr(OpaqueArray, f"__{_name}__", unreadable)
 for _name in _OPERATORS:
     for _form in (_name, "r" + _name, "i" + _name):
-        setattr(Hidden, f"__{_form}__", unreadable)
+        setattr(OpaqueArray, f"__{_form}__", unreadable)

@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 import rushlight.autograd.forward_ad as fw
-from rushlight.autograd._hidden import Hidden
+from rushlight._levels.opaque_array import OpaqueArray
 from rushlight.func import grad, jvp, vmap
 
 ROWS = torch.arange(6.0).reshape(2, 3)
@@ -104,7 +104,7 @@ def test_the_array_of_a_batched_tensor_has_a_shape_and_no_values() -> None:
     kept = []
     vmap(lambda a: (kept.append(a._array), a)[1])(ROWS)
     (array,) = kept
-    assert isinstance(array, Hidden)
+    assert isinstance(array, OpaqueArray)
     assert array.shape == (3,) and array.dtype == np.float32 and array.ndim == 1 and len(array) == 3
     for read in (
         np.asarray,
@@ -131,7 +131,7 @@ def test_the_array_of_a_batched_tensor_has_a_shape_and_no_values() -> None:
             read(array)
 
 
-def test_a_dual_around_a_batch_is_hidden_too() -> None:
+def test_a_dual_around_a_batch_is_opaque_too() -> None:
     def inside(a):
         return jvp(lambda d: (np.asarray(d._array), d)[1], (a,), (a,))
 

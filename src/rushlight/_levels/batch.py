@@ -1,0 +1,270 @@
+"""Values whose dimension 0 is a batch that the program does not see: vmap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Flag
+from . import (  # noqa: F401 - most hold rules of ops
+    batching_dims,
+    batching_indices,
+    batching_layers,
+    batching_places,
+    batching_products,
+    places,
+)
+from .backward import run_backward
+from .batching import inner, spread
+from .batching_rule import batching_of
+from .captured import public_name
+from .level import Level, Wrapper
+from .settling import made_since, show_history, take_part
+from .structure import (
+    alias,
+    all_alike,
+    at_level,
+    batched_at,
+    has_tensors,
+    needs_grad,
+    note_alike,
+    note_alike_by,
+    one_of,
+    parts_at,
+    with_batch,
+    with_tangent,
+)
+
+__all__ = ["Batch", "BatchLevel"]
+
+_Tensor = _core.Tensor
+_call = _core.call_op
+_wrapper, _TRANSFORMED = _core.wrapper, Flag.TRANSFORMED
+
+
+class Batch(Wrapper):
+    """A value whose dimension 0 is the batch.
+
+    `alike`: all elements are the same, as it was computed from tensors that the mapped function
+    was not given a batch of. Reverse-mode gives those a batch, so that each element has a gradient
+    of its own (`variable`); to the program they are tensors without one.
+    """
+
+    __slots__ = ("alike", "shown_at")
+
+    def __init__(self, level: Any, value: Any, alike: bool = False) -> None:
+        self.level, self.value, self.alike = level, value, alike
+        self.shows: Any = None
+        self.origin = 0
+        self.shown_at: int | None = None  # of what the program gave: where it had the batch
+
+    def over(self, f: Any) -> Any:
+        return self.level.wrap(f(self.value), self.alike)
+
+    def opaque(self) -> bool:
+        return True
+
+    def alias(self) -> Any:
+        return self.over(alias)
+
+    def parts_at(self, t: Any, level: Any) -> tuple[Any, Any]:
+        value, tangent = parts_at(self.value, level)
+        outer_tangent = None if tangent is None else self.level.wrap(tangent)
+        return self.level.wrap(value, self.alike), outer_tangent
+
+    def batched_at(self, level: Any) -> Any:
+        within = batched_at(self.value, level)  # (level, this batch, ...)
+        return None if within is None else self.level.wrap(within.transpose(0, 1), self.alike)
+
+    def with_batch(self, level: Any) -> Any:
+        return self.over(lambda value: with_batch(value.transpose(0, 1), level))
+
+    def with_tangent(self, t: Any, tangent: Any, level: Any) -> Any:
+        own = self.level
+        value, along = (
+            w.value if (w := at_level(x, own)) else x.expand(own.size, *x.shape)
+            for x in (t, tangent)
+        )
+        return own.wrap(with_tangent(value, along, level))
+
+
+class BatchLevel(Level):
+    """`func.vmap`: `size` elements, which share random numbers or not (`randomness`)."""
+
+    __slots__ = ("randomness", "size")
+    name = "vmap"
+    differentiates = False
+    maps = True
+    wrapper_name = "BatchedTensorImpl"
+
+    def __init__(self, size: int, randomness: str = "error", inside: bool = False) -> None:
+        super().__init__(inside)
+        self.size, self.randomness = size, randomness
+
+    def wrap(self, value: Any, alike: bool = False) -> Any:
+        """The tensor that shows one element of dimension 0 of a value."""
+        array = value._seen
+        seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
+        return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), seen)
+
+    def after(self, w: Any) -> Any:
+        raise RuntimeError(
+            "a tensor of a vmap that has ended is used: return it from the mapped function"
+        )
+
+    def give_back(self, t: Any) -> None:
+        self.after(None)
+
+    # ---- calls
+
+    def call(self, op: Any, slots: Any) -> Any:
+        rule = op.entry.batching or batching_of(op)
+        result = rule(op, slots, self)
+        if all_alike(slots, self):
+            note_alike(result, self)
+        if op.view:
+            self.view(result, op, slots)
+        return result
+
+    def in_place(self, op: Any, slots: Any) -> Any:
+        self_ = slots[0]
+        value = inner(self_, self)
+        if value is None:
+            if not all_alike(slots, self):
+                _refuse_write(op, slots, self)
+            if not made_since(self_, self):
+                _call(op, [self._one_of(a) for a in slots])
+                return self_
+            self._take(self_)
+            value = inner(self_, self)
+        self_._wrapped.alike = self_._wrapped.alike and all_alike(slots, self)
+        if (
+            _core.is_grad_enabled()
+            and _reads_itself(op.base.entry)
+            and any(isinstance(a, _Tensor) and needs_grad(a) for a in slots)
+        ):
+            # A rule saves the values that are about to be overwritten.
+            slots = [self.wrap(value.clone()), *slots[1:]]
+        result = _call(op.base, slots)
+        if result._seen.shape != self_._seen.shape:
+            _core.refuse_shape(self_.shape, result.shape)
+        if not _core.can_cast(result.dtype.code, self_.dtype.code):
+            _core.refuse_cast(result.dtype.scalar_name, self_.dtype.scalar_name)
+        value.copy_(spread(result, self))
+        show_history(self_, value.requires_grad)
+        return self_
+
+    def function(self, cls: Any, args: Any) -> Any:
+        return cls._under_batch(args, self)
+
+    def _one_of(self, a: Any) -> Any:
+        """An argument as it is outside, of which the elements are the same for all."""
+        if has_tensors(a):
+            return [self._one_of(x) for x in a]
+        return a if inner(a, self) is None else one_of(a)
+
+    def _take(self, t: Any) -> None:
+        """A tensor that was made inside gets a batch of the same elements."""
+        if t._wrapped is None:
+            _core.check_in_place(t, _core.is_grad_enabled() and t.requires_grad)
+        take_part(t, self, lambda inside: self.wrap(places.copies(inside, self.size), True))
+
+    # ---- what a program asks for
+
+    def item(self, t: Any, refusal: str) -> Any:
+        one = one_of(t)
+        if one is None:
+            raise RuntimeError(refusal)
+        return one
+
+    def detach(self, w: Any) -> Any:
+        return self.wrap(w.value.detach(), w.alike)
+
+    def set_requires_grad(self, w: Any, on: bool) -> None:
+        if w.shown_at is None:  # else it is the caller's tensor, which is not to know
+            super().set_requires_grad(w, on)
+
+    # ---- backward
+
+    def backward(
+        self, roots: Any, gradients: Any, retain: bool, create_graph: bool, inputs: Any
+    ) -> Any:
+        outs, gs = [], []
+        for root, g in zip(roots, gradients, strict=True):
+            value = batched_at(root, self)
+            if value is None:
+                outs.append(root)
+                gs.append(g)
+                continue
+            given = batched_at(g, self)
+            outs.append(value)
+            gs.append(g.expand(self.size, *g.shape) if given is None else given)
+        if inputs is None:
+            return run_backward(tuple(outs), tuple(gs), retain, create_graph, None)
+        values = [batched_at(i, self) if isinstance(i, _Tensor) else None for i in inputs]
+        wanted = tuple(i if v is None else v for i, v in zip(inputs, values, strict=True))
+        found = run_backward(tuple(outs), tuple(gs), retain, create_graph, wanted)
+        if any(o is not r for o, r in zip(outs, roots, strict=True)):
+            _refuse_shared(found, values)
+        result = tuple(
+            g if g is None or v is None else with_batch(g, self)
+            for g, v in zip(found, values, strict=True)
+        )
+        if all_alike(roots, self):
+            for g in result:
+                note_alike_by(g, gradients, self)
+        return result
+
+
+def _refuse_shared(found: Any, values: Any) -> None:
+    """A tensor that all samples share has one place in the graph: what comes there is the sum."""
+    for i, (g, v) in enumerate(zip(found, values, strict=True)):
+        if g is not None and v is None:
+            raise RuntimeError(
+                "element 0 of tensors does not require grad and does not have a grad_fn. Under "
+                f"vmap, input {i} of grad() is one tensor that all samples share, and their "
+                "gradients meet in it as a sum. For a gradient of each sample, differentiate "
+                "with func.grad (or func.vjp) inside the mapped function; for the sum, call "
+                "grad() outside of vmap."
+            )
+
+
+def _reads_itself(entry: Any) -> bool:
+    """Whether a gradient rule of an op asks for its first argument."""
+    return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
+
+
+_ARITHMETIC = frozenset(
+    "clamp_max clamp_min copy div logical_and logical_or logical_xor mul sub".split()
+)
+_BROADCAST = frozenset(
+    "add arctan2 atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor "
+    "copysign gcd lcm".split()
+)
+_BY_THEIR_NAME = frozenset("fill index_fill index_put index_add scatter_add scatter_reduce".split())
+
+
+def _refuse_write(op: Any, slots: Any, level: Any) -> None:
+    """torch's words for a write of what differs from element to element to what does not."""
+    name = public_name(op.__name__)[:-1]
+    if name in _BROADCAST:
+        shape = list(slots[0].shape)
+        _core.refuse_shape(
+            shape,
+            [level.size, *shape],
+            ". Under vmap the written tensor is one that all elements share: make it from one that "
+            f"differs (zeros_like), or use {name} in place of {name}_.",
+        )
+    if name in _ARITHMETIC or (name == "masked_fill" and inner(slots[1], level) is not None):
+        what = "inplace arithmetic"
+    else:
+        what = f"{name}_" if name in _BY_THEIR_NAME else f"aten::{name}_"
+    raise RuntimeError(
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+        "extra_args that has more elements than `self`. This happened due to `other` being vmapped "
+        "over but `self` not being vmapped over in a vmap. Please try to use out-of-place "
+        f"operators instead of {what}. If said operator is being called inside the PyTorch "
+        "framework, please file a bug report instead."
+    )

@@ -1,0 +1,324 @@
+"""vmap: rules of ops along dimensions that they name: each is one further behind the batch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _core
+from ..ops.indexing.scatter import _gather_backward
+from ..ops.layout.joining import cat, stack, unbind
+from ..ops.layout.rearrange import diag_embed, repeat, roll
+from ..ops.layout.shape import (
+    _reshape_alias,
+    _squeeze_dims,
+    _unsafe_view,
+    expand,
+    sum_to,
+    unsqueeze,
+    view,
+)
+from ..ops.layout.shape import _squeeze as squeeze
+from ..ops.layout.slices import (
+    _diagonal_backward,
+    _select_backward,
+    _slice_backward,
+    _unfold_backward,
+    diagonal,
+    select,
+)
+from ..ops.layout.strided import _set_away as set_away
+from ..ops.layout.strided import _squeeze_in_place, _t_in_place, _unsqueeze_in_place
+from ..ops.layout.transposes import _permute_back, permute, t
+from ..ops.making.copies import alias
+from ..ops.making.creation import zeros
+from ..ops.reduction.reductions import _spread
+from .batching import batching, inner, normal, spread, wrap_all
+
+__all__ = ["DIMS", "along", "picked", "reduced"]
+
+_Tensor = _core.Tensor
+_call = _core.call_op
+
+
+def _shifted_dim(d: Any, ndim: int) -> Any:
+    return normal(d, ndim) + 1
+
+
+def reduced(op: Any, slots: Any, level: Any) -> Any:
+    """An op that reduces `dim`: an int, several, or all (None or ())."""
+    values = list(slots)
+    x = slots[0]
+    value = inner(x, level)
+    at = op.params.index("dim")
+    d, n = slots[at], x.ndim
+    if n == 0:
+        if d is not None and d != ():
+            for one in d if isinstance(d, (tuple, list)) else (d,):
+                normal(one, 0)
+        value, d = value.unsqueeze(1), (1,) if isinstance(d, (tuple, list)) or d is None else 1
+        if "keepdim" in op.params:
+            values[op.params.index("keepdim")] = False
+    elif d is None or d == ():
+        d = tuple(range(1, n + 1))
+    elif isinstance(d, (tuple, list)):
+        d = tuple(_shifted_dim(i, n) for i in d)
+    else:
+        d = _shifted_dim(d, n)
+    values[0], values[at] = value, d
+    return wrap_all(_call(op, values), level)
+
+
+def picked(op: Any, slots: Any, level: Any) -> Any:
+    """An op that reduces one dimension, or (None) all of them as one row."""
+    values = list(slots)
+    x = slots[0]
+    value = inner(x, level)
+    at = op.params.index("dim")
+    keep = op.params.index("keepdim") if "keepdim" in op.params else None
+    n, keepdim = x.ndim, keep is not None and bool(slots[keep])
+    whole = slots[at] is None
+    if whole or n == 0:
+        if not whole:
+            normal(slots[at], 0)
+        value, d = value.reshape(level.size, -1 if level.size else math.prod(x.shape)), 1
+        if keep is not None:
+            values[keep] = False
+    else:
+        d = _shifted_dim(slots[at], n)
+    values[0], values[at] = value, d
+    out = _call(op, values)
+    if whole and keepdim and n:
+        out = _reshaped(out, (level.size, *(1,) * n))
+    return wrap_all(out, level)
+
+
+def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
+    if isinstance(out, _Tensor):
+        return out.reshape(shape)
+    return type(out)(tuple(o.reshape(shape) for o in out))
+
+
+DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
+
+
+_SHAPES = frozenset(["shape"])
+
+
+def along(op: Any, slots: Any, level: Any) -> Any:
+    """An op along dimensions it names; every tensor argument has the batch in front."""
+    values = list(slots)
+    tensors = [i for i, a in enumerate(slots) if isinstance(a, _Tensor)]
+    n = slots[tensors[0]].ndim
+    scalar = n == 0
+    for i in tensors:
+        v = spread(slots[i], level)
+        values[i] = v.unsqueeze(1) if scalar and v.ndim == 1 else v
+    for i, name in enumerate(op.params):
+        a = slots[i]
+        if name == "dims" and a is None:
+            values[i] = (1, 2)
+        elif name in DIMS and a is not None:
+            if isinstance(a, (tuple, list)):
+                values[i] = tuple(_shifted_dim(d, n) for d in a)
+            else:
+                values[i] = _shifted_dim(a, n)
+        elif name in _SHAPES and a is not None:
+            values[i] = (level.size, *a)
+    out = _call(op, values)
+    if scalar:
+        squeezed = [o.squeeze(1) for o in (out if not isinstance(out, _Tensor) else (out,))]
+        out = squeezed[0] if isinstance(out, _Tensor) else type(out)(squeezed)
+    return wrap_all(out, level)
+
+
+@batching(_gather_backward, _slice_backward, _select_backward, _unfold_backward)
+def _into_zeros(op: Any, slots: Any, level: Any) -> Any:
+    """Ops that write into zeros of a shape: their dimensions are those of the shape."""
+    values = list(slots)
+    n = len(slots[op.params.index("shape")])
+    for i, name in enumerate(op.params):
+        a = slots[i]
+        if isinstance(a, _Tensor):
+            values[i] = spread(a, level)
+        elif name in DIMS:
+            values[i] = _shifted_dim(a, n)
+        elif name == "shape":
+            values[i] = (level.size, *a)
+    return wrap_all(_call(op, values), level)
+
+
+@batching(select, unbind)
+def _select(op: Any, slots: Any, level: Any) -> Any:
+    at = op.params.index("dim")
+    n = slots[0].ndim
+    values = [inner(slots[0], level), *slots[1:]]
+    if n == 0:
+        return _call(op, [zeros(()), *slots[1:]])  # raises
+    values[at] = _shifted_dim(slots[at], n)
+    return wrap_all(_call(op, values), level)
+
+
+@batching(diagonal, _diagonal_backward)
+def _diagonal(op: Any, slots: Any, level: Any) -> Any:
+    values = list(slots)
+    values[0] = inner(slots[0], level)
+    n = slots[0].ndim
+    if "shape" in op.params:
+        at = op.params.index("shape")
+        n, values[at] = len(slots[at]), (level.size, *slots[at])
+    for name in ("dim1", "dim2"):
+        at = op.params.index(name)
+        values[at] = _shifted_dim(slots[at], n)
+    return wrap_all(_call(op, values), level)
+
+
+@batching(diag_embed)
+def _diag_embed(op: Any, slots: Any, level: Any) -> Any:
+    values = [inner(slots[0], level), *slots[1:]]
+    n = slots[0].ndim + 1
+    for at in (2, 3):
+        values[at] = _shifted_dim(slots[at], n)
+    return wrap_all(_call(op, values), level)
+
+
+@batching(unsqueeze, _unsqueeze_in_place)
+def _unsqueeze(op: Any, slots: Any, level: Any) -> Any:
+    n = slots[0].ndim + 1
+    return wrap_all(_call(op, [inner(slots[0], level), _shifted_dim(slots[1], n)]), level)
+
+
+@batching(squeeze, _squeeze_in_place)
+def _squeeze(op: Any, slots: Any, level: Any) -> Any:
+    dims = tuple(i + 1 for i, n in enumerate(slots[0].shape) if n == 1)
+    return wrap_all(_squeeze_dims(inner(slots[0], level), dims), level)
+
+
+@batching(set_away)
+def _set_away(op: Any, slots: Any, level: Any) -> Any:
+    values = [spread(t, level) for t in slots[:2]]
+    return wrap_all(_call(op, [*values, (level.size, *slots[2])]), level)
+
+
+@batching(t, _t_in_place)
+def _t(op: Any, slots: Any, level: Any) -> Any:
+    value, n = inner(slots[0], level), slots[0].ndim
+    if n > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+    return wrap_all(value.transpose(1, 2) if n == 2 else alias(value), level)
+
+
+@batching(permute, _permute_back)
+def _permute(op: Any, slots: Any, level: Any) -> Any:
+    x, dims = slots
+    if len(dims) != x.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {x.ndim} is not "
+            f"equal to len(dims) = {len(dims)}"
+        )
+    return wrap_all(
+        _call(op, [inner(x, level), (0, *(_shifted_dim(d, x.ndim) for d in dims))]), level
+    )
+
+
+@batching(view, _unsafe_view, _reshape_alias)
+def _view(op: Any, slots: Any, level: Any) -> Any:
+    x, size = slots
+    value = inner(x, level)
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    if len(size) == 1 and not isinstance(size[0], int):
+        return wrap_all(_call(op, [value, size]), level)  # another dtype
+    return wrap_all(_call(op, [value, (level.size, *_sizes(x, size))]), level)
+
+
+def _sizes(x: Any, size: Any) -> tuple[int, ...]:
+    """The sizes with -1 worked out; torch's error where they do not fit."""
+    known = 1
+    unknown = -1
+    for i, n in enumerate(size):
+        if n == -1:
+            if unknown >= 0:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = i
+        else:
+            known *= n
+    total = math.prod(x.shape)
+    fits = known == total if unknown < 0 else known and total % known == 0
+    if not fits:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {total}")
+    if unknown < 0:
+        return tuple(size)
+    return (*size[:unknown], total // known, *size[unknown + 1 :])
+
+
+@batching(expand)
+def _expand(op: Any, slots: Any, level: Any) -> Any:
+    x, size = slots[0], slots[1]
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    value, more = inner(x, level), len(size) - x.ndim
+    if more > 0:
+        value = value.reshape(value.shape[:1] + (1,) * more + value.shape[1:])
+    return wrap_all(_call(op, [value, (level.size, *size), *slots[2:]]), level)
+
+
+@batching(sum_to)
+def _sum_to(op: Any, slots: Any, level: Any) -> Any:
+    x, shape = slots
+    value, more = inner(x, level), x.ndim - len(shape)
+    if more > 0:
+        value = value.sum(tuple(range(1, more + 1)))
+    return wrap_all(_call(op, [value, (level.size, *shape)]), level)
+
+
+@batching(repeat)
+def _repeat(op: Any, slots: Any, level: Any) -> Any:
+    x, times = slots
+    if len(times) == 1 and isinstance(times[0], (tuple, list)):
+        times = times[0]
+    value, more = inner(x, level), len(times) - x.ndim
+    if more > 0:
+        value = value.reshape(value.shape[:1] + (1,) * more + value.shape[1:])
+    return wrap_all(_call(op, [value, (1, *times)]), level)
+
+
+@batching(roll)
+def _roll(op: Any, slots: Any, level: Any) -> Any:
+    x, shifts, dims = slots
+    value = inner(x, level)
+    if dims is None or dims == ():
+        flat = value.reshape(level.size, math.prod(x.shape))
+        return wrap_all(_call(op, [flat, shifts, 1]).reshape(value.shape), level)
+    one = isinstance(dims, int)
+    moved = _shifted_dim(dims, x.ndim) if one else tuple(_shifted_dim(d, x.ndim) for d in dims)
+    return wrap_all(_call(op, [value, shifts, moved]), level)
+
+
+@batching(_spread)
+def _spread_rule(op: Any, slots: Any, level: Any) -> Any:
+    x, shape, dim, keepdim = slots
+    value, n = inner(x, level), len(shape)
+    dims = range(n) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
+    lost = sorted(d % n for d in dims) if n else []
+    if not keepdim:
+        for d in lost:
+            value = value.unsqueeze(d + 1)
+    return wrap_all(value.expand(level.size, *shape), level)
+
+
+@batching(cat)
+def _cat(op: Any, slots: Any, level: Any) -> Any:
+    tensors, dim = slots
+    # torch lets old empty tensors of one dimension be joined with anything.
+    kept = [t for t in tensors if t.shape != (0,)] or list(tensors)
+    n = kept[0].ndim
+    return wrap_all(_call(op, [[spread(t, level) for t in kept], _shifted_dim(dim, n)]), level)
+
+
+@batching(stack)
+def _stack(op: Any, slots: Any, level: Any) -> Any:
+    tensors, dim = slots
+    moved = _shifted_dim(dim, tensors[0].ndim + 1)
+    return wrap_all(_call(op, [[spread(t, level) for t in tensors], moved]), level)

@@ -1,0 +1,177 @@
+"""vmap: rules of ops that take positions, and of those that write over a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from ..ops.elementwise.selection import _copied, _overwrite, fill, masked_fill
+from ..ops.elementwise.selection import _where as where
+from ..ops.indexing.index_select import (
+    _fill_number,
+    _fill_tensor,
+    index_add,
+    index_copy,
+    index_select,
+)
+from ..ops.layers.padding import constant_pad_nd
+from ..ops.layout.joining import cat
+from ..ops.layout.rearrange import _block_diag as block_diag
+from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
+from ..ops.reduction.extremes import _put_along
+from ..ops.reduction.extremes import _share as share
+from ..ops.reduction.extremes import _take_along as take_along
+from ..ops.reduction.sorting import _isin as isin
+from ..ops.reduction.sorting import _searchsorted as searchsorted
+from .batching import batching, inner, normal, pointwise, spread, trailing
+from .batching_products import padded
+
+__all__: list[str] = []
+
+_Tensor = _core.Tensor
+_call = _core.call_op
+
+
+# ---- indices
+
+
+@batching(index_select)
+def _index_select(op: Any, slots: Any, level: Any) -> Any:
+    x, dim, index = slots
+    if inner(index, level) is None and x.ndim:
+        return level.wrap(_call(op, [inner(x, level), normal(dim, x.ndim) + 1, index]))
+    if not x.ndim:
+        return x.expand(index.shape) if index.ndim else x.clone()
+    dim = normal(dim, x.ndim)
+    return x.gather(dim, _index_along(index, x, dim))
+
+
+def _index_along(index: Any, x: Any, dim: int) -> Any:
+    """A row of positions along `dim` as `gather` wants it."""
+    index = index.reshape(-1)
+    n = index.shape[0]
+    row = index.reshape((1,) * dim + (n,) + (1,) * (x.ndim - dim - 1))
+    return row.expand((*x.shape[:dim], n, *x.shape[dim + 1 :]))
+
+
+@batching(index_add, index_copy, _fill_tensor, _fill_number)
+def _index_write(op: Any, slots: Any, level: Any) -> Any:
+    x, dim, index = slots[:3]
+    if inner(index, level) is None and x.ndim:
+        values = list(slots)
+        values[0], values[1] = spread(x, level), normal(dim, x.ndim) + 1
+        if op is _fill_tensor:
+            if inner(slots[3], level) is not None:
+                return x.index_copy(
+                    dim, index, slots[3].expand(*_replace(x.shape, dim, len(index)))
+                )
+        elif isinstance(slots[3], _Tensor):
+            values[3] = spread(slots[3], level)
+        return level.wrap(_call(op, values))
+    if not x.ndim:
+        one = [a.reshape(1) if isinstance(a, _Tensor) else a for a in slots]
+        return _index_write(op, one, level).squeeze(0)
+    dim = normal(dim, x.ndim)
+    where = _index_along(index, x, dim)
+    if op is _fill_number:
+        return x.scatter(dim, where, slots[3])
+    source = slots[3].expand(where.shape) if op is _fill_tensor else slots[3]
+    if op is index_add:
+        return x.scatter_add(dim, where, source if slots[4] == 1 else source * slots[4])
+    return x.scatter(dim, where, source)
+
+
+def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
+    sizes = list(shape)
+    sizes[dim] = n
+    return tuple(sizes)
+
+
+@batching(take_along, _put_along)
+def _take_along(op: Any, slots: Any, level: Any) -> Any:
+    values = list(slots)
+    put = "shape" in op.params
+    at = op.params.index("dim")
+    n = len(slots[2]) if put else slots[0].ndim
+    if n == 0:
+        # A number has one place: there it is.
+        return level.wrap(spread(slots[0], level).clone())
+    values[0], values[1] = spread(slots[0], level), spread(slots[1], level)
+    if put:
+        values[2] = (level.size, *slots[2])
+    values[at] = normal(slots[at], n) + 1
+    return level.wrap(_call(op, values))
+
+
+@batching(searchsorted)
+def _searchsorted(op: Any, slots: Any, level: Any) -> Any:
+    values, x = slots[0], slots[1]
+    if values.ndim == 1 and inner(values, level) is None and inner(slots[5], level) is None:
+        return level.wrap(_call(op, [values, inner(x, level), *slots[2:]]))
+    number = x.ndim == 0
+    rest = [slots[2], slots[3], slots[4], None if slots[5] is None else spread(slots[5], level)]
+    v, found = spread(values, level), spread(x, level)
+    if number:
+        found = found.unsqueeze(1)
+    elif values.ndim == 1 and x.ndim > 1:
+        found = found.reshape(level.size, -1)
+    out = _call(op, [v.contiguous(), found.contiguous(), *rest])
+    return level.wrap(out.reshape(level.size, *x.shape))
+
+
+@batching(isin)
+def _isin(op: Any, slots: Any, level: Any) -> Any:
+    elements, wanted, invert = slots
+    found = (elements.unsqueeze(-1) == wanted.reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+# ---- written over
+
+
+@batching(fill, _overwrite, _copied)
+def _written_over(op: Any, slots: Any, level: Any) -> Any:
+    x, value = slots[0], slots[1]
+    if not isinstance(value, _Tensor):
+        return trailing(op, slots, level)
+    v = inner(value, level)
+    if v is None:
+        return level.wrap(_call(op, [spread(x, level), *slots[1:]]))
+    return level.wrap(
+        padded(v, value.ndim, x.ndim).to(x.dtype).expand(level.size, *x.shape).clone()
+    )
+
+
+@batching(diagonal_copy)
+def _diagonal_copy(op: Any, slots: Any, level: Any) -> Any:
+    return slots[0].diagonal(slots[1]).clone()
+
+
+@batching(block_diag)
+def _block_diag(op: Any, slots: Any, level: Any) -> Any:
+    blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in slots[0]]
+    width = sum(b.shape[1] for b in blocks)
+    rows, start = [], 0
+    for b in blocks:
+        rows.append(constant_pad_nd(b, (start, width - start - b.shape[1])))
+        start += b.shape[1]
+    return cat(rows, 0)
+
+
+@batching(share)
+def _share(op: Any, slots: Any, level: Any) -> Any:
+    x, value, dim, keepdim, nan = slots
+    dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
+    if not x.ndim:
+        rows = spread(x, level).unsqueeze(1)
+        return level.wrap(_call(op, [rows, spread(value, level), (1,), False, nan]).squeeze(1))
+    moved = tuple(normal(d, x.ndim) + 1 for d in dims)
+    return level.wrap(_call(op, [spread(x, level), spread(value, level), moved, keepdim, nan]))
+
+
+@batching(masked_fill)
+def _masked_fill(op: Any, slots: Any, level: Any) -> Any:
+    x, mask, value = slots
+    if isinstance(value, _Tensor) and inner(value, level) is not None and not value.ndim:
+        return where(mask, value.to(x.dtype), x)
+    return pointwise(op, slots, level)

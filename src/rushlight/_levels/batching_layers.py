@@ -1,0 +1,266 @@
+"""vmap: rules of layers and losses; a loss is brought to its values before the reduction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from ..ops.elementwise.selection import _where
+from ..ops.layers.class_loss import (
+    _binary_cross_entropy,
+    _binary_cross_entropy_with_logits,
+    _nll_loss,
+    _nll_loss2d,
+)
+from ..ops.layers.class_loss import _nll_transpose as nll_transpose
+from ..ops.layers.embedding import _embedding_op, one_hot
+from ..ops.layers.embedding import _embedding_scaled as embedding_scaled
+from ..ops.layers.embedding import _embedding_scaled_transpose as embedding_scaled_transpose
+from ..ops.layers.embedding import _embedding_transpose as embedding_transpose
+from ..ops.layers.loss import _huber_loss, _mse_loss, _smooth_l1_loss
+from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
+from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _native_layer_norm
+from ..ops.making.creation import arange, ones, zeros
+from ..ops.matrix.norms import _vector_norm_op as vector_norm
+from ..ops.matrix.norms import renorm
+from .batching import batching, folded_first, inner, pointwise, spread, wrap_all
+from .batching_places import first_rows
+from .batching_products import fold, unfold
+from .structure import detach
+
+__all__: list[str] = []
+
+_Tensor = _core.Tensor
+_call = _core.call_op
+where: Any = _where
+
+
+# ---- normalization
+
+
+@batching(_native_layer_norm)
+def _layer_norm(op: Any, slots: Any, level: Any) -> Any:
+    x, n, weight, bias, eps = slots
+    if inner(x, level) is not None and inner(weight, level) is None and inner(bias, level) is None:
+        return wrap_all(_call(op, [inner(x, level), *slots[1:]]), level)
+    found = _call(op, [x, n, None, None, eps])
+    single = isinstance(found, _Tensor)
+    out = found if single else found[0]
+    out = out if weight is None else out * weight
+    out = out if bias is None else out + bias
+    return out if single else (out, *found[1:])
+
+
+def _per_channel(t: Any, ndim: int) -> Any:
+    return t.reshape(t.shape + (1,) * (ndim - 2))
+
+
+@batching(_native_group_norm)
+def _group_norm(op: Any, slots: Any, level: Any) -> Any:
+    x, groups, weight, bias, eps = slots
+    if inner(weight, level) is None and inner(bias, level) is None:
+        return folded_first(op, slots, level)
+    found = _call(op, [x, groups, None, None, eps])
+    single = isinstance(found, _Tensor)
+    out = found if single else found[0]
+    out = out if weight is None else out * _per_channel(weight, x.ndim)
+    out = out if bias is None else out + _per_channel(bias, x.ndim)
+    return out if single else (out, *found[1:])
+
+
+@batching(_native_batch_norm)
+def _batch_norm(op: Any, slots: Any, level: Any) -> Any:
+    x, weight, bias, mean, var, training, momentum, eps = slots
+    size = level.size
+    stats: list[Any] = [None if s is None else inner(s, level) for s in (mean, var)]
+    if training and mean is not None and stats[0] is None:
+        raise RuntimeError(
+            "vmap: Batch norm got a batched tensor as input while the running_mean or running_var, "
+            "which will be updated in place, were not batched.\nIf you are using a module and do "
+            "not need eval mode, please set `track_running_stats` to be False."
+        )
+    if mean is not None:
+        stats = [spread(s, level).reshape(-1) for s in (mean, var)]
+    wide = fold(spread(x, level), 1)
+    found = _call(op, [wide, None, None, *stats, training, momentum, eps])
+    single = isinstance(found, _Tensor)
+    if training and mean is not None:
+        for s, new in zip((mean, var), stats, strict=True):
+            value: Any = inner(s, level)
+            if new.data_ptr() != value.data_ptr():
+                value.copy_(new.reshape(value.shape))
+    out = level.wrap(unfold(found if single else found[0], 1, size))
+    out = out if weight is None else out * _per_channel(weight, x.ndim)
+    out = out if bias is None else out + _per_channel(bias, x.ndim)
+    if single:
+        return out
+    return (out, *(level.wrap(f.reshape(size, -1)) if f is not None else None for f in found[1:]))
+
+
+# ---- losses
+
+_NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
+
+
+@batching(
+    _mse_loss,
+    _smooth_l1_loss,
+    _huber_loss,
+    _binary_cross_entropy,
+    _binary_cross_entropy_with_logits,
+    _soft_margin_loss,
+)
+def _elementwise_loss(op: Any, slots: Any, level: Any) -> Any:
+    values = list(slots)
+    at = op.params.index("reduction")
+    reduction = slots[at]
+    values[at] = "none" if isinstance(reduction, str) else 0
+    out = pointwise(op, values, level)
+    if reduction in _MEAN:
+        return out.mean()
+    return out.sum() if reduction in _SUM else out
+
+
+@batching(_nll_loss, _nll_loss2d)
+def _nll(op: Any, slots: Any, level: Any) -> Any:
+    x, target, weight, ignored, reduction = slots
+    one = x.ndim == 1
+    v, t = spread(x, level), spread(target, level)
+    if inner(weight, level) is not None:
+        return _weighted_nll(x, target, weight, ignored, reduction)
+    if not one:
+        v, t = v.flatten(0, 1), t.flatten(0, 1)
+    none = "none" if isinstance(reduction, str) else 0
+    each = _call(op, [v, t, weight, ignored, none])
+    out = level.wrap(each if one else each.unflatten(0, (level.size, x.shape[0])))
+    if reduction in _NONE:
+        return out
+    total = out.sum()
+    if reduction in _SUM:
+        return total
+    counted = target != ignored
+    if weight is None:
+        return total / counted.sum()
+    picked = weight[where(counted, target, 0)]
+    return total / where(counted, picked, 0).sum()
+
+
+@batching(_multi_margin_loss)
+def _multi_margin(op: Any, slots: Any, level: Any) -> Any:
+    """The loss in terms of ops."""
+    x, target, weight, p, margin, reduction = slots
+    rows, classes = (x.unsqueeze(0) if x.ndim == 1 else x), target.reshape(-1, 1)
+    excess = (margin - rows.gather(1, classes) + rows).relu()
+    if p == 2:
+        excess = excess * excess
+    if weight is not None:
+        excess = excess * weight.gather(0, target.reshape(-1)).unsqueeze(1)
+    each = excess.scatter(1, classes, 0.0).sum(1) / rows.shape[1]
+    if reduction in _NONE:
+        return each.reshape(target.shape)
+    return each.sum() if reduction in _SUM else each.mean()
+
+
+@batching(renorm)
+def _renorm(op: Any, slots: Any, level: Any) -> Any:
+    """The slices brought down, in terms of ops."""
+    x, p, dim, maxnorm = slots
+    others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    sizes = vector_norm(wide, p, others, True)
+    return (wide * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
+
+
+def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any, Any]:
+    """(the class of each place, its weight: 0 where it is ignored)."""
+    kept = target != ignored
+    classes = where(kept, target, 0)
+    if weight is None:
+        return classes, kept.to(like.dtype)
+    weight = detach(weight)  # the op has no gradient for it
+    picked = weight.gather(0, classes.reshape(-1)).reshape(classes.shape)
+    return classes, where(kept, picked, 0)
+
+
+def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any) -> Any:
+    """nll_loss in terms of ops: weights that each sample has for itself."""
+    dim = 0 if x.ndim == 1 else 1
+    classes, weights = _weights_of(target, weight, ignored, x)
+    each = -x.gather(dim, classes.unsqueeze(dim)).squeeze(dim) * weights
+    if reduction in _NONE:
+        return each
+    return each.sum() if reduction in _SUM else each.sum() / weights.sum()
+
+
+@batching(nll_transpose)
+def _nll_transpose(op: Any, slots: Any, level: Any) -> Any:
+    g, target, weight, ignored, reduction, shape = slots
+    if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
+        one = ones((), dtype=g.dtype)
+        return _call(op, [one, target, weight, ignored, reduction, shape]) * g
+    dim = 0 if len(shape) == 1 else 1
+    classes, weights = _weights_of(target, weight, ignored, g)
+    if reduction in _MEAN:
+        weights = weights / weights.sum()
+    found = zeros(shape, dtype=g.dtype)
+    return found.scatter(dim, classes.unsqueeze(dim), -(g * weights).unsqueeze(dim))
+
+
+# ---- embeddings
+
+
+@batching(_embedding_op)
+def _embedding(op: Any, slots: Any, level: Any) -> Any:
+    weight, indices, padding = slots
+    if inner(weight, level) is None:
+        return level.wrap(_call(op, [weight, inner(indices, level), padding]))
+    value, places = inner(weight, level), spread(indices, level)
+    rows = weight.shape[0]
+    if padding is not None and padding >= 0:
+        masked = arange(rows).eq(padding).unsqueeze(1)
+        value = where(masked, value.detach(), value)
+    return level.wrap(_call(op, [value.flatten(0, 1), first_rows(places, rows, level), -1]))
+
+
+@batching(embedding_transpose)
+def _embedding_transpose(op: Any, slots: Any, level: Any) -> Any:
+    g, indices, padding, n = slots
+    value, places = spread(g, level), spread(indices, level)
+    places = first_rows(places, n, level)
+    if padding is not None and padding >= 0:
+        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
+    out = _call(op, [value, places, -1, n * level.size])
+    return level.wrap(out.unflatten(0, (level.size, n)))
+
+
+@batching(embedding_scaled)
+def _embedding_scaled(op: Any, slots: Any, level: Any) -> Any:
+    # With a weight for each element: uses are counted in one element.
+    weight, indices, padding = slots
+    rows = weight.shape[0]
+    value = spread(weight, level)
+    if padding is not None and padding >= 0:
+        masked = arange(rows).eq(padding).unsqueeze(1)
+        value = where(masked, value.detach(), value)
+    places = first_rows(spread(indices, level), rows, level)
+    return level.wrap(_call(op, [value.flatten(0, 1), places, -1]))
+
+
+@batching(embedding_scaled_transpose)
+def _embedding_scaled_transpose(op: Any, slots: Any, level: Any) -> Any:
+    g, indices, padding, n = slots
+    value = spread(g, level)
+    if padding is not None and padding >= 0:
+        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
+    out = _call(op, [value, first_rows(spread(indices, level), n, level), -1, n * level.size])
+    return level.wrap(out.unflatten(0, (level.size, n)))
+
+
+@batching(one_hot)
+def _one_hot(op: Any, slots: Any, level: Any) -> Any:
+    if slots[1] == -1:
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
+            "num_classes argument. Without it the result's shape would depend on the values."
+        )
+    return level.wrap(_call(op, [inner(slots[0], level), slots[1]]))

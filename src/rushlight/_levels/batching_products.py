@@ -1,0 +1,229 @@
+"""vmap: rules of products, brought to one batched matmul, and of convolutions, to one with more
+groups.
+
+What is written with `x.sum()` and the like runs on the wrapped tensors, so that it means one
+element of the batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from ..ops.layers.conv import _convolution as convolution
+from ..ops.layers.conv import _convolution_input
+from ..ops.layers.conv import _convolution_weight as convolution_weight
+from ..ops.making.creation import eye, zeros
+from ..ops.matrix.fused_products import _trace_transpose as trace_transpose
+from ..ops.matrix.fused_products import addbmm, addmm, addmv, addr, baddbmm, linalg_cross, trace
+from ..ops.matrix.matrix_functions import _least_squares_op
+from ..ops.matrix.norms import _cdist_op
+from ..ops.matrix.products import (
+    _linear_bias,
+    bmm,
+    dot,
+    linear,
+    matmul,
+    mm,
+    mv,
+    vdot,
+    viewed_product,
+)
+from ..ops.matrix.solving import solve
+from .batching import batching, inner, normal, spread, wrap_all
+
+__all__ = ["fold", "padded", "unfold"]
+
+_Tensor = _core.Tensor
+_call = _core.call_op
+
+
+def padded(v: Any, have: int, want: int) -> Any:
+    """A batched value with dimensions of size 1 behind the batch."""
+    if have >= want:
+        return v
+    return v.reshape(v.shape[:1] + (1,) * (want - have) + v.shape[1:])
+
+
+# ---- products
+
+
+@batching(matmul, viewed_product, mm, bmm, mv, dot)
+def _matmul(op: Any, slots: Any, level: Any) -> Any:
+    a, b = slots[0], slots[1]
+    na, nb = a.ndim, b.ndim
+    va, vb = inner(a, level), inner(b, level)
+    _check_product(op, a, b)
+    if not na or not nb:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {na}D and {nb}D"
+        )
+    if vb is None and nb <= 2 and (na > 1 or nb == 2):
+        return level.wrap(matmul(va, b))
+    if vb is None and nb == 1:
+        return level.wrap(matmul(va, b))
+    if va is None and na <= 2 and nb == 1:
+        return level.wrap(matmul(vb, a.transpose(0, 1) if na == 2 else a))
+    if va is None and na <= 2 and nb == 2:
+        return level.wrap(matmul(a, vb))
+    left = va if va is not None else a.expand(level.size, *a.shape)
+    right = vb if vb is not None else b.expand(level.size, *b.shape)
+    if na == 1:
+        left = left.unsqueeze(1)
+    if nb == 1:
+        right = right.unsqueeze(2)
+    n = max(na, nb, 2)
+    out = matmul(padded(left, max(na, 2), n), padded(right, max(nb, 2), n))
+    if nb == 1:
+        out = out.squeeze(-1)
+    if na == 1:
+        out = out.squeeze(-1 if nb == 1 else -2)
+    return level.wrap(out)
+
+
+_NDIMS = {mm: (2, 2), bmm: (3, 3), mv: (2, 1), dot: (1, 1)}
+
+
+def _check_product(op: Any, a: Any, b: Any) -> None:
+    """The op's own words where the shapes do not fit."""
+    ndims = _NDIMS.get(op)
+    if (ndims is not None and (a.ndim, b.ndim) != ndims) or (op is dot and a.shape != b.shape):
+        op(_plain_like(a), _plain_like(b))
+
+
+def _plain_like(t: Any) -> Any:
+    return zeros(tuple(t.shape), dtype=t.dtype)
+
+
+@batching(vdot)
+def _vdot(op: Any, slots: Any, level: Any) -> Any:
+    return (slots[0].conj() * slots[1]).sum()
+
+
+@batching(linear, _linear_bias)
+def _linear(op: Any, slots: Any, level: Any) -> Any:
+    x, weight, bias = slots
+    vx = inner(x, level)
+    if vx is not None and inner(weight, level) is None and inner(bias, level) is None:
+        return level.wrap(_call(op, [vx, weight, bias]))
+    out = matmul(x, weight.t())
+    return out if bias is None else out + bias
+
+
+@batching(addmm, addmv, baddbmm)
+def _add_product(op: Any, slots: Any, level: Any) -> Any:
+    x, a, b, beta, alpha = slots
+    product = matmul(a, b)
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (x if beta == 1 else x * beta)
+
+
+@batching(addr)
+def _addr(op: Any, slots: Any, level: Any) -> Any:
+    x, a, b, beta, alpha = slots
+    return x * beta + a.unsqueeze(1) * b * alpha
+
+
+@batching(addbmm)
+def _addbmm(op: Any, slots: Any, level: Any) -> Any:
+    x, a, b, beta, alpha = slots
+    return x * beta + matmul(a, b).sum(0) * alpha
+
+
+@batching(linalg_cross)
+def _cross(op: Any, slots: Any, level: Any) -> Any:
+    a, b, dim = slots
+    n = max(a.ndim, b.ndim)
+    dim = normal(dim, n)
+    va, vb = (padded(spread(t, level), t.ndim, n) for t in (a, b))
+    return level.wrap(_call(op, [va, vb, dim + 1]))
+
+
+@batching(solve)
+def _solve(op: Any, slots: Any, level: Any) -> Any:
+    a, b, left = slots
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    va, vb = spread(a, level), spread(b, level)
+    if vector:
+        vb = vb.unsqueeze(-1)
+    n = max(va.ndim, vb.ndim)
+    out = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), left or vector])
+    return level.wrap(out.squeeze(-1) if vector else out)
+
+
+@batching(_least_squares_op)
+def _least_squares(op: Any, slots: Any, level: Any) -> Any:
+    a, b, rcond, driver = slots
+    va, vb = spread(a, level), spread(b, level)
+    n = max(va.ndim, vb.ndim)
+    x, left = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), rcond, driver])
+    if left.ndim == 1 and n > 2:  # none remain to be told
+        left = left.unsqueeze(0).expand(level.size, 0)
+    return wrap_all((x, left), level)
+
+
+@batching(trace)
+def _trace(op: Any, slots: Any, level: Any) -> Any:
+    return slots[0].diagonal().sum()
+
+
+@batching(trace_transpose)
+def _trace_transpose(op: Any, slots: Any, level: Any) -> Any:
+    g, shape = slots
+    return eye(*shape, dtype=g.dtype) * g
+
+
+@batching(_cdist_op)
+def _cdist(op: Any, slots: Any, level: Any) -> Any:
+    a, b, p = slots
+    n = max(a.ndim, b.ndim)
+    va, vb = (padded(spread(t, level), t.ndim, n) for t in (a, b))
+    return level.wrap(_call(op, [va, vb, p]))
+
+
+# ---- convolutions
+
+
+def fold(v: Any, dim: int) -> Any:
+    """The batch (dimension 0) joined with dimension `dim` of the rest, the batch outside."""
+    moved = v.movedim(0, dim)
+    return moved.flatten(dim, dim + 1)
+
+
+def unfold(v: Any, dim: int, size: int) -> Any:
+    return v.unflatten(dim, (size, v.shape[dim] // size if size else 0)).movedim(dim, 0)
+
+
+@batching(convolution, _convolution_input)
+def _convolution(op: Any, slots: Any, level: Any) -> Any:
+    x, weight, bias = slots[:3]
+    rest = list(slots[3:])
+    shaped = op is _convolution_input
+    size = level.size
+    if inner(weight, level) is None and inner(bias, level) is None:
+        if shaped:
+            rest[0] = (size * rest[0][0], *rest[0][1:])
+        out = _call(op, [inner(x, level).flatten(0, 1), weight, bias, *rest])
+        return level.wrap(out.unflatten(0, (size, x.shape[0])))
+    wide = fold(spread(x, level), 1)
+    if shaped:
+        rest[0] = (rest[0][0], size * rest[0][1], *rest[0][2:])
+    rest[-1] *= size
+    out = _call(op, [wide, spread(weight, level).flatten(0, 1), None, *rest])
+    result = level.wrap(unfold(out, 1, size))
+    if bias is not None:
+        result = result + bias.reshape(bias.shape + (1,) * (x.ndim - 2))
+    return result
+
+
+@batching(convolution_weight)
+def _convolution_weight(op: Any, slots: Any, level: Any) -> Any:
+    x, other, shape = slots[:3]
+    rest = list(slots[3:])
+    rest[-1] *= level.size
+    wide, g = fold(spread(x, level), 1), fold(spread(other, level), 1)
+    out = _call(op, [wide, g, (level.size * shape[0], *shape[1:]), *rest])
+    return level.wrap(out.unflatten(0, (level.size, shape[0])))

@@ -1,0 +1,111 @@
+"""What levels make of functions that are more than ops on their tensors (`running.answered`).
+
+A few read values of their arguments, which a batched tensor refuses (`opaque_array.py`): those run
+once for each element then. Those that make new tensors like another one make one for each element,
+so that it can be written to.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+from .. import _core
+from .._pytree import tree_flatten, tree_map, tree_unflatten
+from ..ops.layout.joining import stack
+from .opaque_array import FLOW, ITEM, Unreadable
+from .running import maps
+from .structure import batched_at, youngest
+
+__all__ = ["by_element", "like", "new", "no_value", "warn_of_loop"]
+
+_Tensor = _core.Tensor
+
+_warned: set[str] = set()
+
+
+def warn_of_loop(name: str) -> None:
+    """Say once that an op runs once for each element."""
+    if name not in _warned:
+        _warned.add(name)
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule "
+            f"for {name}: it runs once for each element of the batch.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _batch_level(args: Any) -> Any:
+    """The youngest level of a batch among arguments."""
+    w = youngest([a for a in args if isinstance(a, (_Tensor, list, tuple))])
+    while w is not None and not w.level.maps:
+        w = w.value._wrapped
+    return None if w is None else w.level
+
+
+def by_element(function: Any, args: Any, kwargs: Any) -> Any:
+    """A function that asks some of its arguments for values: for one element after another then."""
+    try:
+        return function(*args, **kwargs)
+    except RuntimeError as error:
+        level = _batch_level((*args, *kwargs.values()))
+        if level is None or not (isinstance(error, Unreadable) or str(error) in (ITEM, FLOW)):
+            raise
+    warn_of_loop(function.__name__)
+
+    def element(a: Any, i: int) -> Any:
+        value = batched_at(a, level) if isinstance(a, _Tensor) else None
+        return a if value is None else value[i]
+
+    rows = []
+    for i in range(level.size):
+        at = functools.partial(element, i=i)
+        rows.append(tree_flatten(by_element(function, tree_map(at, args), tree_map(at, kwargs))))
+    columns = zip(*(leaves for leaves, _ in rows), strict=True)
+    joined = [level.wrap(stack(list(c))) if isinstance(c[0], _Tensor) else c[0] for c in columns]
+    return tree_unflatten(joined, rows[0][1])
+
+
+def _mapped(t: Any) -> tuple[Any, Any]:
+    """A tensor without its tangents, and what it stands for the elements of a batch with."""
+    w = t._wrapped if isinstance(t, _Tensor) else None
+    while w is not None and w.level.active:
+        if w.level.maps:
+            return t, w
+        t, w = w.value, w.value._wrapped
+    return t, None
+
+
+def like(function: Any, args: Any, kwargs: Any) -> Any:
+    """zeros_like and its kind: of a batched tensor, batched."""
+    if not args:
+        return function(**kwargs)
+    input, w = _mapped(args[0])
+    if w is None:
+        return function(input, *args[1:], **kwargs)
+    return w.level.wrap(like(function, (w.value, *args[1:]), kwargs), w.alike)
+
+
+def new(function: Any, args: Any, kwargs: Any) -> Any:
+    """x.new_zeros(size) and its kind: of a batched tensor, batched."""
+    (self, w), size = _mapped(args[0]), args[1:]
+    if w is None:
+        return function(self, *size, **kwargs)
+    if "size" in kwargs:
+        kwargs = dict(kwargs)
+        size = (kwargs.pop("size"), *size)
+    n = w.level.size
+    in_one = size and isinstance(size[0], (tuple, list))
+    size = ((n, *size[0]), *size[1:]) if in_one else (n, *size)
+    return w.level.wrap(new(function, (w.value, *size), kwargs), w.alike)
+
+
+def no_value(text: str, function: Any, args: Any, kwargs: Any) -> Any:
+    """A function whose result is a Python value of its own: there is none for a batch."""
+    if maps() and any(
+        isinstance(a, _Tensor) and _batch_level((a,)) is not None for a in tree_flatten(args)[0]
+    ):
+        raise RuntimeError(text)
+    return function(*args, **kwargs)

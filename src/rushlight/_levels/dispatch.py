@@ -1,0 +1,123 @@
+"""What the native core asks about wrapped tensors: it calls the methods of `wrapped` by name
+(native/core/wrapped.cpp)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from . import captured
+from .backward import run_backward
+from .level import GradLevel
+from .opaque_array import FLOW, ITEM, MEMORY, OpaqueArray
+from .running import running, state
+from .settling import settle_all, settled, show
+from .structure import alive, plain_parts, youngest
+
+__all__ = ["wrapped"]
+
+_call = _core.call_op
+
+
+class _Wrapped:
+    __slots__ = ()
+
+    settle = staticmethod(settled)
+    backward = staticmethod(run_backward)
+    refuse_captured = staticmethod(captured.refuse_captured)
+    refuse_requires_grad = staticmethod(captured.refuse_requires_grad)
+
+    def call(self, op: Any, slots: tuple[Any, ...]) -> Any:
+        """The result of an op; NotImplemented where no argument is wrapped after all."""
+        settle_all(slots)
+        w = youngest(slots)
+        if w is None:
+            return NotImplemented
+        level = w.level
+        if not level.active:
+            return _call(op, [alive(a) for a in slots])
+        return level.call(op, slots)
+
+    def in_place(self, op: Any, slots: tuple[Any, ...]) -> Any:
+        """The same of an op's in-place form."""
+        settle_all(slots)
+        if any(level.differentiates for level in state.stack):
+            captured.check_captured(slots[0], op, slots)
+        if _core.is_grad_enabled():
+            for part in plain_parts(slots[0]):
+                _core.renew_history(part)
+        w = youngest(slots)
+        if w is None:
+            return NotImplemented
+        level = w.level
+        if not level.active:
+            return _call(op, [alive(a) for a in slots])
+        return level.in_place(op, slots)
+
+    def item(self, t: Any) -> Any:
+        """`t.item()`."""
+        return t._wrapped.level.item(t, ITEM).item()
+
+    def truth(self, t: Any) -> bool:
+        """`bool(t)`."""
+        return bool(t._wrapped.level.item(t, FLOW))
+
+    def array(self, t: Any) -> Any:
+        """`t._array`."""
+        w = t._wrapped
+        return OpaqueArray(t._seen) if w.opaque() else w.value._array
+
+    def memory(self, t: Any) -> Any:
+        """The tensor whose memory may leave in the place of t's."""
+        w = t._wrapped
+        if w.opaque() or (w.level.active and not w.level.by_hand):
+            raise RuntimeError(MEMORY)
+        return w.value
+
+    def data(self, t: Any) -> Any:
+        """`t.data`."""
+        w = t._wrapped
+        return w.level.data(w)
+
+    def set_data(self, t: Any, new: Any) -> None:
+        """`t.data = new`."""
+        for x in (t, new):
+            w = x._wrapped
+            if w is None or w.level.by_hand or not w.level.active:
+                continue
+            where = "under vmap" if w.opaque() else "inside functorch"
+            raise RuntimeError(
+                f"mutating directly with `.data` {where} transform is not allowed. Write in place "
+                "(copy_), or make a new tensor."
+            )
+        w = t._wrapped
+        if w is not None:  # a dual of forward_ad keeps its tangent
+            w.value.data = new
+            show(t, w.value)
+        else:
+            t.data = new.data
+
+    def set_requires_grad(self, t: Any, on: bool) -> None:
+        """`t.requires_grad = on`."""
+        w = t._wrapped
+        w.level.set_requires_grad(w, on)
+
+    def version(self, t: Any) -> int:
+        """`t._version`."""
+        return t._wrapped.value._version  # type: ignore[no-any-return]
+
+    def grad_fn(self, t: Any) -> Any:
+        """The node of what is recorded within, for those who are to know of it: under vmap or jvp
+        alone a program sees no history."""
+        w = t._wrapped
+        if w.level.by_hand or not w.level.active or running(GradLevel):
+            return w.value.grad_fn
+        return None
+
+    def detach(self, t: Any) -> Any:
+        """`t.detach()`."""
+        w = t._wrapped
+        return w.level.detach(w)
+
+
+wrapped = _Wrapped()

@@ -1,0 +1,147 @@
+"""Where values and tangents lie in memory: a tangent is a view where its value is one, so that both
+must lie alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .._core import Flag
+from ..ops.elementwise.complex_numbers import _neg_view
+from ..ops.layout.strided import strided_view
+from ..ops.making.creation import zeros, zeros_like
+from ..ops.table.statement import LAZY
+from .running import maps
+from .settling import settled, take_part
+from .structure import batched_at, note_alike_by, with_batch
+
+__all__ = [
+    "as_tangent",
+    "copies",
+    "fitted",
+    "laid_out",
+    "let_have_batches",
+    "put_off_alike",
+    "zeros_laid_out",
+]
+
+_LAZY = Flag.LAZY  # the bits of a conjugate or a negative that was put off
+
+
+def put_off_alike(tangent: Any, value: Any) -> Any:
+    """The tangent with the bits of its value, so that what is a view of one is one of the other."""
+    if not (value._flags() ^ tangent._flags()) & _LAZY:
+        return tangent
+    turned = _turned(tangent, value)
+    turned = turned.clone() if tangent._seen.flags.c_contiguous else laid_out(turned, tangent)
+    return _turned(turned, value)
+
+
+def _turned(t: Any, value: Any) -> Any:
+    """A view of a tensor with those bits changed over that a value has."""
+    bits = value._flags()
+    t = t.conj() if bits & LAZY["conj"] else t
+    return _neg_view(t) if bits & LAZY["neg"] else t
+
+
+def zeros_laid_out(value: Any, level: Any) -> Any:
+    """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
+    the batch of every running vmap that is older, as what is written to it later may have any."""
+    if value._seen.flags.c_contiguous:
+        zeros = _with_batches(zeros_like(value), level)
+    else:
+        zeros = _in_place_of(value, _with_batches(value.new_zeros(_extent(value)), level))
+    return _turned(zeros, value)
+
+
+def fitted(tangent: Any, value: Any) -> Any:
+    """A tangent that the program gave, with the layout of its value and as much memory: it itself
+    where it has them."""
+    if tangent.dtype.is_complex and not value.dtype.is_complex:
+        tangent = tangent.real.clone()
+    a, b = tangent._seen, value._seen
+    if tangent._wrapped is None and value._wrapped is None:
+        if a.strides == b.strides and _storage(tangent) == _storage(value):
+            return tangent
+        if 0 not in b.strides:
+            start, size = _storage(value)
+            memory = zeros(size, dtype=tangent.dtype)
+            place = (b.shape, value.stride(), start)
+            return strided_view(memory, *place).copy_(tangent)
+    return tangent if a.strides == b.strides else laid_out(tangent, value)
+
+
+def _storage(t: Any) -> tuple[int, int]:
+    """Where a plain tensor begins in its storage, and how many elements that has."""
+    size = t.untyped_storage().nbytes() // t.element_size()
+    return t.storage_offset(), size
+
+
+def laid_out(tangent: Any, value: Any) -> Any:
+    """A tangent in the same places of memory as its value, as views count in them."""
+    if 0 in value._seen.strides:  # nothing can be written there
+        return tangent.clone()
+    found = _in_place_of(value, tangent.new_zeros(_extent(value)))
+    return found.copy_(tangent)
+
+
+def copies(value: Any, n: int) -> Any:
+    """A tensor n times, each in the same places of memory and with the same bits as itself."""
+    recording = _core.set_grad_enabled(True)
+    try:
+        rows = _turned(value, value).expand(n, *value.shape)
+        if value._seen.flags.c_contiguous:
+            made = zeros_like(rows)
+        else:
+            room = value.new_zeros(n, _extent(value))
+            place = (rows._seen.shape, (_extent(value), *value.stride()), 0)
+            made = strided_view(room, *place)
+        return _turned(made.copy_(rows), value)
+    finally:
+        _core.set_grad_enabled(recording)
+
+
+def _extent(value: Any) -> int:
+    """How many elements a tensor reaches over in memory."""
+    shape, strides = value._seen.shape, value.stride()
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
+def _in_place_of(value: Any, memory: Any) -> Any:
+    """Memory seen as a value is."""
+    return strided_view(memory, value._seen.shape, value.stride(), 0)
+
+
+def _with_batches(t: Any, level: Any) -> Any:
+    for older in maps():
+        if older.number < level.number and batched_at(t, older) is None:
+            t = with_batch(t.expand(older.size, *t.shape).clone(), older)
+            note_alike_by(t, (), older)
+    return t
+
+
+def let_have_batches(t: Any, source: Any) -> None:
+    """Before a tangent is written with another one: it gets the batches that only that one has."""
+    for level in maps():
+        if batched_at(source, level) is not None and batched_at(t, level) is None:
+            _let_have_batch(t, level)
+
+
+def _let_have_batch(t: Any, level: Any) -> None:
+    w = settled(t)
+    if w is None or w.level.number < level.number:
+        take_part(t, level, lambda inside: level.wrap(copies(inside, level.size), True))
+    elif w.level is not level:
+        for part in w.parts():
+            _let_have_batch(part, level)
+
+
+def as_tangent(tangent: Any, out: Any) -> Any:
+    """A tangent of the shape and dtype of its value."""
+    if tangent.dtype is not out.dtype:
+        if tangent.dtype.is_complex and not out.dtype.is_complex:
+            tangent = tangent.real
+        tangent = tangent.to(out.dtype)
+    if tangent._seen.shape != out._seen.shape:
+        tangent = tangent.expand(out.shape).clone()
+    return tangent

@@ -1,0 +1,162 @@
+"""Tensors that come to have a level after they were made, and their views.
+
+A tensor that was made without a level can come to have one: when a dual is written into it. What it
+was then goes to a tensor inside (`take_part`), and views of it that were made before follow when
+they are next used (`settled`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .._core import Flag
+
+__all__ = ["address", "made_since", "note_view", "settle_all", "settled", "show", "take_part"]
+
+_Tensor = _core.Tensor
+_WRAPPED, _REQUIRES_GRAD, _LAZY = Flag.WRAPPED, Flag.REQUIRES_GRAD, Flag.LAZY
+_COMPLEX_AND_REAL = ({"complex64", "float32"}, {"complex128", "float64"})
+_UNRECORDED = Flag.NO_GRAD_VIEW | Flag.INFERENCE_VIEW
+_SPECIAL_VIEW = Flag.SPECIAL_VIEW  # of views whose history may not be rewritten
+
+
+def settled(t: Any) -> Any:
+    """What a tensor stands for, or None. A view that was made before the tensor it shows came to
+    stand for others stands for its part of them from now on."""
+    w = t._attached
+    if w is None:
+        base = t._base
+        if base is not None and settled(base) is not None:
+            view = _plain_view(base, t)
+            if view is not None:
+                _adopt(t, view)
+        return t._attached
+    if w.shows is not None:
+        op, slots, i, place = w.shows
+        shown = _as_it_was(slots[0], place)
+        whole = settled(shown)
+        if whole is not None and whole.level.number > w.level.number:
+            found = _as_made(w.value, op, [shown, *slots[1:]])
+            _adopt(t, found if i is None else found[i])
+            return t._attached
+    return w
+
+
+def _place(t: Any) -> Any:
+    """How a tensor lies in its memory."""
+    return t._seen.shape, t._seen.strides
+
+
+def _as_it_was(t: Any, place: Any) -> Any:
+    """A tensor with the shape that it had, before it was given another one in place."""
+    before = t
+    while _place(before) != place:
+        w = before._attached
+        if w is None or w.shows is None:
+            return t
+        before = w.shows[1][0]
+    return before
+
+
+def settle_all(slots: Any) -> None:
+    """`settled`, of all tensors among the arguments of an op."""
+    for a in slots:
+        if isinstance(a, _Tensor):
+            settled(a)
+        elif type(a) is list or type(a) is tuple:
+            settle_all(a)
+
+
+def _adopt(t: Any, wrapped: Any) -> None:
+    """Let a tensor stand for what another one does."""
+    if wrapped._wrapped is None:  # the level has ended
+        settled(t._base).level.lead(t, wrapped)
+        return
+    show(t, wrapped)
+    t._wrapped = (wrapped._flags() & _WRAPPED, wrapped._wrapped)
+    show_history(t, wrapped.requires_grad)
+    t._wrapped.level.taken.append(weakref.ref(t))
+
+
+def show(t: Any, value: Any) -> None:
+    """Let a wrapped tensor have the memory of another value than before."""
+    t._array = value._seen
+    t._set_flag(_LAZY, False)
+    t._set_flag(value._flags() & _LAZY, True)
+
+
+def show_history(t: Any, needs: bool) -> None:
+    """Let a wrapped tensor say that it requires grad; a view says it by the tensor it shows."""
+    if needs and t._base is None:
+        t._set_flag(_REQUIRES_GRAD, True)
+
+
+def _as_made(view: Any, make: Any, args: Any) -> Any:
+    """What `make`, an op or a function, gives: recorded, unless the view that it is to replace was
+    made without."""
+    while view._attached is not None:
+        view = view._attached.value
+    recording = _core.set_grad_enabled(not view._flags() & _UNRECORDED)
+    try:
+        return _core.call_op(make, args) if isinstance(make, _core.Op) else make(*args)
+    finally:
+        _core.set_grad_enabled(recording)
+
+
+def _plain_view(base: Any, view: Any) -> Any:
+    """A plain view of what is wrapped now, taken again; None where it is one of other numbers."""
+    if view.dtype is not base.dtype and {view.dtype.name, base.dtype.name} not in _COMPLEX_AND_REAL:
+        return None
+    again = _as_made(view, _core.shown, [view, base, base._wrapped.origin])
+    special = view._flags() & _SPECIAL_VIEW
+    inside = again
+    while inside._wrapped is not None:
+        inside = inside._wrapped.value
+    inside._set_flag(special, True)
+    return again
+
+
+def take_part(t: Any, level: Any, make: Callable[[Any], Any]) -> None:
+    """Let a tensor have a level, by what `make` makes of the tensor that it was; of a view, the
+    tensor that it shows as well."""
+    w = settled(t)
+    whole = t._base if w is None else None if w.shows is None else w.shows[1][0]
+    if whole is not None:
+        known = settled(whole)
+        if known is None or known.level.number < level.number:
+            take_part(whole, level, make)
+        now = settled(t)
+        if now is not w or (now is not None and now.level is level):
+            return
+    made = make(_core.split(t))
+    made._wrapped.origin = w.origin if w is not None and w.origin else address(t)
+    _adopt(t, made)
+
+
+def note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
+    """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
+    place = _place(slots[0])
+    if isinstance(result, _Tensor):
+        if result._wrapped is not None and result is not slots[0]:
+            result._wrapped.shows = (op, slots, None, place)
+        return
+    for i, r in enumerate(result):
+        if r._wrapped is not None:
+            r._wrapped.shows = (op, slots, i, place)
+
+
+def made_since(t: Any, level: Any) -> bool:
+    """Whether a tensor was made after a transform began; of a view, the tensor it shows."""
+    w = settled(t)
+    while w is not None and w.shows is not None:
+        t = w.shows[1][0]
+        w = settled(t)
+    return bool(_core.made_in(t) >= level.number)
+
+
+def address(t: Any) -> int:
+    """Where a tensor's memory begins."""
+    return int(t._seen.__array_interface__["data"][0])

@@ -1,0 +1,193 @@
+"""Levels within each other: one of them taken out of, or put into, the middle of several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from .._core import Flag
+from ..ops.making.copies import alias as _alias
+from ..ops.table.arrays import anywhere
+from .settling import settled
+
+__all__ = ["alive", "at_level", "batched_at", "parts_at", "rows", "with_batch", "with_tangent"]
+
+_Tensor = _core.Tensor
+
+
+def at_level(t: Any, level: Any) -> Any:
+    """What a tensor has at exactly this level, as its outermost: a Dual, a Batch, or None."""
+    w = t._wrapped
+    return w if w is not None and w.level is level else None
+
+
+def youngest(tensors: Any) -> Any:
+    """The attached object with the greatest level among tensors and lists of them, or None."""
+    found, number = None, 0
+    for t in tensors:
+        if isinstance(t, _Tensor):
+            w = t._wrapped
+            if w is not None and w.level.number > number:
+                found, number = w, w.level.number
+        elif type(t) is list or type(t) is tuple:
+            w = youngest(t)
+            if w is not None and w.level.number > number:
+                found, number = w, w.level.number
+    return found
+
+
+def has_tensors(a: Any) -> bool:
+    """Whether an argument is a list of tensors (or several)."""
+    return (type(a) is list or type(a) is tuple) and bool(a) and isinstance(a[0], _Tensor)
+
+
+def alive(a: Any) -> Any:
+    """An argument without levels that ended: what it has then is the value within."""
+    if has_tensors(a):
+        return [alive(x) for x in a]
+    if isinstance(a, _Tensor):
+        w = a._wrapped
+        while w is not None and not w.level.active:
+            a = w.level.after(w)
+            w = a._wrapped
+    return a
+
+
+def plain_parts(t: Any) -> list[Any]:
+    """The tensors within that are not wrapped."""
+    w = t._wrapped
+    return [t] if w is None else [p for part in w.parts() for p in plain_parts(part)]
+
+
+def needs_grad(t: Any) -> bool:
+    """Whether any tensor within has a history."""
+    if not isinstance(t, _Tensor):
+        return True
+    w = t._wrapped
+    return t.requires_grad if w is None else any(p.requires_grad for p in plain_parts(t))
+
+
+def parts_at(t: Any, level: Any) -> tuple[Any, Any]:
+    """(value, tangent or None) of a tensor at a dual level,
+    whatever younger levels are around it."""
+    w = settled(t)
+    if w is None or w.level.number < level.number:
+        return t, None
+    return (w.value, w.tangent) if w.level is level else w.parts_at(t, level)
+
+
+def batched_at(t: Any, level: Any) -> Any:
+    """A tensor with the batch of a level as its dimension 0, or None where it has none."""
+    w = settled(t)
+    if w is None or w.level.number < level.number:
+        return None
+    return w.value if w.level is level else w.batched_at(level)
+
+
+def rows(t: Any, level: Any) -> Any:
+    """`batched_at`, expanded where a tensor has no batch: all elements are the same."""
+    value = batched_at(t, level)
+    return t.expand(level.size, *t.shape) if value is None else value
+
+
+def with_batch(t: Any, level: Any) -> Any:
+    """The other way: dimension 0 of a tensor becomes the batch of a level, inside younger ones."""
+    w = t._wrapped
+    return level.wrap(t) if w is None or w.level.number < level.number else w.with_batch(level)
+
+
+def with_tangent(t: Any, tangent: Any, level: Any) -> Any:
+    """A dual of a level inside the younger levels that its value and tangent have."""
+    if tangent is None:
+        return t
+    w = youngest((t, tangent))
+    if w is None or w.level.number < level.number:
+        return level.wrap(t, tangent)
+    return w.with_tangent(t, tangent, level)
+
+
+def detach(t: Any) -> Any:
+    """A tensor cut off its history, with its batches and tangents."""
+    w = t._wrapped
+    return t.detach() if w is None else w.over(detach)
+
+
+def alias(t: Any) -> Any:
+    """The same value as a variable of its own, connected to what it was computed from."""
+    w = t._wrapped
+    if w is not None:
+        return w.alias()
+    t = given(t)
+    if not t.requires_grad:
+        t._set_flag(Flag.REQUIRES_GRAD, True)
+    return t
+
+
+def given(t: Any) -> Any:
+    """The same memory and history as a tensor of its own, which belongs to the transforms that run
+    now: what a transformed function is given."""
+    w = settled(t)
+    if w is None:
+        return _core.give(_alias(t) if t.requires_grad else t.detach())
+    return w.over(given)
+
+
+def all_alike(slots: Any, level: Any) -> bool:
+    """Whether all batches of a level among arguments have the same elements."""
+    for a in slots:
+        if isinstance(a, _Tensor):
+            w = a._attached
+            if w is not None and w.level is level and not w.alike:
+                return False
+        elif (type(a) is list or type(a) is tuple) and not all_alike(a, level):
+            return False
+    return True
+
+
+def note_alike(result: Any, level: Any) -> None:
+    """Keep that the elements of a result are the same."""
+    if isinstance(result, _Tensor):
+        w = result._attached
+        if w is not None and w.level is level:
+            w.alike = True
+    elif type(result) is list or isinstance(result, tuple):
+        for r in result:
+            note_alike(r, level)
+
+
+def one_of(t: Any) -> Any:
+    """The one element that a batch of the same elements stands for; None where they differ."""
+    w = t._wrapped
+    value = w.value
+    if not w.alike or not len(value):
+        return None
+    one = value[:1]
+    other = value != one
+    if value.dtype.is_differentiable:
+        other &= (value == value) | (one == one)
+    return None if anywhere(other) else value[0]
+
+
+def note_alike_by(t: Any, sources: Any, level: Any) -> None:
+    """Keep which parts of a tensor have the same elements: those to which the same parts of the
+    sources, which it is linear in, brought no batch of a level with other ones."""
+    w = None if t is None else t._wrapped
+    if w is None:
+        return
+    if w.level is level:
+        w.alike = not any(_has_batch_of(s, level) for s in sources)
+        return
+    inner = [s._wrapped for s in sources if s is not None and at_level(s, w.level)]
+    others = [s for s in sources if s is not None and not at_level(s, w.level)]
+    value, *tangents = w.parts()
+    note_alike_by(value, [i.value for i in inner] + others, level)
+    for t in tangents:
+        note_alike_by(t, [p for i in inner for p in i.parts()] + others, level)
+
+
+def _has_batch_of(t: Any, level: Any) -> bool:
+    """Whether a tensor has a batch of a level whose elements are not the same."""
+    w = None if t is None else t._wrapped
+    if w is None:
+        return False
+    return not w.alike if w.level is level else any(_has_batch_of(p, level) for p in w.parts())
