@@ -559,8 +559,8 @@ def methods_body(room: str) -> list[str]:
 def tensor_body() -> list[str]:
     """Tensor's methods: those of the rooms, and what stands elsewhere."""
     lines = [f"from ._typed.{room} import {room.capitalize()}Methods" for room in ROOMS]
-    bases = ", ".join(f"{room.capitalize()}Methods" for room in ROOMS)
-    return [*lines, f"class TensorMethods({bases}):", *methods_body("")]
+    bases = ",\n    ".join(f"{room.capitalize()}Methods" for room in ROOMS)
+    return [*lines, "class TensorMethods(", f"    {bases}", "):", *methods_body("")]
 
 
 def return_types_body() -> list[str]:

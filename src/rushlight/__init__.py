@@ -22,7 +22,7 @@ try:
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__
 
-    globals().update({k: v for k, v in vars(_base).items() if not k.startswith("_")})
+    globals().update(_base._public())
     _nn = _base._nn
     _conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
 
@@ -52,14 +52,7 @@ __all__ = [
     "save",
 ]
 __all__ += ["memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
-# Of base, what is torch's: not the modules and words that its file reads with.
-__all__ += [
-    k
-    for k, v in vars(_base).items()
-    if not k.startswith("_")
-    and k not in ("Any", "TYPE_CHECKING", "annotations")
-    and (not isinstance(v, type(_base)) or k == "random")
-]
+__all__ += [k for k in _base._public() if k not in __all__]
 
 if _os.environ.get("RUSHLIGHT_TRACE"):
     from . import _trace_calls

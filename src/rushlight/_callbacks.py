@@ -21,7 +21,7 @@ from .autograd import _saved as saved
 from .autograd import anomaly_mode, graph
 from .func import _printing
 from .ops import OPS
-from .ops.elementwise import complex_numbers, pointwise
+from .ops.elementwise import arithmetic, complex_numbers
 from .ops.indexing import subscript as indexing
 from .ops.layout import shape, strided
 from .ops.making import casts, copies, creation, from_data
@@ -47,7 +47,7 @@ def _traced(name: str) -> Callable[..., Any]:
 _core.register(
     callbacks={
         # ops, called as such
-        "add": pointwise.add,
+        "add": arithmetic.add,
         "alias": OPS["alias"].function,
         "conj_view": complex_numbers._conj,
         "neg_view": complex_numbers._neg_view,

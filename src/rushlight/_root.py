@@ -198,13 +198,15 @@ def _exports() -> dict[str, Any]:
     names: dict[str, Any] = dict(ops.namespace("torch"))
     names.update({n: getattr(_dtypes, n) for n in _dtypes.__all__ if n != "set_default_dtype"})
     names.update({n: getattr(_device, n) for n in _device.__all__ if n not in ("resolve",)})
-    names.update({n: getattr(random, n) for n in random.__all__})
+    names.update({n: getattr(random, n) for n in random.__all__ if n != "fork_rng"})
     names.update(_tensor.tensor_types())
+    for n in ("ComplexFloatTensor", "ComplexDoubleTensor"):  # names that `type()` gives
+        del names[n]
     names.update({n: getattr(_storage, n) for n in (*_storage.__all__, "is_storage")})
     names.update(to_dlpack=_dlpack.to_dlpack, from_dlpack=_dlpack.from_dlpack)
     modes = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
     for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
-        names[n] = getattr(autograd, n)
+        names[n] = getattr(autograd.grad_mode, n)
     anomaly = autograd.anomaly_mode
     for n in ("is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"):
         names[n] = getattr(anomaly, n)
@@ -212,4 +214,18 @@ def _exports() -> dict[str, Any]:
 
 
 globals().update(_exports())
+
+
+def _public() -> dict[str, Any]:
+    """What is torch's of this file: not the modules and words that it reads with."""
+    modules = type(builtins)
+    return {
+        k: v
+        for k, v in globals().items()
+        if not k.startswith("_")
+        and k not in ("Any", "TYPE_CHECKING", "annotations")
+        and (not isinstance(v, modules) or v in (autograd, ops, random, _storage))
+    }
+
+
 ops.install_documentation()

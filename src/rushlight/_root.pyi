@@ -40,11 +40,8 @@ from ._typed.random import *  # noqa: F403
 from ._typed.reduction import *  # noqa: F403
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
-from .autograd import is_grad_enabled as is_grad_enabled
-from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
-from .random import fork_rng as fork_rng
 from .random import get_rng_state as get_rng_state
 from .random import initial_seed as initial_seed
 from .random import manual_seed as manual_seed
@@ -55,8 +52,6 @@ BFloat16Tensor: Any
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
-ComplexDoubleTensor: Any
-ComplexFloatTensor: Any
 DoubleTensor: Any
 FloatTensor: Any
 HalfTensor: Any
@@ -129,6 +124,12 @@ def is_anomaly_check_nan_enabled() -> _bool:
 
 def is_anomaly_enabled() -> _bool:
     """Whether anomaly mode is on."""
+
+def is_grad_enabled() -> _bool:
+    """Whether ops on this thread are recorded."""
+
+def is_inference_mode_enabled() -> _bool:
+    """Whether this thread is in inference mode."""
 
 def is_storage(obj: Any) -> _bool:
     """Whether an object is a storage."""

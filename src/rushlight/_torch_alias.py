@@ -20,7 +20,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from rushlight._missing import missing_name, not_yet, torch_has
+from rushlight._missing import missing_name as _missing_name
+from rushlight._missing import not_yet, torch_has
 
 if TYPE_CHECKING:
     from importlib.abc import Loader  # not at run time: it is slow to import
@@ -48,7 +49,7 @@ class TorchFinder:
                 raise  # the module is here, and something that it needs is not
         else:
             if not hasattr(module, "__getattr__"):
-                module.__getattr__ = missing_name(ours)  # type: ignore[method-assign]
+                module.__getattr__ = _missing_name(ours)  # type: ignore[method-assign]
             loader = cast("Loader", _Alias(module))  # its shape is all the import system asks for
             return ModuleSpec(fullname, loader, is_package=hasattr(module, "__path__"))
         # An import shall say what is missing; importlib.util.find_spec asks politely and gets None.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ._missing import missing_name
+from ._missing import missing_name as _missing_name
 
 __all__ = [
     "current_device",
@@ -195,4 +195,4 @@ class device:
         return None
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -1,8 +1,8 @@
 """torch.linalg: the op table's functions of that namespace."""
 
-from ._missing import missing_name
-from .ops import namespace
+from ._missing import missing_name as _missing_name
+from .ops import namespace as _namespace
 
-globals().update(namespace("linalg"))
-__all__ = list(namespace("linalg"))
-__getattr__ = missing_name(__name__)
+globals().update(_namespace("linalg"))
+__all__ = list(_namespace("linalg"))
+__getattr__ = _missing_name(__name__)

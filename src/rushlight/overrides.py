@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from . import _core, linalg, special
 from . import _root as rl
-from ._missing import missing_name
+from ._missing import missing_name as _missing_name
 from .nn import functional, init
 from .ops.table.documentation import public_signature
 
@@ -396,4 +396,4 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     return func in get_overridable_functions()[_Tensor] or func.__name__ == "__get__"
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

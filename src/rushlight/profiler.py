@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._missing import missing_name
+from ._missing import missing_name as _missing_name
 from .autograd import profiler as _autograd_profiler
 from .autograd.profiler import record_function
 
@@ -216,4 +216,4 @@ class profile:
         self._found().export_chrome_trace(path)
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -247,17 +247,6 @@ def max_pool2d(
 ) -> Tensor:
     """The largest element of each window of 2 dimension(s)."""
 
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
-
 def max_pool3d(
     input: Tensor,
     kernel_size: _Ints,
@@ -268,17 +257,6 @@ def max_pool3d(
     return_indices: _bool = False,
 ) -> Tensor:
     """The largest element of each window of 3 dimension(s)."""
-
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
 
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Multiply."""
@@ -372,7 +350,6 @@ def threshold(
 
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """input where it is above the threshold, else `value`."""
-
 
 class LayersMethods:
     def abs(self, *, out: Tensor | None = None) -> Tensor: ...

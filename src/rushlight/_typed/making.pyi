@@ -211,34 +211,6 @@ def tensor(
 ) -> Tensor:
     """A new leaf tensor with a copy of `data`: numbers, nested lists, arrays or tensors."""
 
-@overload
-def to(
-    self: Tensor,
-    device: _Device | None = None,
-    dtype: _dtype | None = None,
-    non_blocking: _bool = False,
-    copy: _bool = False,
-    *,
-    memory_format: _memory_format | None = None,
-) -> Tensor: ...
-@overload
-def to(
-    self: Tensor,
-    dtype: _dtype,
-    non_blocking: _bool = False,
-    copy: _bool = False,
-    *,
-    memory_format: _memory_format | None = None,
-) -> Tensor: ...
-@overload
-def to(
-    self: Tensor,
-    tensor: Tensor,
-    non_blocking: _bool = False,
-    copy: _bool = False,
-    *,
-    memory_format: _memory_format | None = None,
-) -> Tensor: ...
 def tril_indices(
     row: _int,
     col: _int,
@@ -265,9 +237,6 @@ def triu_indices(
 ) -> Tensor:
     """The row and column numbers of a matrix's upper triangle, as a 2 x n tensor."""
 
-def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor with another tensor's dtype."""
-
 def zeros(
     *size: _Ints,
     out: Tensor | None = None,
@@ -290,7 +259,6 @@ def zeros_like(
     pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 0."""
-
 
 class MakingMethods:
     def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor: ...

@@ -26,31 +26,6 @@ def bernoulli(
 ) -> Tensor:
     """1 by the probability each element gives, else 0."""
 
-def bernoulli_(
-    self: Tensor, p: Tensor | _float = 0.5, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill with 1 by probability p (a number or a tensor), else 0."""
-
-def cauchy_(
-    self: Tensor, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill from a Cauchy distribution."""
-
-def exponential_(
-    self: Tensor, value: _float = 1.0, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill from an exponential distribution."""
-
-def geometric_(
-    self: Tensor, value: _float | None = None, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill from a geometric distribution."""
-
-def log_normal_(
-    self: Tensor, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill with exponentials of normal numbers."""
-
 def multinomial(
     input: Tensor,
     num_samples: _int,
@@ -75,11 +50,6 @@ def normal(
     pin_memory: _bool = False,
 ) -> Tensor:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
-
-def normal_(
-    self: Tensor, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill with numbers of a normal distribution."""
 
 def poisson(input: Tensor, generator: _Generator | None = None) -> Tensor:
     """Counts of a Poisson distribution with the rates that each element gives."""
@@ -182,9 +152,6 @@ def randn_like(
 ) -> Tensor:
     """A tensor of another's size and dtype with numbers of the standard normal distribution."""
 
-def random_(
-    self: Tensor, from_: _int | None = None, to: _int = ..., *, generator: _Generator | None = None
-) -> Tensor: ...
 def randperm(
     n: _int,
     *,
@@ -197,12 +164,6 @@ def randperm(
     pin_memory: _bool = False,
 ) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
-
-def uniform_(
-    self: Tensor, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None
-) -> Tensor:
-    """Fill with numbers drawn evenly from [from, to)."""
-
 
 class RandomMethods:
     def bernoulli(

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import _core
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from ..ops import namespace
 
 __all__ = ["Variable"]
@@ -53,4 +53,4 @@ class Variable(metaclass=_VariableMeta):
         return result
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

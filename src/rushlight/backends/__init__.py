@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from . import cuda, cudnn, mkldnn, mps
 
 __all__ = ["cuda", "cudnn", "mkldnn", "mps"]
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 
 
 class _Matmul:
@@ -23,4 +23,4 @@ def is_built() -> bool:
     return False
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 
 enabled = True
 benchmark = False
@@ -29,4 +29,4 @@ def version() -> int | None:
     return None
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

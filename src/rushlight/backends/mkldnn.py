@@ -3,7 +3,7 @@ the kernels here are rushlight's own."""
 
 from __future__ import annotations
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 
 enabled = False
 deterministic = False
@@ -18,4 +18,4 @@ def is_available() -> bool:
     return False
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """Layers, losses, initialisers and the `Module` that holds them: `torch.nn`."""
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from . import functional as functional
 from . import init as init
 from . import modules as modules
@@ -13,4 +13,4 @@ from .parameter import Parameter as Parameter
 
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *_modules]
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

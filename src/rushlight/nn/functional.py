@@ -3,11 +3,10 @@
 Nothing is computed here: `F.linear` is the op itself, and costs no more.
 """
 
-from rushlight import _root as rl
+from .. import _root as _rl
+from .._missing import missing_name as _missing_name
 
-from .._missing import missing_name
+globals().update({name: op for name, op in vars(_rl._nn).items() if not name.startswith("_")})
+__all__ = [name for name in vars(_rl._nn) if not name.startswith("_")]
 
-globals().update({name: op for name, op in vars(rl._nn).items() if not name.startswith("_")})
-__all__ = [name for name in vars(rl._nn) if not name.startswith("_")]
-
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

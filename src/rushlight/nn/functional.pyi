@@ -323,13 +323,7 @@ def gumbel_softmax(
 def hardsigmoid(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """A sigmoid of three straight pieces."""
 
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """A sigmoid of three straight pieces."""
-
 def hardswish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """input * hardsigmoid(input)."""
-
-def hardswish_(input: Tensor) -> Tensor:
     """input * hardsigmoid(input)."""
 
 def hardtanh(
@@ -570,9 +564,6 @@ def max_unpool3d(
 def mish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * tanh(softplus(input))."""
 
-def mish_(input: Tensor) -> Tensor:
-    """input * tanh(softplus(input))."""
-
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -702,9 +693,6 @@ def scaled_dot_product_attention(
     enable_gqa: _bool = False,
 ) -> Tensor: ...
 def silu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """input * sigmoid(input), also called swish."""
-
-def silu_(input: Tensor) -> Tensor:
     """input * sigmoid(input), also called swish."""
 
 def smooth_l1_loss(

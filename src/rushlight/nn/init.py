@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rushlight import _root as rl
+from rushlight import _root as _rl
 from rushlight._root import Generator, Tensor
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 
 __all__ = [
     "calculate_gain",
@@ -34,11 +34,11 @@ __all__ = [
     "zeros_",
 ]
 
-_linalg = rl.ops.namespace("linalg")
+_linalg = _rl.ops.namespace("linalg")
 _NO_OP = "Initializing zero-element tensors is a no-op"
 
 
-@rl.ops.overridable
+@_rl.ops.overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -48,11 +48,11 @@ def uniform_(
     >>> nn.init.uniform_(torch.empty(2), -1.0, 1.0)
     tensor([-0.0075,  0.5364])
     """
-    with rl.no_grad():
+    with _rl.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-@rl.ops.overridable
+@_rl.ops.overridable
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -62,7 +62,7 @@ def normal_(
     >>> nn.init.normal_(torch.empty(2), mean=1.0, std=0.1)
     tensor([1.1541, 0.9707])
     """
-    with rl.no_grad():
+    with _rl.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
@@ -93,14 +93,14 @@ def trunc_normal_(
 
     if tensor.is_meta:
         return tensor
-    with rl.no_grad():
+    with _rl.no_grad():
         if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
             # The bounds as the tensor's own dtype holds them.
             low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
             values = tensor.normal_(mean, std, generator=generator)
             while (outside := (values < low) | (values > high)).any():
-                fresh = rl.empty_like(tensor).normal_(mean, std, generator=generator)
-                values = rl.where(outside, fresh, values)
+                fresh = _rl.empty_like(tensor).normal_(mean, std, generator=generator)
+                values = _rl.where(outside, fresh, values)
         else:
             values = _trunc_normal_from_box(tensor, mean, std, a, b, generator)
         if values is not tensor:
@@ -116,24 +116,24 @@ def _trunc_normal_from_box(
     values = tensor
     waiting: Any = None
     while waiting is None or waiting.any():
-        draws = rl.empty_like(tensor).uniform_(a, b, generator=generator)
+        draws = _rl.empty_like(tensor).uniform_(a, b, generator=generator)
         height = ((draws - mean) / std).pow_(2).mul_(-0.5).sub_(log_peak)
-        rejected = rl.empty_like(tensor).uniform_(generator=generator).log_().gt(height)
+        rejected = _rl.empty_like(tensor).uniform_(generator=generator).log_().gt(height)
         if waiting is None:
             values, waiting = draws, rejected
         else:
-            values, waiting = rl.where(waiting, draws, values), waiting & rejected
+            values, waiting = _rl.where(waiting, draws, values), waiting & rejected
     return values
 
 
-@rl.ops.overridable
+@_rl.ops.overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Every element `val`.
 
     >>> nn.init.constant_(torch.empty(2), 0.5)
     tensor([0.5000, 0.5000])
     """
-    with rl.no_grad():
+    with _rl.no_grad():
         return tensor.fill_(val)
 
 
@@ -152,7 +152,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     >>> nn.init.zeros_(torch.empty(2))
     tensor([0., 0.])
     """
-    with rl.no_grad():
+    with _rl.no_grad():
         return tensor.zero_()
 
 
@@ -165,8 +165,8 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    with rl.no_grad():
-        tensor.copy_(rl.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+    with _rl.no_grad():
+        tensor.copy_(_rl.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
     return tensor
 
 
@@ -183,7 +183,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("dim 0 must be divisible by groups")
     per_group = tensor.shape[0] // groups
     centre = tuple(size // 2 for size in tensor.shape[2:])
-    with rl.no_grad():
+    with _rl.no_grad():
         tensor.zero_()
         for group in range(groups):
             for channel in range(min(per_group, tensor.shape[1])):
@@ -266,7 +266,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     return normal_(tensor, 0.0, std, generator)
 
 
-@rl.ops.overridable
+@_rl.ops.overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -322,10 +322,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    with rl.no_grad():
+    with _rl.no_grad():
         matrix = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
         q, r = _linalg["qr"](matrix.t() if rows < columns else matrix)
-        q = q * rl.diag(r, 0).sign()  # makes the distribution uniform over orthogonal matrices
+        q = q * _rl.diag(r, 0).sign()  # makes the distribution uniform over orthogonal matrices
         if rows < columns:
             q = q.t()
         tensor.copy_(q.reshape(tensor.shape))
@@ -348,10 +348,10 @@ def sparse_(
     zeros = math.ceil(sparsity * rows)
     if tensor.is_meta:
         return tensor
-    with rl.no_grad():
+    with _rl.no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):
-            tensor[rl.randperm(rows)[:zeros], column] = 0
+            tensor[_rl.randperm(rows)[:zeros], column] = 0
     return tensor
 
 
@@ -385,4 +385,4 @@ kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """Optimizers and learning-rate schedules: `torch.optim`."""
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from . import lr_scheduler as lr_scheduler
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam
@@ -11,4 +11,4 @@ from .sgd import SGD as SGD
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

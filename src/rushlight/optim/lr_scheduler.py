@@ -19,7 +19,7 @@ from typing import Any
 
 from rushlight import _root as rl
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from .optimizer import Optimizer
 
 __all__ = [
@@ -637,4 +637,4 @@ class ReduceLROnPlateau(LRScheduler):
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -1,15 +1,17 @@
 """Helpers beside the tensors: datasets and loaders, hook handles."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from . import hooks as hooks
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import data as data
     from . import dlpack as dlpack
 
 __all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
-__getattr__ = missing_name(__name__, late={name: name for name in ("checkpoint", "data", "dlpack")})
+__getattr__ = _missing_name(
+    __name__, late={name: name for name in ("checkpoint", "data", "dlpack")}
+)

@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import _core, autograd, random
 from .._levels.running import carried
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 from ..autograd._saved import saved_tensors_hooks
 from ._selective import (
     CheckpointPolicy,
@@ -637,4 +637,4 @@ def checkpoint_sequential(
     return segment(last, len(steps))(input)
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

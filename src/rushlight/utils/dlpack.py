@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .._dlpack import DLDeviceType, from_dlpack, to_dlpack
-from .._missing import missing_name
+from .._missing import missing_name as _missing_name
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """The layers and losses, one file a family."""
 
-from ..._missing import missing_name
+from ..._missing import missing_name as _missing_name
 from . import module as module
 from .activation import (
     CELU,
@@ -153,4 +153,4 @@ __all__ = [
     "Unflatten",
 ]
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

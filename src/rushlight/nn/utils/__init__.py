@@ -1,6 +1,6 @@
 """Helpers over parameters and gradients: clipping, flattening, padded sequences."""
 
-from ..._missing import missing_name
+from ..._missing import missing_name as _missing_name
 from . import rnn as rnn
 from .clip_grad import clip_grad_norm as clip_grad_norm
 from .clip_grad import clip_grad_norm_ as clip_grad_norm_
@@ -23,4 +23,4 @@ __all__ = [
     "vector_to_parameters",
 ]
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

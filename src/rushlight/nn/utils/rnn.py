@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ..._missing import missing_name
+from ..._missing import missing_name as _missing_name
 from .._moving import target
 
 
@@ -322,4 +322,4 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
-__getattr__ = missing_name(__name__)
+__getattr__ = _missing_name(__name__)

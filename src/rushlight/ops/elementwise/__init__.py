@@ -5,7 +5,6 @@ from . import (  # noqa: F401  importing a module enters its ops
     comparison,
     complex_numbers,
     elementary,
-    pointwise,
     powers,
     selection,
     special,

@@ -140,6 +140,7 @@ variant(rsub, "other", "scalar", _rsub_number)
 
 neg = pointwise(
     "neg(input: Tensor)",
+    in_place="function",
     operator="neg",
     portable=np.negative,
     partials={"input": -1},
@@ -177,6 +178,7 @@ mul = pointwise(
 )
 reciprocal = pointwise(
     "reciprocal(input: Tensor)",
+    in_place="function",
     dtype="float",
     portable=np.reciprocal,
     partials={"input": lambda out: -(out * out)},
@@ -561,6 +563,7 @@ for _name in ("gcd", "lcm"):
         f"{_name}(input: Tensor, other: Tensor)",
         portable=getattr(np, _name),
         refuses={"bool float complex": f"{_name}_cpu"},
+        in_place="function",
         samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],
         doc=f"The {'greatest common divisor' if _name == 'gcd' else 'least common multiple'}.",
     )

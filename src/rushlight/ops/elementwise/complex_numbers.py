@@ -156,6 +156,7 @@ _neg_view: Any = linear(
 namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
 conj_physical: Any = pointwise(
     "conj_physical(input: Tensor)",
+    in_place="function",
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
     portable_for="bool int float complex",

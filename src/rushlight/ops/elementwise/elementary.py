@@ -43,7 +43,7 @@ def _unary(
         domain=domain,
         samples=one,
         doc=doc,
-        **more,
+        **{"in_place": "function", **more},
     )
 
 
@@ -211,6 +211,7 @@ hypot = pointwise(
 _DEGREES = math.pi / 180.0
 deg2rad = pointwise(
     "deg2rad(input: Tensor)",
+    in_place="function",
     dtype="float",
     forward=lambda input: input * _DEGREES,
     portable=lambda a: a * a.dtype.type(_DEGREES),
@@ -222,6 +223,7 @@ deg2rad = pointwise(
 )
 rad2deg = pointwise(
     "rad2deg(input: Tensor)",
+    in_place="function",
     dtype="float",
     forward=lambda input: input * (1 / _DEGREES),
     portable=lambda a: a * a.dtype.type(1 / _DEGREES),
@@ -261,8 +263,8 @@ def abs_(self: Tensor) -> Any:
     return _abs_in_place(self)
 
 
-add_method("abs_", abs_)
-alias("absolute", abs)
+add_method("abs_", abs_, function=True)
+alias("absolute", abs, in_place=False)
 sign = pointwise(
     "sign(input: Tensor)",
     portable=np.sign,
@@ -369,6 +371,7 @@ def _rounding(name: str, portable: Any, doc: str) -> Any:
         partials={"input": 0},
         refuses={"bool": f"{name}_vml_cpu", "complex": text},
         out="found",
+        in_place="function",
         samples=one,
         doc=doc,
     )
@@ -388,6 +391,7 @@ def _round_decimals(a: Any, decimals: int) -> Any:
 
 round = pointwise(
     "round(input: Tensor, *, decimals: int = 0)",
+    in_place="function",
     portable=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
     partials={"input": 0},
     refuses={"bool complex": "round_vml_cpu"},
@@ -418,6 +422,7 @@ add_method("__ceil__", lambda self: ceil(self))
 add_method("__trunc__", lambda self: trunc(self))
 frac = pointwise(
     "frac(input: Tensor)",
+    in_place="function",
     portable=lambda a: a - np.trunc(a),
     partials={"input": 1},
     refuses={"bool int complex": "frac_cpu"},
@@ -491,7 +496,7 @@ def nan_to_num_(
     return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
 
 
-add_method("nan_to_num_", nan_to_num_)
+add_method("nan_to_num_", nan_to_num_, function=True)
 
 
 # ---- sigmoid and the error function
@@ -531,6 +536,7 @@ erfinv = _unary(
     "The inverse of erf.",
     _INSIDE,
     refuses={"complex": "erfinv_vml_cpu"},
+    in_place=True,
 )
 
 

@@ -163,6 +163,7 @@ _core.set_operator("rpow", lambda self, other: _pow_base(other, self))
 
 square = pointwise(
     "square(input: Tensor)",
+    in_place="function",
     portable=lambda a: np.square(a) if a.dtype.kind != "b" else a.astype(np.int64),
     portable_for="bool",
     partials={"input": lambda input: 2 * input},
@@ -172,6 +173,7 @@ square = pointwise(
 )
 sqrt = pointwise(
     "sqrt(input: Tensor)",
+    in_place="function",
     dtype="float",
     portable=np.sqrt,
     partials={"input": lambda g, out: g / (2 * _conj(out))},
@@ -181,6 +183,7 @@ sqrt = pointwise(
 )
 rsqrt: Any = pointwise(
     "rsqrt(input: Tensor)",
+    in_place="function",
     dtype="float",
     portable=lambda a: 1 / np.sqrt(a),
     partials={"input": lambda out: -0.5 * (out * out * out)},
@@ -221,6 +224,7 @@ def _double(name: str) -> Any:
 
 ldexp = pointwise(
     "ldexp(input: Tensor, other: Tensor)",
+    in_place="function",
     dtype="float",
     forward=lambda input, other: input * 2.0**other,
     portable=lambda a, b: a * 2**b,

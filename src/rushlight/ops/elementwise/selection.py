@@ -140,7 +140,7 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
         refuses=_NO_COMPLEX if hidden else {"complex": f"{kernel}_cpu"},
         node=node,
         method=not hidden,
-        in_place=not hidden,
+        in_place="function" if not hidden else False,
         samples=pair,
         overloads=(f"(input, {bound}: Tensor, *, out)", f"(input, {bound}: Number, *, out)"),
         doc=doc,
@@ -237,9 +237,9 @@ def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Any:
 _clamp_in_place = _core.make_in_place(_clamp, "clamp_")
 _clamp_low_in_place = _core.make_in_place(_clamp_low, "clamp_")
 _clamp_high_in_place = _core.make_in_place(_clamp_high, "clamp_")
-add_method("clamp_", clamp_)
+add_method("clamp_", clamp_, function=True)
 alias("clip", clamp)
-add_method("clip_", clamp_)
+add_method("clip_", clamp_, function=True)
 
 # ---- the larger and the smaller
 

@@ -347,7 +347,7 @@ xlogy = _log_product(
     halves=_xlogy_values,  # as torch: the logarithm is rounded before the product
     where="torch",
     method=True,
-    in_place=True,
+    in_place="function",
 )
 xlog1py = _log_product(
     "xlog1py",
@@ -395,7 +395,7 @@ logit = _special(
     "log(input / (1 - input)); with eps, of input kept eps away from 0 and 1.",
     forward=lambda input: log(input / (1 - input)),
     method=True,
-    in_place=True,
+    in_place="function",
     where="torch",
     domain=(0.1, 0.9),
 )
@@ -434,6 +434,7 @@ def _sinc_values(a: Any) -> Any:
 
 sinc = pointwise(
     "sinc(input: Tensor)",
+    in_place="function",
     dtype="float",
     forward=lambda input: where(input == 0, 1, sin(input * _PI) / (input * _PI)),
     portable=_sinc_values,
@@ -480,7 +481,7 @@ i0 = _special(
     "i0_vml_cpu",
     "The modified Bessel function of order 0.",
     method=True,
-    in_place=True,
+    in_place="function",
     where="torch",
 )
 i0e = _special(

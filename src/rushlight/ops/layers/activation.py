@@ -23,38 +23,35 @@ _NOT_FLOAT = "bool int complex"
 _CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
 
 
-# torch differentiates these by the result where they write in place.
-_IN_PLACE_NODES = {
-    "threshold": "ThresholdBackward1",
-    "leaky_relu": "LeakyReluBackward1",
-    "elu": "EluBackward1",
-    "selu": "EluBackward1",
-    "celu": "CeluBackward1",
-    "_rrelu_middle": "RreluWithNoiseBackward1",
-}
-# What must not be negative there, and torch's name of what refuses.
-_BELOW_ZERO = {
-    "leaky_relu": ("negative_slope", "leakyReLu"),
-    "elu": ("alpha", "elu"),
-    "celu": ("alpha", "elu"),
-}
+def _activation(
+    signature: str,
+    *,
+    torch: bool = False,
+    method: bool = False,
+    written: str = "function",
+    below_zero: tuple[str, str] | None = None,
+    in_place_node: str | None = None,
+    **more: Any,
+) -> Any:
+    """An activation in nn.functional, with its in-place variant; `torch`: in torch.* too.
 
-
-def _activation(signature: str, *, torch: bool = False, method: bool = False, **more: Any) -> Any:
-    """An activation in nn.functional, with its in-place form; `torch`: in torch.* too."""
+    written: "" where that is no function (`inplace=True` alone). in_place_node: its class of node,
+    where PyTorch differentiates it by the result. below_zero: the parameter that must not be
+    negative there, and torch's name of what refuses.
+    """
     more.setdefault("samples", one)
     op = pointwise(signature, where="nn", method=method, in_place=False, **more)
     name = op.__name__
     if torch:
         namespace("torch")[name] = op
     if "inplace" in op.params:
-        node = _IN_PLACE_NODES.get(name)
-        form = _core.make_in_place(op, f"{name}_", *([node] if node else []))
+        form = _core.make_in_place(op, f"{name}_", *([in_place_node] if in_place_node else []))
         form.entry = op.entry
         variant(op, "inplace", "equals", form, True)
-        if name in _BELOW_ZERO:
-            _refuse_below_zero(form, *_BELOW_ZERO[name])
-        namespace("nn")[f"{name}_"] = form
+        if below_zero:
+            _refuse_below_zero(form, in_place_node, *below_zero)
+        if written:
+            namespace("nn")[f"{name}_"] = form
         if torch:
             namespace("torch")[f"{name}_"] = form
         if method:
@@ -62,7 +59,7 @@ def _activation(signature: str, *, torch: bool = False, method: bool = False, **
     return op
 
 
-def _refuse_below_zero(form: Any, param: str, said: str) -> None:
+def _refuse_below_zero(form: Any, node: str | None, param: str, said: str) -> None:
     """Written in place with a negative slope, the result no longer tells where input was negative:
     as in torch, there is no gradient."""
     op = form.entry.function
@@ -82,7 +79,7 @@ def _refuse_below_zero(form: Any, param: str, said: str) -> None:
         forward=op.entry.traced_forward,
         portable=op.entry.portable,
         partials={"input": no_gradient},
-        node=_IN_PLACE_NODES.get(op.__name__),
+        node=node,
         method=False,
         in_place=False,
         out=False,
@@ -189,6 +186,7 @@ def _threshold(a: Any, threshold: Any, value: Any, inplace: bool) -> Any:
 
 threshold: Any = _activation(
     "threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False)",
+    in_place_node="ThresholdBackward1",
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
     overlap="self",
@@ -201,6 +199,8 @@ threshold: Any = _activation(
 )
 leaky_relu = _activation(
     "leaky_relu(input: Tensor, negative_slope: Number = 0.01, inplace: bool = False)",
+    in_place_node="LeakyReluBackward1",
+    below_zero=("negative_slope", "leakyReLu"),
     forward=lambda input, negative_slope: where(input > 0, input, input * negative_slope),
     portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
     partials={
@@ -276,6 +276,8 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 elu = _activation(
     "elu(input: Tensor, alpha: Number = 1.0, inplace: bool = False)",
+    in_place_node="EluBackward1",
+    below_zero=("alpha", "elu"),
     forward=lambda input, alpha: where(input > 0, input, expm1(input) * alpha),
     portable=lambda a, alpha, inplace: _elu_portable(a, alpha, 1.0),
     partials={"input": lambda input, alpha: where(input > 0, 1, exp(input) * alpha)},
@@ -284,6 +286,7 @@ elu = _activation(
 )
 selu = _activation(
     "selu(input: Tensor, inplace: bool = False)",
+    in_place_node="EluBackward1",
     torch=True,
     forward=lambda input: _elu(input, _SELU_ALPHA, _SELU_SCALE),
     portable=lambda a, inplace: _elu_portable(a, _SELU_ALPHA, _SELU_SCALE),
@@ -294,6 +297,8 @@ selu = _activation(
 )
 celu = _activation(
     "celu(input: Tensor, alpha: Number = 1.0, inplace: bool = False)",
+    in_place_node="CeluBackward1",
+    below_zero=("alpha", "elu"),
     torch=True,
     forward=lambda input, alpha: where(input > 0, input, expm1(input / alpha) * alpha),
     portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
@@ -409,6 +414,7 @@ def _silu_slope(x: Any) -> Any:
 
 silu = _activation(
     "silu(input: Tensor, inplace: bool = False)",
+    written="",
     forward=lambda input: input * sigmoid(input),
     portable=lambda a, inplace: a / (1 + np.exp(-a)),
     partials={"input": lambda input: _silu_slope(input)},
@@ -428,6 +434,7 @@ def _mish_slope(x: Any) -> Any:
 
 mish = _activation(
     "mish(input: Tensor, inplace: bool = False)",
+    written="",
     forward=lambda input: input * tanh(_softplus(input)),
     portable=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
     partials={"input": lambda input: _mish_slope(input)},
@@ -520,6 +527,7 @@ hardshrink = _activation(
 _SIXTH = 0.1666666716337204  # in single precision whatever the type, as torch has it
 hardsigmoid = _activation(
     "hardsigmoid(input: Tensor, inplace: bool = False)",
+    written="",
     forward=lambda input: hardtanh(input + 3, 0, 6) / 6,
     portable=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
     partials={"input": lambda g, input: _hardtanh_backward(g * _SIXTH, input, -3, 3)},
@@ -528,6 +536,7 @@ hardsigmoid = _activation(
 )
 hardswish = _activation(
     "hardswish(input: Tensor, inplace: bool = False)",
+    written="",
     forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
     portable=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
     partials={"input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))},
@@ -571,7 +580,7 @@ _rrelu_middle = pointwise(
 _rrelu_middle_in_place = _core.make_in_place(_rrelu_middle, "rrelu_", "RreluWithNoiseBackward1")
 _rrelu_middle_in_place.entry = _rrelu_middle.entry
 variant(_rrelu_middle, "inplace", "equals", _rrelu_middle_in_place, True)
-_refuse_below_zero(_rrelu_middle_in_place, "slope", "leakyReLu")
+_refuse_below_zero(_rrelu_middle_in_place, "RreluWithNoiseBackward1", "slope", "leakyReLu")
 
 
 def rrelu_(

@@ -402,7 +402,9 @@ def _max_pool_of(n: int) -> None:
         pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
 
-    namespace("torch").update({f"{name}_with_indices": with_indices, name: pool})
+    namespace("torch")[name] = pool
+    if n == 1:
+        namespace("torch")[f"{name}_with_indices"] = with_indices
 
 
 for _n in (1, 2, 3):

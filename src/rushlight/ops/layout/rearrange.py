@@ -18,7 +18,7 @@ from ..making.factory import allocate
 from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
-from ..table.statement import OPS, internal
+from ..table.statement import OPS
 from .joining import cat, stack
 from .shape import expand, reshape, unsqueeze, view
 from .slices import _diagonal_backward, diagonal
@@ -186,11 +186,9 @@ repeat: Any = linear(
     transpose={"input": lambda g, input_shape, repeats: _repeat_grad(g, input_shape, repeats)},
     out=False,
     samples=lambda make: [(make(2, 3), 2, 1), (make(2, 3), (2, 1, 3)), (make(), 2), (make(3), 4)],
+    where="Tensor",
     doc="Copies side by side, so many along each dimension.",
 )
-
-
-internal("repeat")
 
 
 @composite(

@@ -23,7 +23,6 @@ from ..making.copies import _contiguous_copy, contiguous
 from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
-from ..table.statement import internal
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
@@ -118,6 +117,7 @@ view = _reshaping(
         "(self: Tensor, dtype: dtype)",
         "(self: Tensor, size: Sizes)",
     ),
+    where="Tensor",
     doc="The same elements in another shape, which the strides must allow; or the same bytes as "
     "another dtype.",
 )
@@ -167,13 +167,13 @@ def reshape(input: Tensor, *size: Ints, shape: Sizes | None = None) -> Any:
     return _unsafe_view(_contiguous_copy(input), shape)
 
 
-@composite
+@composite(where="Tensor")
 def view_as(input: Tensor, other: Tensor) -> Any:
     """`view` in the shape of another tensor."""
     return view(input, other.shape)
 
 
-@composite
+@composite(where="Tensor")
 def reshape_as(input: Tensor, other: Tensor) -> Any:
     """`reshape` to the shape of another tensor."""
     return reshape(input, other.shape)
@@ -296,6 +296,7 @@ expand: Any = linear(
     view=True,
     out=False,
     samples=lambda make: [(make(3, 1), 3, 4), (make(3), 2, 3), (make(1), (2, -1)), (make(), 2)],
+    where="Tensor",
     doc="Dimensions of size 1 repeated without copying; -1 keeps a size; new dimensions come "
     "first.",
 )
@@ -328,11 +329,12 @@ sum_to: Any = linear(
         (make(2, 3), ()),
         (make(4, 2, 3), (1, 3)),
     ],
+    where="",
     doc="Undoes broadcasting: sums over the dimensions that expanding `shape` repeated.",
 )
 
 
-@composite
+@composite(where="Tensor")
 def expand_as(input: Tensor, other: Tensor) -> Any:
     """`expand` to the shape of another tensor."""
     return expand(input, other.shape)
@@ -398,6 +400,3 @@ def broadcast_shapes(*shapes: Any) -> Any:
                 f"{result}"
             ) from None
     return Size(result)
-
-
-internal("view", "view_as", "reshape_as", "expand", "expand_as", "sum_to")

@@ -15,7 +15,6 @@ from ... import _core
 from ..table.arrays import Array, dim_in, is_half
 from ..table.kinds import composite, linear
 from ..table.signature import Tensor
-from ..table.statement import internal
 
 _kernels = _core.kernels
 
@@ -151,6 +150,7 @@ unfold: Any = linear(
     view=True,
     out=False,
     samples=lambda make: [(make(7, 3), 0, 3, 2), (make(7), 0, 2, 1), (make(), 0, 1, 1)],
+    where="Tensor",
     doc="Windows of a size along a dimension, every step, as a new last dimension.",
 )
 _unfold_backward: Any = linear(
@@ -162,5 +162,3 @@ _unfold_backward: Any = linear(
     samples=lambda make: [(make(3, 3, 3), (7, 3), 0, 3, 2)],
     doc="The sum of windows, each at its place.",
 )
-
-internal("unfold")

@@ -29,7 +29,6 @@ from ..making.copies import format_strides, suggested_format
 from ..table.arrays import Array, is_half
 from ..table.kinds import composite, general, linear
 from ..table.signature import Ints, Sizes, memory_format, overloaded
-from ..table.statement import internal
 from .shape import _to_shape
 from .transposes import t, transpose
 
@@ -144,6 +143,7 @@ strided_view: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1), (make(3, 4), (3, 3), (1, 1), 2)],
+    where="",
     doc="Any view of the memory of a tensor, counted from its first element.",
 )
 
@@ -283,9 +283,6 @@ def _mixed_scatter(
         return _strided_scatter(g, view_as_real(resolve_conj(src)), *place)
     real, layout = _as_real(g, layout)
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
-
-
-internal("strided_view")
 
 
 def _layout_of(t: Any) -> Any:

@@ -15,7 +15,6 @@ from ..._devices import of, on
 from ..table.arrays import none_left
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format
-from ..table.statement import namespace
 from .copies import copied, format_order, suggested_format
 from .factory import torch_dtype
 
@@ -119,6 +118,7 @@ _TO_MORE = (
 
 @composite(
     name="to",
+    where="Tensor",
     overloads=(
         f"(self, device: device | None = None, dtype: dtype | None = None, {_TO_MORE})",
         f"(self, dtype: dtype, {_TO_MORE})",
@@ -151,7 +151,7 @@ def _converted(t: Any, dtype: Any, copy: bool, memory_format: Any) -> Any:
 
 
 def _cast_method(name: str, dtype: Any) -> None:
-    @composite(name=name, doc=f"The tensor as {dtype}.")
+    @composite(name=name, where="Tensor", doc=f"The tensor as {dtype}.")  # `torch.float` is a dtype
     def method(self: Tensor, *, memory_format: memory_format | None = None) -> Any:
         if memory_format is not None:
             return _converted(self, dtype, False, memory_format)
@@ -174,11 +174,9 @@ CASTS = {
 _COMPLEX = {"cfloat": dtypes.complex64, "cdouble": dtypes.complex128}
 for _name, _dtype in (CASTS | _COMPLEX).items():
     _cast_method(_name, _dtype)
-    # `torch.float` is a dtype, not this function.
-    namespace("torch").pop(_name, None)
 
 
-@composite
+@composite(where="Tensor")
 def type_as(self: Tensor, other: Tensor) -> Any:
     """The tensor with another tensor's dtype."""
     return self if self.dtype is other.dtype else _to_copy(self, other.dtype)

@@ -11,7 +11,6 @@ from ..._device import channels_last, channels_last_3d, contiguous_format, prese
 from ..table.arrays import Array
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format
-from ..table.statement import internal
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
@@ -24,6 +23,7 @@ alias: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3),)],
+    where="",
     doc="A view of everything.",
     batch="trailing",
 )
@@ -120,7 +120,7 @@ def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format
     return self.ndim == len(order) and _core.is_channels_last(self)
 
 
-@composite
+@composite(where="Tensor")
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
@@ -140,6 +140,3 @@ def storage_offset(self: Tensor) -> int:
 
 for _method in (is_contiguous, storage_offset):
     setattr(Tensor, _method.__name__, _method)
-
-
-internal("alias", "contiguous")

@@ -96,7 +96,7 @@ def _check_above_zero(kernel: str, parameter: str, value: float) -> None:
         raise RuntimeError(f"{kernel} expects {parameter} > 0.0, but found {parameter}={value:g}")
 
 
-@composite(name="uniform_")
+@composite(name="uniform_", where="Tensor")
 def uniform_(
     self: Tensor,
     from_: float = 0.0,
@@ -133,6 +133,7 @@ def check_deviation(std: Any) -> None:
 
 @composite(
     name="normal_",
+    where="Tensor",
     overloads=("(input: Tensor, mean: float = None, std: float = None, *, generator)",),
 )
 def normal_(
@@ -209,6 +210,7 @@ def integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
 
 @composite(
     name="random_",
+    where="Tensor",
     overloads=(
         "(self, *, generator)",
         "(self, from: int, to: int | None, *, generator)",
@@ -242,6 +244,7 @@ def random_(
 
 @composite(
     name="bernoulli_",
+    where="Tensor",
     overloads=(
         "(input: Tensor, p: Tensor, *, generator)",
         "(input: Tensor, p: float = 0.5, *, generator)",
@@ -273,7 +276,7 @@ def _probabilities(p: Any, shape: Any) -> Any:
 
 
 def _one_parameter(name: str, default: float | None, parameter: str, check: Any, doc: str) -> None:
-    @composite(name=name, doc=doc)
+    @composite(name=name, where="Tensor", doc=doc)
     def method(
         self: Tensor,
         value: float = default,  # type: ignore[assignment]
@@ -307,7 +310,7 @@ _one_parameter(
 _one_parameter("geometric_", None, "p", _check_geometric, "Fill from a geometric distribution.")
 
 
-@composite(name="cauchy_")
+@composite(name="cauchy_", where="Tensor")
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Any:
@@ -317,7 +320,7 @@ def cauchy_(
     return _fill(self, "cauchy_", generator, float(median), float(sigma))
 
 
-@composite(name="log_normal_")
+@composite(name="log_normal_", where="Tensor")
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Any:

@@ -47,15 +47,20 @@ def widened(
     return portable
 
 
-def add_method(name: str, member: Any, doc: str | None = None) -> None:
-    """Put a function or a property among Tensor's members."""
+def add_method(name: str, member: Any, doc: str | None = None, *, function: bool = False) -> None:
+    """Put a function or a property among Tensor's members; `function`: in torch, too."""
     if doc is not None:
         member.__doc__ = doc
     setattr(_core.Tensor, name, member)
+    if function:
+        namespace("torch")[name] = member
 
 
-def alias(name: str, function: Any, *, method: bool = True, where: str = "torch") -> None:
-    """Another public name of an op, with its in-place form where it has one."""
+def alias(
+    name: str, function: Any, *, method: bool = True, where: str = "torch", in_place: bool = True
+) -> None:
+    """Another public name of an op, with its in-place variant where it has one; `in_place`: and
+    with the function of that in torch."""
     namespace(where)[name] = function
     if not method:
         return
@@ -63,3 +68,5 @@ def alias(name: str, function: Any, *, method: bool = True, where: str = "torch"
     form = getattr(_core.Tensor, f"{function.__name__}_", None)
     if form is not None:
         setattr(_core.Tensor, f"{name}_", form)
+        if in_place and f"{function.__name__}_" in namespace("torch"):
+            namespace("torch")[f"{name}_"] = form

@@ -119,6 +119,8 @@ OPS: dict[str, Entry] = {}
 
 _NAMESPACES: dict[str, dict[str, Any]] = {
     "torch": {},
+    "Tensor": {},  # a method alone
+    "": {},  # for the library alone
     "nn": {},
     "linalg": {},
     "fft": {},
@@ -129,12 +131,6 @@ _NAMESPACES: dict[str, dict[str, Any]] = {
 def namespace(name: str) -> dict[str, Any]:
     """The public functions of a namespace: 'torch', 'nn' (nn.functional), 'linalg', ..."""
     return _NAMESPACES[name]
-
-
-def internal(*names: str) -> None:
-    """Take ops out of the public namespace: what torch has only as a method, or not at all."""
-    for name in names:
-        namespace("torch").pop(name, None)
 
 
 def entry_of(op: Any) -> Entry:
@@ -361,7 +357,7 @@ def enter(
     function: Any,
     *,
     method: bool | None,
-    in_place: bool,
+    in_place: bool | str,
     in_place_node: str | None = None,
     operator: str | None,
     reflected: str | None = None,
@@ -378,7 +374,7 @@ def enter(
         _NAMESPACES[entry.namespace][name] = (
             _core.make_public(function, False, ASKS[asks]) if plain else function
         )
-    if method if method is not None else entry.namespace == "torch":
+    if method if method is not None else entry.namespace in ("torch", "Tensor"):
         setattr(_core.Tensor, name, _core.make_public(function, True))
         entry.forms.add("method")
     if operator:
@@ -390,6 +386,8 @@ def enter(
         form = _core.make_in_place(function, name + "_", *node)
         form.entry = entry
         setattr(_core.Tensor, name + "_", form)
+        if in_place == "function":
+            _NAMESPACES["torch"][name + "_"] = form
         entry.forms.add("in_place")
         if operator in _AUGMENTED:
             _core.set_operator("i" + operator, form)

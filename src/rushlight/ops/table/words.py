@@ -41,7 +41,7 @@ class Result(TypedDict, total=False):
 class InPlace(TypedDict, total=False):
     """How an op writes its first argument."""
 
-    in_place: bool  # `name_` exists
+    in_place: bool | str  # `name_` exists; "function": in torch, too, not only as a method
     in_place_node: str  # the class of its node, where that is another
     write: Callable[..., Any] | None  # what it runs on ndarrays; else the result is copied
     overlap: str  # what memory seen twice means; words of OVERLAPS
@@ -83,7 +83,7 @@ class Public(TypedDict, total=False):
     earlier: str  # orders of arguments that PyTorch had before and still takes, apart by " | "
     said: str  # its name in errors, where that is another
     samples: Any
-    where: str  # a namespace; "torch" unless told
+    where: str  # a namespace, "torch" unless told; "Tensor": a method alone; "": nowhere
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
     operator: str
     reflected: str

@@ -1,0 +1,42 @@
+"""What PyTorch does not have is private by name: `hasattr(torch, "errors")` is as in PyTorch."""
+
+from __future__ import annotations
+
+import importlib.util
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import rushlight
+
+pytorch = pytest.importorskip("torch")
+
+# rushlight's own: the way to be found as torch, and what the memory of tensors takes.
+OURS = {"": {"install_as_torch", "memory"}}
+# Facades: every public name there is PyTorch's. Other modules have __all__ for `import *`.
+FACADES = ["", "nn", "optim", "autograd", "func", "utils", "linalg", "special", "nn.functional"]
+FACADES += ["nn.utils"]
+
+
+def test_every_public_module_is_one_of_pytorchs() -> None:
+    found = {m.name for m in pkgutil.iter_modules(rushlight.__path__) if m.name[0] != "_"}
+    assert {n for n in found if not hasattr(pytorch, n)} == {"memory"}
+
+
+def is_module_there(value: object) -> bool:
+    """A module that PyTorch has at that place, though it may take its name away after importing."""
+    if not isinstance(value, ModuleType):
+        return False
+    name = value.__name__.replace("rushlight", "torch", 1)
+    return importlib.util.find_spec(name) is not None
+
+
+@pytest.mark.parametrize("where", FACADES)
+def test_every_public_name_is_one_of_pytorchs(where: str) -> None:
+    ours = importlib.import_module(f"rushlight.{where}".rstrip("."))
+    theirs = importlib.import_module(f"torch.{where}".rstrip("."))
+    known = OURS.get(where, set()) | {"annotations"}
+    public = {n for n in vars(ours) if not n.startswith("_")} - known
+    others = {n for n in public if not hasattr(theirs, n)}
+    assert sorted(n for n in others if not is_module_there(getattr(ours, n))) == []
