@@ -41,30 +41,21 @@ def samples_of(name: str) -> Callable[..., Any] | None:
 
 SAMPLED = [name for name in OPS if samples_of(name) is not None]
 
-# PyTorch records these; backward then says that there is no derivative.
-NO_DERIVATIVE = frozenset(["bincount", "floor_divide", "_floor_divide_number", "heaviside"])
 
-# Smooth functions whose results PyTorch does not record.
-NOT_RECORDED = frozenset(["bessel_j0", "bessel_j1"])
+def having(trait: str) -> frozenset[str]:
+    """The ops whose statement names a trait (TRAITS in rushlight/ops/table/words.py)."""
+    return frozenset(name for name in OPS if trait in OPS[name].traits)
+
+
+NO_DERIVATIVE, NOT_RECORDED = having("underived"), having("unrecorded")
+SYMMETRIC, UP_TO_PHASE = having("symmetric"), having("phase")
+READ_STRIDES, RANDOM, COMPLEX_ONLY = having("strides"), having("random"), having("complex")
 
 DIFFERENTIABLE = [
     name
     for name in SAMPLED
     if OPS[name].kind != "constant" and name not in NO_DERIVATIVE | NOT_RECORDED
 ]
-
-# These read only one triangle of a matrix that is to be symmetric (Hermitian).
-SYMMETRIC = frozenset(["_cholesky", "_eigh", "cholesky", "cholesky_ex", "eigh", "eigvalsh"])
-
-# Decompositions that hold up to a complex factor of modulus 1 in every vector.
-UP_TO_PHASE = frozenset(["_eig", "_eigh", "_svd", "eig", "eigh", "svd"])
-
-# What these compute is a question of their argument's strides.
-_READ_STRIDES = """
-    as_strided as_strided_scatter strided_view _strided_scatter _strided_backward _strided_gather
-    _strided_zeroed
-"""
-READ_STRIDES = frozenset(_READ_STRIDES.split())
 
 # Views that some strides do not allow, and how they say so.
 _REFUSED_VIEW = "view size is not compatible with input tensor's size and stride"
@@ -73,14 +64,6 @@ REFUSED_STRIDES = {
     "view_as": _REFUSED_VIEW,
     "view_as_complex": "Tensor must have a last dimension with stride 1",
 }
-
-# Which element gets which random number is a question of the argument's strides.
-_RANDOM = """
-    alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
-"""
-RANDOM = frozenset(_RANDOM.split())
-
-COMPLEX_ONLY = frozenset(["imag", "view_as_real"])
 
 
 def is_inexact(t: torch.Tensor) -> bool:

@@ -340,6 +340,7 @@ def _division(
     """A division to whole numbers, and its overload for a number, where zero is seen at once."""
     refuses = {"bool complex": f"{kernel}_cpu"}
     rounds = name != "floor_divide"
+    traits = "underived" if node == "NotImplemented" else ""
     op = pointwise(
         f"{name}(input: Tensor | Number, other: Tensor | Number)",
         portable=portable,
@@ -350,6 +351,7 @@ def _division(
         node=node + more.pop("tensor_index", ""),
         domain=(0.5, 2.0),
         samples=scalars_too,
+        traits=traits,
         doc=doc,
         **more,
     )
@@ -369,6 +371,7 @@ def _division(
         f"_{name}_number(input: Tensor | Number, other: Tensor | Number)",
         kernel=name,
         samples=lambda make: [(make(2, 3), 1.5)],
+        traits=traits,
         doc=f"`{name}` by a number.",
         **shared,
     )

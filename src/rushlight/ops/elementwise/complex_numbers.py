@@ -74,6 +74,7 @@ view_as_real = linear(
     put_off=_refuse_conjugate,
     method=False,
     samples=_complex_one,
+    traits="complex",
     doc="A complex tensor as a real one with a last dimension of size 2: real and imaginary parts.",
     batch="trailing",
 )
@@ -97,7 +98,7 @@ def real(input: Tensor) -> Any:
     return view_as_real(_conj(input) if input.is_conj() else input).select(-1, 0)
 
 
-@composite(method=False, samples=_complex_one)
+@composite(method=False, samples=_complex_one, traits="complex")
 def imag(input: Tensor) -> Any:
     """The imaginary part, as a view."""
     if not input.dtype.is_complex:

@@ -357,6 +357,7 @@ heaviside = pointwise(
     node="NotImplemented",
     out=_HEAVISIDE,
     samples=pair,
+    traits="underived",
     doc="0 below zero, 1 above, `values` at zero.",
 )
 

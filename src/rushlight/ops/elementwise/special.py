@@ -548,6 +548,7 @@ for _order in (0, 1):
         f"bessel_j{_order}_cpu",
         f"The Bessel function of the first kind of order {_order}.",
         halves=False,
+        traits="unrecorded",
     )
 
 # ---- the normal distribution

@@ -81,7 +81,7 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
     return _apply(input, mask, inplace)
 
 
-@composite(where="nn")
+@composite(where="nn", traits="random")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
     """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
     p)."""
@@ -104,6 +104,7 @@ def _feature(name: str, n: int) -> None:
         name=name,
         doc="Sets each channel to 0 with probability p while training, "
         "and scales the others by 1 / (1 - p).",
+        traits="random",
     )
     def f(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
         _check(p)
@@ -174,7 +175,7 @@ def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
     return result.add_(shift) if inplace else result + shift
 
 
-@composite(where="nn")
+@composite(where="nn", traits="random")
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
 ) -> Any:
@@ -182,7 +183,7 @@ def alpha_dropout(
     return _alpha(input, lambda t: None, p, training, inplace)
 
 
-@composite(where="nn")
+@composite(where="nn", traits="random")
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
 ) -> Any:

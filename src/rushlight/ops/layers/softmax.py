@@ -160,7 +160,7 @@ def softmin(
     return softmax(-input, dim) if dtype is None else softmax(-input, dim, dtype)
 
 
-@composite(where="nn")
+@composite(where="nn", traits="random")
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:

@@ -144,6 +144,7 @@ strided_view: Any = linear(
     out=False,
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1), (make(3, 4), (3, 3), (1, 1), 2)],
     where="",
+    traits="strides",
     doc="Any view of the memory of a tensor, counted from its first element.",
 )
 
@@ -163,6 +164,7 @@ _strided_backward: Any = linear(
         (make(2, 2), (3, 4), (2, 2), (4, 1), 1),
         (make(2, 3), (3, 4), (2, 3), (1, 1), 0),
     ],
+    traits="strides",
     doc="Zeros of a shape, with the input added where `strided_view` shows it.",
 )
 
@@ -180,6 +182,7 @@ _strided_gather: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
+    traits="strides",
     doc="What `strided_view` would show if the tensor lay in memory in that layout.",
 )
 
@@ -209,6 +212,7 @@ _strided_zeroed: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
+    traits="strides",
     doc="The tensor with zeros at the place of a strided view.",
 )
 
@@ -238,6 +242,7 @@ _strided_scatter: Any = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
+    traits="strides",
     doc="The tensor with the place of a strided view overwritten.",
 )
 
@@ -290,14 +295,17 @@ def _layout_of(t: Any) -> Any:
     return None if t._contiguous else t.stride()
 
 
-@composite(samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)])
+@composite(
+    samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)],
+    traits="strides",
+)
 def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """Any view of the storage; the offset counts from the storage's first element."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
     return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(input))
 
 
-@composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))])
+@composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))], traits="strides")
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Any:

@@ -172,13 +172,14 @@ _eigh_op = general(
     method=False,
     samples=_positive,
     keeps="columns: A",
+    traits="symmetric phase",
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
     batch="trailing",
 )
 _linalg["eigh"] = _eigh_op
 
 
-@composite(where="linalg")
+@composite(where="linalg", traits="symmetric")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
     return _eigh_op(A, UPLO)[0]
@@ -221,6 +222,7 @@ _eig_op = general(
     method=False,
     out="cast",
     keeps="columns: A",
+    traits="phase",
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
     batch="trailing",
 )
@@ -323,6 +325,7 @@ _svd_op = general(
     method=False,
     samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
     keeps="columns: A",
+    traits="phase",
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
     batch="trailing",
 )
@@ -339,7 +342,7 @@ _linalg_svd.entry = _svd_op.entry  # type: ignore[attr-defined]
 _linalg["svd"] = _linalg_svd
 
 
-@composite
+@composite(traits="phase")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
     u, s, vh = _svd_op(input, not some)

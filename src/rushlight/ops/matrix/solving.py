@@ -517,6 +517,7 @@ cholesky = general(
     where="linalg",
     samples=_positive,
     keeps="columns: A",
+    traits="symmetric",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
     batch="trailing",
 )
@@ -527,6 +528,7 @@ _old_cholesky = general(
     node="CholeskyBackward0",
     method=False,
     keeps="columns: input",
+    traits="symmetric",
     doc="`linalg.cholesky` in torch's older form.",
     batch="trailing",
 )

@@ -386,5 +386,6 @@ bincount: Any = general(
         (make(6, kind="int"),),
         (make(6, kind="int"), make(6, kind="float64"), 5),
     ],
+    traits="underived",
     doc="How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs.",
 )

@@ -21,7 +21,7 @@ from ..._dtypes import ALL
 from . import reference as _portable
 from .formulas import Untraceable, trace, trace_partial
 from .signature import parse
-from .statement import OPS, Entry, Rule, define, enter, read_by, sources
+from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
 from .words import Words
 
 __all__ = [
@@ -312,6 +312,7 @@ def composite(
     signature: str | None = None,
     overloads: tuple[str, ...] = (),
     said: str | None = None,
+    traits: str = "",
 ) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
@@ -327,6 +328,7 @@ def composite(
     signature: str | None = None,
     overloads: tuple[str, ...] = (),
     said: str | None = None,
+    traits: str = "",
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
@@ -346,6 +348,7 @@ def composite(
         entry = Entry(called, OpKind.COMPOSITE, signature or called, f.__doc__ or "", f)
         entry.namespace, entry.samples = where, samples
         entry.overloads, entry.said = overloads, said or ""
+        entry.traits = traits_of(traits, entry.name)
         f.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,

@@ -27,7 +27,7 @@ from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
 from .signature import parse
-from .words import BATCH, Spec
+from .words import BATCH, TRAITS, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -86,6 +86,7 @@ class Entry:
         "tangent",
         "targets",
         "traced_forward",
+        "traits",
     )
 
     def __init__(self, name: str, kind: int, signature: str, doc: str, function: Any) -> None:
@@ -105,6 +106,7 @@ class Entry:
         self.overloads: tuple[str, ...] = ()
         self.earlier = ""
         self.said = ""
+        self.traits: frozenset[str] = frozenset()
         self.batch: Any = None  # what the statement says of a batch
         self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
         self.tangent: Any = None
@@ -131,6 +133,14 @@ _NAMESPACES: dict[str, dict[str, Any]] = {
 def namespace(name: str) -> dict[str, Any]:
     """The public functions of a namespace: 'torch', 'nn' (nn.functional), 'linalg', ..."""
     return _NAMESPACES[name]
+
+
+def traits_of(words: str, op: str) -> frozenset[str]:
+    """The traits that a statement names; an error where there is no such."""
+    for word in words.split():
+        if word not in TRAITS:
+            raise TypeError(f"op '{op}': '{word}' is no trait, which are {list(TRAITS)}")
+    return frozenset(words.split())
 
 
 def entry_of(op: Any) -> Entry:
@@ -181,7 +191,7 @@ def node_name(op: str) -> str:
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
     "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said".split()
+    "overloads earlier said traits".split()
 )
 
 
@@ -241,6 +251,7 @@ def define(
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     entry.overloads, entry.earlier = words.get("overloads", ()), words.get("earlier", "")
     entry.said = words.get("said", "")
+    entry.traits = traits_of(words.get("traits", ""), name)
     entry.rules = list(rules.values())
     entry.targets = [row[2] for row in rows]
     entry.batch = words.get("batch")

@@ -75,6 +75,18 @@ BATCH = {
 }
 
 
+# What tests derived from a statement must know of an op.
+TRAITS = {
+    "random": "it draws random numbers: which element gets which is a question of strides",
+    "strides": "what it computes is a question of its argument's strides",
+    "symmetric": "it reads one triangle of a matrix that is symmetric (Hermitian)",
+    "phase": "its vectors hold up to a complex factor of modulus 1",
+    "complex": "it takes complex numbers alone",
+    "underived": "it is recorded, and has no derivative: backward says so",
+    "unrecorded": "it is smooth, but PyTorch does not record it",
+}
+
+
 class Public(TypedDict, total=False):
     """Where programs find it, what is said of it, and what tests call it with."""
 
@@ -83,6 +95,7 @@ class Public(TypedDict, total=False):
     earlier: str  # orders of arguments that PyTorch had before and still takes, apart by " | "
     said: str  # its name in errors, where that is another
     samples: Any
+    traits: str  # what those tests must know; words of TRAITS
     where: str  # a namespace, "torch" unless told; "Tensor": a method alone; "": nowhere
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
     operator: str
