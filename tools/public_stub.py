@@ -468,7 +468,8 @@ def room_body(room: str) -> list[str]:
     for name, function in functions_of("torch").items():
         if room_of(function) == room:
             body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
-    return [*body, "", f"class {room.capitalize()}Methods:", *methods_body(room)]
+    gap = [""] if body and body[-1] else []
+    return [*body, *gap, f"class {room.capitalize()}Methods:", *methods_body(room)]
 
 
 def other_body() -> list[str]:
@@ -560,7 +561,7 @@ def tensor_body() -> list[str]:
     """Tensor's methods: those of the rooms, and what stands elsewhere."""
     lines = [f"from ._typed.{room} import {room.capitalize()}Methods" for room in ROOMS]
     bases = ",\n    ".join(f"{room.capitalize()}Methods" for room in ROOMS)
-    return [*lines, "class TensorMethods(", f"    {bases}", "):", *methods_body("")]
+    return [*lines, "class TensorMethods(", f"    {bases},", "):", *methods_body("")]
 
 
 def return_types_body() -> list[str]:

@@ -23,14 +23,15 @@ HOMES = {
     "linalg": torch.linalg,
     "special": torch.special,
     "fft": torch.fft,
+    "Tensor": torch.Tensor,
 }
 PUBLIC = [n for n in SAMPLED if not n.startswith("_")]
 
 
 def torch_functions(name: str) -> list[Any]:
     """The function and the method, whose arguments may differ: `flip(x, dims)`, `x.flip(0)`."""
-    found = [getattr(HOMES[OPS[name].namespace], name, None), getattr(torch.Tensor, name, None)]
-    return [f for f in found if f is not None]
+    homes = dict.fromkeys([HOMES.get(OPS[name].namespace), torch.Tensor])
+    return [f for f in (getattr(home, name, None) for home in homes) if f is not None]
 
 
 COMMON = [n for n in PUBLIC if torch_functions(n)]

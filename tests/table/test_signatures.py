@@ -14,6 +14,7 @@ from rushlight.ops.table.kinds import constant
 from rushlight.ops.table.signature import read
 
 SPACES = {"torch": "", "nn": "nn.functional.", "linalg": "linalg.", "special": "special."}
+METHODS = SPACES | {"Tensor": "Tensor."}
 PUBLIC = [
     (where, name)
     for where in SPACES
@@ -23,7 +24,7 @@ PUBLIC = [
 
 
 def found(module: Any, where: str, name: str) -> Any:
-    for part in (SPACES[where] + name).split("."):
+    for part in (METHODS[where] + name).split("."):
         module = getattr(module, part, None)
     return module
 
@@ -44,7 +45,7 @@ def test_inspect_shows_pythons_own_form(key: tuple[str, str]) -> None:
 OVERLOADED = [
     (entry.namespace, name)
     for name, entry in OPS.items()
-    if entry.overloads and name in namespace(entry.namespace) and not name.startswith("_")
+    if entry.overloads and name in namespace(entry.namespace) and entry.namespace in SPACES
 ]
 
 

@@ -166,13 +166,13 @@ def _split(body: str) -> list[str]:
     if "(" not in body and "[" not in body:
         return body.split(", ")
     parts, depth = [""], 0
-    for c in body.replace(", ", ","):
+    for c in body:
         depth += (c in "([") - (c in ")]")
         if c == "," and not depth:
             parts.append("")
         else:
             parts[-1] += c
-    return parts
+    return [part.strip() for part in parts]
 
 
 @functools.cache  # the same few hundred parameters come again and again
