@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..._dtypes import bool as _bool
 from ..._levels.opaque_array import FLOW
@@ -287,7 +288,7 @@ def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
         return np.asarray(close | (np.isfinite(difference) & (difference <= allowed)))
 
 
-_isclose: Any = constant(
+_isclose: Op = constant(
     "_isclose(input: Tensor, other: Tensor, rtol: Any, atol: Any, equal_nan: Any)",
     _close,
     method=False,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..making.copies import clone
 from ..table.arrays import scalar_name
 from ..table.kinds import composite, general, linear, pointwise
@@ -131,7 +132,7 @@ def conj(input: Tensor) -> Any:
 
 
 # Both change a bit of the view and nothing else (native/core/lazy.h).
-_conj: Any = linear(
+_conj: Op = linear(
     "_conj(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: conj(g)},
@@ -143,7 +144,7 @@ _conj: Any = linear(
     doc="`conj` of complex numbers.",
     batch="trailing",
 )
-_neg_view: Any = linear(
+_neg_view: Op = linear(
     "_neg_view(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: -g},
@@ -155,7 +156,7 @@ _neg_view: Any = linear(
     batch="trailing",
 )
 namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
-conj_physical: Any = pointwise(
+conj_physical: Op = pointwise(
     "conj_physical(input: Tensor)",
     in_place="function",
     portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),

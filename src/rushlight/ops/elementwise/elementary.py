@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ...return_types import named
 from ..table.arrays import rounded, widened
 from ..table.formulas import Symbol
@@ -144,8 +145,8 @@ logaddexp2 = pointwise(
 
 # ---- trigonometric and hyperbolic functions
 
-sin: Any = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
-cos: Any = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
+sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
+cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
 tan = _unary("tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0))
 asin = _unary(
     "asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE
@@ -157,7 +158,7 @@ atan = _unary(
     "atan", np.arctan, lambda g, input: g / (_conj(input * input) + 1), "The angle of that tangent."
 )
 sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
-cosh: Any = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
+cosh: Op = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
 tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
 asinh = _unary("asinh", np.arcsinh, lambda input: rsqrt(input * input + 1), "The inverse of sinh.")
 acosh = _unary(
@@ -549,7 +550,7 @@ def _frexp(a: Any) -> Any:
     return rounded(mantissa, a), exponent
 
 
-frexp: Any = general(
+frexp: Op = general(
     "frexp(input: Tensor)",
     _frexp,
     vjp={"input": lambda g, out1: g * exp2(-out1)},

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
 from ..table.samples import one, pair
@@ -181,7 +182,7 @@ sqrt = pointwise(
     samples=one,
     doc="The square root.",
 )
-rsqrt: Any = pointwise(
+rsqrt: Op = pointwise(
     "rsqrt(input: Tensor)",
     in_place="function",
     dtype="float",

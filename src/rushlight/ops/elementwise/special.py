@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..making.factory import allocate
 from ..table.arrays import default_float, rounded, widened
@@ -155,7 +156,7 @@ lgamma = _special(
     where="torch",
     domain=(0.5, 3.0),
 )
-digamma: Any = _special(
+digamma: Op = _special(
     "digamma(input: Tensor)",
     None,
     {"input": lambda input: _polygamma_op(input, 1)},
@@ -173,7 +174,7 @@ def _polygamma_values(a: Any, n: int) -> Any:
     return _polygamma(a.astype(np.float64), n, dtype).astype(a.dtype)
 
 
-_polygamma_op: Any = pointwise(
+_polygamma_op: Op = pointwise(
     "_polygamma(input: Tensor, n: Any)",
     dtype="float",
     portable=_polygamma_values,
@@ -254,7 +255,7 @@ def _zeta_by_order(input: Any) -> Any:
     )
 
 
-zeta: Any = _special(
+zeta: Op = _special(
     "zeta(input: Tensor | Number, other: Tensor | Number)",
     _zeta,
     {
@@ -492,7 +493,7 @@ i0e = _special(
     "i0 divided by e ** |input|.",
     node="SpecialI0EBackward0",
 )
-i1: Any = _special(
+i1: Op = _special(
     "i1(input: Tensor)",
     lambda a: _i1e(a) * np.exp(np.abs(a)),
     {"input": lambda input: i0(input) - _i1_over_x(input)},
@@ -507,7 +508,7 @@ def _i1e_slope(input: Any, out: Any) -> Any:
     return where(tiny, 0.5, i0e(input) - out * (input.sgn() + 1 / where(tiny, 1, input)))
 
 
-i1e: Any = _special(
+i1e: Op = _special(
     "i1e(input: Tensor)",
     _i1e,
     {"input": _i1e_slope},

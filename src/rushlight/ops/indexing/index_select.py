@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..elementwise.selection import masked_fill
 from ..layout.shape import expand
 from ..table.arrays import cell, dim_in, distinct, scalar_name
@@ -83,7 +84,7 @@ def _rows_of(make: Any, below: int) -> Any:
     return make(2, low=0, high=below, kind="int")
 
 
-index_select: Any = linear(
+index_select: Op = linear(
     "index_select(input: Tensor, dim: int, index: Tensor)",
     _select,
     native=_kernels.index_select,
@@ -245,7 +246,7 @@ def _source_samples(make: Any) -> Any:
     ]
 
 
-index_add: Any = linear(
+index_add: Op = linear(
     "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1)",
     write=_write_index_add,
     native=_kernels.index_add,
@@ -265,7 +266,7 @@ index_add: Any = linear(
     ],
     doc="The input with alpha * source added to the slices that an index names.",
 )
-index_copy: Any = linear(
+index_copy: Op = linear(
     "index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor)",
     write=_write_index_copy,
     overlap="never",
@@ -277,7 +278,7 @@ index_copy: Any = linear(
     samples=_source_samples,
     doc="The input with source written to the slices that an index names.",
 )
-_fill_number: Any = general(
+_fill_number: Op = general(
     "_fill_number(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_index_fill,
     overlap="self never",
@@ -289,7 +290,7 @@ _fill_number: Any = general(
     keeps="strides: input",
     doc="`index_fill` with a number.",
 )
-_fill_tensor: Any = linear(
+_fill_tensor: Op = linear(
     "_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor)",
     write=_write_index_fill,
     overlap="self never",
@@ -366,7 +367,7 @@ def _index_reduce_rule(
     return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
 
 
-index_reduce: Any = general(
+index_reduce: Op = general(
     "index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, "
     "include_self: bool = True)",
     write=_write_index_reduce,

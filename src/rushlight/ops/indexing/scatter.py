@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..elementwise.selection import masked_fill, where
 from ..layout.slices import _slice, _slice_backward
 from ..table.arrays import anywhere, cell, dim_in, scalar_name, unshared
@@ -132,7 +133,7 @@ def _gather_samples(make: Any) -> Any:
     ]
 
 
-gather: Any = linear(
+gather: Op = linear(
     "gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)",
     _gather,
     native=_kernels.gather,
@@ -144,7 +145,7 @@ gather: Any = linear(
     samples=_gather_samples,
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
-_gather_backward: Any = linear(
+_gather_backward: Op = linear(
     "_gather_backward(input: Tensor, dim: int, index: Tensor, shape: Any)",
     _gather_back,
     transpose={"input": lambda g, dim, index: gather(g, dim, index)},
@@ -204,7 +205,7 @@ def _add_samples(make: Any) -> Any:
     ]
 
 
-_scatter: Any = linear(
+_scatter: Op = linear(
     "_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor)",
     write=_write_scatter,
     native=_kernels.scatter_set,
@@ -219,7 +220,7 @@ _scatter: Any = linear(
     samples=_scatter_samples,
     doc="`scatter` of a tensor.",
 )
-_scatter_value: Any = general(
+_scatter_value: Op = general(
     "_scatter_value(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_value,
     overlap="never late",
@@ -230,7 +231,7 @@ _scatter_value: Any = general(
     samples=lambda make: [(make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5)],
     doc="`scatter` of a number.",
 )
-_scatter_zero: Any = linear(
+_scatter_zero: Op = linear(
     "_scatter_zero(input: Tensor, dim: int, index: Tensor)",
     write=_write_nothing,
     transpose={"input": lambda g, dim, index: _scatter_zero(g, dim, index)},
@@ -239,7 +240,7 @@ _scatter_zero: Any = linear(
     samples=_gather_samples,
     doc="The input with zeros where `gather` reads.",
 )
-scatter_add: Any = linear(
+scatter_add: Op = linear(
     "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor)",
     write=_write_add,
     native=_kernels.scatter_add,
@@ -432,7 +433,7 @@ def _reduce_rule(
     return to_input, to_src.reshape(src.shape)
 
 
-scatter_reduce: Any = general(
+scatter_reduce: Op = general(
     "scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, "
     "include_self: bool = True)",
     write=_write_reduce,

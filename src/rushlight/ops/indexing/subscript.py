@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
@@ -89,7 +90,7 @@ def _positions(make: Any, *shape: int, below: int) -> Any:
     return make(*shape, low=-below, high=below, kind="int")
 
 
-_index: Any = linear(
+_index: Op = linear(
     "_index(input: Tensor, index: Tensor, dims: Ints, at: int)",
     _get,
     native=_kernels.index_get,
@@ -109,7 +110,7 @@ _index: Any = linear(
     ],
     doc="The elements at the places of an index; see the head of ops/indexing/subscript.py.",
 )
-_index_backward: Any = linear(
+_index_backward: Op = linear(
     "_index_backward(input: Tensor, index: Tensor, dims: Ints, at: int, shape: Any)",
     _add_back,
     native=_kernels.index_backward,
@@ -120,7 +121,7 @@ _index_backward: Any = linear(
     samples=lambda make: [(make(5, 4), _positions(make, 5, below=3), (0,), 0, (3, 4))],
     doc="Zeros of a shape with the input added at the places of an index.",
 )
-_index_zero: Any = linear(
+_index_zero: Op = linear(
     "_index_zero(input: Tensor, index: Tensor, dims: Ints, at: int)",
     _zero,
     transpose={"input": lambda g, index, dims, at: _index_zero(g, index, dims, at)},
@@ -129,7 +130,7 @@ _index_zero: Any = linear(
     samples=lambda make: [(make(3, 4), _positions(make, 2, below=3), (0,), 0)],
     doc="The input with zeros at the places of an index.",
 )
-_index_put: Any = linear(
+_index_put: Op = linear(
     "_index_put(input: Tensor, index: Tensor, dims: Ints, at: int, values: Tensor, "
     "accumulate: bool = False)",
     _set,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..elementwise.selection import _core_size_error, fill_, masked_fill, where
 from ..layout.shape import expand
 from ..layout.slices import _slice, _slice_backward, diagonal, select
@@ -54,7 +55,7 @@ def _take_back(g: Any, index: Any, shape: Any) -> Any:
     return _kernels.index_backward(g, index, tuple(range(len(shape))), 0, shape)
 
 
-take: Any = linear(
+take: Op = linear(
     "take(input: Tensor, index: Tensor)",
     _take,
     transpose={"input": lambda g, index, input_shape: _take_backward(g, index, input_shape)},
@@ -63,7 +64,7 @@ take: Any = linear(
     samples=lambda make: [(make(3, 4), make(2, 3, low=-12, high=12, kind="int"))],
     doc="The elements at an index into all of the input, row by row.",
 )
-_take_backward: Any = linear(
+_take_backward: Op = linear(
     "_take_backward(input: Tensor, index: Tensor, shape: Any)",
     _take_back,
     transpose={"input": lambda g, index: take(g, index)},
@@ -93,7 +94,7 @@ def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
     _kernels.index_put(_flat(x), index.reshape(-1), dims, 0, source.reshape(-1), bool(accumulate))
 
 
-put: Any = linear(
+put: Op = linear(
     "put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)",
     write=_write_put,
     overlap="never late",
@@ -173,7 +174,7 @@ def _spread(g: Any, mask: Any, shape: Any) -> Any:
     return out
 
 
-masked_select: Any = linear(
+masked_select: Op = linear(
     "masked_select(input: Tensor, mask: Tensor)",
     _masked_select,
     transpose={"input": lambda g, mask, input_shape: _masked_select_backward(g, mask, input_shape)},
@@ -185,7 +186,7 @@ masked_select: Any = linear(
     ],
     doc="The elements where a mask holds, as one row.",
 )
-_masked_select_backward: Any = linear(
+_masked_select_backward: Op = linear(
     "_masked_select_backward(input: Tensor, mask: Tensor, shape: Any)",
     _spread,
     transpose={
@@ -232,7 +233,7 @@ def _to_source(g: Any, mask: Any, source_shape: Any) -> Any:
     return taken.reshape(source_shape)
 
 
-masked_scatter: Any = linear(
+masked_scatter: Op = linear(
     "masked_scatter(input: Tensor, mask: Tensor, source: Tensor)",
     _masked_scatter,
     write=_write_masked,
@@ -315,7 +316,7 @@ def _replaced(input: Any, src: Any, part: Callable[..., Any], name: str) -> Any:
     return out
 
 
-select_scatter: Any = linear(
+select_scatter: Op = linear(
     "select_scatter(input: Tensor, src: Tensor, dim: int, index: int)",
     lambda a, src, dim, index: _replaced(
         a, src, lambda out: _kernels.select(out, dim, index), "slice"
@@ -330,7 +331,7 @@ select_scatter: Any = linear(
     samples=lambda make: [(make(2, 3), make(3), 0, 1), (make(2, 3), make(2), 1, -1)],
     doc="The input with src in the place of one entry of a dimension.",
 )
-slice_scatter: Any = linear(
+slice_scatter: Op = linear(
     "slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, "
     "end: int | None = None, step: int = 1)",
     lambda a, src, dim, start, end, step: _replaced(
@@ -346,7 +347,7 @@ slice_scatter: Any = linear(
     samples=lambda make: [(make(4, 3), make(2, 3), 0, 1, 3), (make(2, 5), make(2, 2), 1, 0, 4, 2)],
     doc="The input with src in the place of a slice.",
 )
-diagonal_scatter: Any = linear(
+diagonal_scatter: Op = linear(
     "diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1)",
     lambda a, src, offset, dim1, dim2: _replaced(
         a, src, lambda out: _kernels.diagonal(out, offset, dim1, dim2), "slice"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Reduction
+from ..._core import Op, Reduction
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Tensor
@@ -211,7 +211,7 @@ def _check_float_target(target: Any) -> None:
 
 
 # Division by a number under the name that torch leaves in the graph here.
-_divided: Any = linear(
+_divided: Op = linear(
     "_divided(input: Tensor, n: Any)",
     lambda a, n: rounded(np.asarray(widened(a) / n), a),
     transpose={"input": lambda g, n: g / n},

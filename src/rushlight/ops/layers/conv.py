@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..matrix.products import multiply
 from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
 from ..table.kinds import bilinear, composite, general
@@ -269,7 +270,7 @@ _convolution = general(
     doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
     "channels / groups, ...).",
 )
-_convolution_input: Any = general(
+_convolution_input: Op = general(
     "_convolution_input(input: Tensor, weight: Tensor, bias: Tensor | None = None, shape: Any, "
     f"{_GEOMETRY})",
     _grad_input,
@@ -289,7 +290,7 @@ _convolution_input: Any = general(
     keeps="format and back: input weight",
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
-_convolution_weight: Any = bilinear(
+_convolution_weight: Op = bilinear(
     f"_convolution_weight(input: Tensor, other: Tensor, shape: Any, {_GEOMETRY})",
     _grad_weight,
     transpose={

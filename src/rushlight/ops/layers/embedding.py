@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ..table.arrays import Array, rounded, scalar_name, unshared, widened
@@ -85,7 +86,7 @@ _embedding_op = linear(
     keeps="rows",
     doc="The rows of weight that indices name.",
 )
-_embedding_transpose: Any = linear(
+_embedding_transpose: Op = linear(
     "_embedding_transpose(input: Tensor, indices: Tensor, padding_idx: Any, n: Any)",
     _embedding_grad,
     transpose={"input": lambda g, indices, padding_idx: _embedding_again(g, indices, padding_idx)},
@@ -168,7 +169,7 @@ _embedding_scaled = linear(
     method=False,
     doc="`embedding` whose gradient is the mean, not the sum, over the uses of a row.",
 )
-_embedding_scaled_transpose: Any = constant(
+_embedding_scaled_transpose: Op = constant(
     "_embedding_scaled_transpose(input: Tensor, indices: Tensor, padding_idx: Any, n: Any)",
     _embedding_scaled_grad,
     method=False,

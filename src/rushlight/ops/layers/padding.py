@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import Op
 from ..table.arrays import Array, cell, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Sizes, Tensor
@@ -141,7 +142,7 @@ def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
     return out
 
 
-constant_pad_nd: Any = general(
+constant_pad_nd: Op = general(
     "constant_pad_nd(input: Tensor, pad: Sizes, value: Number = 0)",
     _constant_pad,
     vjp={"input": lambda g, pad: constant_pad_nd(g, tuple(-p for p in pad), 0)},
@@ -307,7 +308,7 @@ _pixel_shuffle = linear(
     doc="Channels as the pixels of r by r blocks.",
     batch="trailing",
 )
-_pixel_unshuffle: Any = linear(
+_pixel_unshuffle: Op = linear(
     "_pixel_unshuffle(input: Tensor, r: Any)",
     _unshuffle,
     transpose={"input": lambda g, r: _pixel_shuffle(g, r)},
@@ -370,7 +371,7 @@ def _deal(x: Array, groups: int) -> Array:
     return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(x.shape)
 
 
-_channel_shuffle: Any = linear(
+_channel_shuffle: Op = linear(
     "_channel_shuffle(input: Tensor, groups: Any)",
     _deal,
     transpose={"input": lambda g, groups: _channel_shuffle(g, g.shape[1] // groups)},

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Ints, Tensor
@@ -161,7 +162,7 @@ _pool_scatter = linear(
     doc="The transpose of picking elements by their places in a plane.",
     batch="folded",
 )
-_pool_gather: Any = linear(
+_pool_gather: Op = linear(
     "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
     _gather,
     transpose={

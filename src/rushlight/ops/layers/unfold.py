@@ -6,6 +6,7 @@ import math
 from operator import index as as_int
 from typing import Any
 
+from ..._core import Op
 from ..making.factory import allocate
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
@@ -51,7 +52,7 @@ _im2col = linear(
     samples=lambda make: [(make(1, 2, 4, 5), (2, 3), (1, 1), (0, 1), (2, 1))],
     doc="The patches of images, a column each.",
 )
-_col2im: Any = linear(
+_col2im: Op = linear(
     f"_col2im(input: Tensor, output_size: Sizes, {_FOLDS})",
     _fold,
     transpose={

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..making.factory import room_for
 from ..table.arrays import Array, common_type, dim_in
 from ..table.kinds import composite, linear
@@ -46,7 +47,7 @@ def _alike(make: Any) -> list[Any]:
 
 _CAST = "torch.cat(): input types can't be cast to the desired output type {got.scalar_name}"
 
-cat: Any = linear(
+cat: Op = linear(
     "cat(tensors: Sequence[Tensor], dim: int = 0)",
     _promoted(_kernels.cat),
     native=_kernels.cat,
@@ -59,7 +60,7 @@ cat: Any = linear(
     doc="Tensors one after the other along a dimension.",
 )
 
-stack: Any = linear(
+stack: Op = linear(
     "stack(tensors: Sequence[Tensor], dim: int = 0)",
     _promoted(_kernels.stack),
     native=_kernels.stack,
@@ -116,7 +117,7 @@ def _unsplit(gs: Sequence[Any], shape: Sequence[int], each: int, dim: int) -> An
     return _joined(gs, _sized(shape, dim, sizes), cat, dim)
 
 
-_split: Callable[..., tuple[Tensor, ...]] = linear(
+_split: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[assignment]
     "_split(input: Tensor, split_size: int, dim: int = 0)",
     _kernels.split,
     transpose={
@@ -131,7 +132,7 @@ _split: Callable[..., tuple[Tensor, ...]] = linear(
     doc="Pieces of one size along a dimension.",
 )
 
-split_with_sizes: Callable[..., tuple[Tensor, ...]] = linear(
+split_with_sizes: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[assignment]
     "split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]",
     _kernels.split,
     transpose={
@@ -269,7 +270,7 @@ def _unbound(gs: Sequence[Any], shape: Sequence[int], dim: int) -> Any:
     return _joined(gs, [piece] * len(gs), stack, dim)
 
 
-unbind: Callable[..., tuple[Tensor, ...]] = linear(
+unbind: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[assignment]
     "unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]",
     _kernels.unbind,
     transpose={"input": lambda gs, input_shape, dim: _unbound(gs, input_shape, dim)},

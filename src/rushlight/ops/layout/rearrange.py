@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ..making.copies import _contiguous_copy
@@ -49,7 +50,7 @@ def _flip(a: Array, dims: Any) -> Array:
     return result
 
 
-flip: Any = linear(
+flip: Op = linear(
     "flip(input: Tensor, *dims: int)",
     _flip,
     transpose={"input": lambda g, dims: flip(g, dims)},
@@ -97,7 +98,7 @@ def _roll(a: Array, shifts: Any, dims: Any) -> Array:
     return np.ascontiguousarray(np.roll(a, by, tuple([dim_in(d, a.ndim) for d in along])))
 
 
-roll: Any = linear(
+roll: Op = linear(
     "roll(input: Tensor, shifts: Ints, dims: Ints | None = ())",
     _roll,
     transpose={
@@ -127,7 +128,7 @@ def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
     return turned.copy(order="K")
 
 
-rot90: Any = linear(
+rot90: Op = linear(
     "rot90(input: Tensor, k: int = 1, dims: Sizes = (0, 1))",
     _rot90,
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
@@ -180,7 +181,7 @@ def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
     return reshape(g, sizes).sum(dims) if dims else reshape(g, sizes)
 
 
-repeat: Any = linear(
+repeat: Op = linear(
     "repeat(input: Tensor, *repeats: int)",
     _repeat,
     transpose={"input": lambda g, input_shape, repeats: _repeat_grad(g, input_shape, repeats)},
@@ -305,7 +306,7 @@ def _triangle(name: str, keep: Any) -> Any:
 tril = _triangle("tril", lambda n, m, k: np.tri(n, m, k, dtype=bool))
 triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
 
-diag_embed: Any = linear(
+diag_embed: Op = linear(
     "diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1)",
     lambda a, offset, dim1, dim2: _embedded(a, offset, dim1, dim2),
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
@@ -330,7 +331,7 @@ def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     return result
 
 
-_diagonal_copy: Any = linear(
+_diagonal_copy: Op = linear(
     "_diagonal_copy(input: Tensor, offset: int = 0)",
     lambda a, offset: a.diagonal(offset).copy(),
     transpose={
@@ -387,7 +388,7 @@ def _unblocked(g: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
     return pieces
 
 
-_block_diag: Any = linear(
+_block_diag: Op = linear(
     "_block_diag(tensors: Sequence[Tensor])",
     _blocks,
     transpose={"tensors": lambda g, tensors_shape: _unblocked(g, tensors_shape)},

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._dtypes import dtype as dtype_class
 from ..making.copies import _contiguous_copy, contiguous
 from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
@@ -275,7 +276,7 @@ def squeeze(input: Tensor, dim: Ints | None = None) -> Any:
     return _squeeze_dims(input, dim) if isinstance(dim, (tuple, list)) else _squeeze_dim(input, dim)
 
 
-unsqueeze: Any = linear(
+unsqueeze: Op = linear(
     "unsqueeze(input: Tensor, dim: int)",
     _kernels.unsqueeze,
     transpose={"input": lambda g, dim: _squeeze_dim(g, dim)},
@@ -288,7 +289,7 @@ unsqueeze: Any = linear(
 
 # ---- repeated without copying
 
-expand: Any = linear(
+expand: Op = linear(
     "expand(input: Tensor, *size: Ints, *, implicit: bool = False)",
     _kernels.expand,
     transpose={"input": lambda g, input_shape: sum_to(g, input_shape)},
@@ -314,7 +315,7 @@ def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
     return np.array(total, a.dtype).reshape(shape)
 
 
-sum_to: Any = linear(
+sum_to: Op = linear(
     "sum_to(input: Tensor, shape: Any)",
     _sum_to,
     native=_kernels.sum_to,

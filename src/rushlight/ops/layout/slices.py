@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..table.arrays import Array, dim_in, is_half
 from ..table.kinds import composite, linear
 from ..table.signature import Tensor
 
 _kernels = _core.kernels
 
-select: Any = linear(
+select: Op = linear(
     "select(input: Tensor, dim: int, index: int)",
     _kernels.select,
     transpose={
@@ -30,7 +31,7 @@ select: Any = linear(
     samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
     doc="One entry of a dimension, without it.",
 )
-_select_backward: Any = linear(
+_select_backward: Op = linear(
     "_select_backward(input: Tensor, shape: Any, dim: int, index: int)",
     _kernels.select_backward,
     transpose={"input": lambda g, dim, index: select(g, dim, index)},
@@ -41,7 +42,7 @@ _select_backward: Any = linear(
     doc="Zeros of a shape, with the input where `select` finds it.",
 )
 
-_slice: Any = linear(
+_slice: Op = linear(
     "_slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1)",
     _kernels.slice,
     transpose={
@@ -60,7 +61,7 @@ _slice: Any = linear(
     ],
     doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
 )
-_slice_backward: Any = linear(
+_slice_backward: Op = linear(
     "_slice_backward(input: Tensor, shape: Any, dim: int, start: int, end: int, step: int)",
     _kernels.slice_backward,
     transpose={"input": lambda g, dim, start, end, step: _slice(g, dim, start, end, step)},
@@ -99,7 +100,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
     return _slice(input, dim, start, start + length, 1)
 
 
-diagonal: Any = linear(
+diagonal: Op = linear(
     "diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1)",
     _kernels.diagonal,
     transpose={
@@ -113,7 +114,7 @@ diagonal: Any = linear(
     samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), -1, 0, 2)],
     doc="A diagonal of two dimensions, as a new last dimension.",
 )
-_diagonal_backward: Any = linear(
+_diagonal_backward: Op = linear(
     "_diagonal_backward(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int)",
     _kernels.diagonal_backward,
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
@@ -139,7 +140,7 @@ def _unfold_back(g: Array, shape: tuple[int, ...], dimension: int, size: int, st
     return result.astype(g.dtype, copy=False)
 
 
-unfold: Any = linear(
+unfold: Op = linear(
     "unfold(input: Tensor, dimension: int, size: int, step: int)",
     _kernels.unfold,
     transpose={
@@ -153,7 +154,7 @@ unfold: Any = linear(
     where="Tensor",
     doc="Windows of a size along a dimension, every step, as a new last dimension.",
 )
-_unfold_backward: Any = linear(
+_unfold_backward: Op = linear(
     "_unfold_backward(input: Tensor, shape: Any, dimension: int, size: int, step: int)",
     _unfold_back,
     transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},

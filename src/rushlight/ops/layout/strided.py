@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._device import preserve_format
 from ..elementwise.complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
@@ -129,7 +130,7 @@ def _gathered(g: Array, size: Lengths, stride: Lengths, offset: int, layout: Any
     return place.part(buffer).copy()
 
 
-strided_view: Any = linear(
+strided_view: Op = linear(
     "strided_view(input: Tensor, size: Any, stride: Any, storage_offset: int, layout: Any = None)",
     _kernels.strided,
     transpose={
@@ -148,7 +149,7 @@ strided_view: Any = linear(
     doc="Any view of the memory of a tensor, counted from its first element.",
 )
 
-_strided_backward: Any = linear(
+_strided_backward: Op = linear(
     "_strided_backward(input: Tensor, shape: Any, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     _scattered,
@@ -168,7 +169,7 @@ _strided_backward: Any = linear(
     doc="Zeros of a shape, with the input added where `strided_view` shows it.",
 )
 
-_strided_gather: Any = linear(
+_strided_gather: Op = linear(
     "_strided_gather(input: Tensor, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     _gathered,
@@ -200,7 +201,7 @@ def _with_part(
     return place.whole(buffer).copy()
 
 
-_strided_zeroed: Any = linear(
+_strided_zeroed: Op = linear(
     "_strided_zeroed(input: Tensor, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     lambda a, size, stride, offset, layout: _with_part(a, 0, size, stride, offset, layout),
@@ -225,7 +226,7 @@ def _both_parts(
     )
 
 
-_strided_scatter: Any = linear(
+_strided_scatter: Op = linear(
     "_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int, "
     "layout: layout | None = None)",
     _with_part,

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ... import _core
+from ..._core import Op
 from ..making.copies import alias
 from ..table.arrays import dim_in, listed
 from ..table.kinds import composite, linear
@@ -13,7 +14,7 @@ from ..table.kinds import composite, linear
 _kernels = _core.kernels
 Tensor = _core.Tensor
 
-transpose: Any = linear(
+transpose: Op = linear(
     "transpose(input: Tensor, dim0: int, dim1: int)",
     _kernels.transpose,
     transpose={"input": lambda g, dim0, dim1: transpose(g, dim0, dim1)},
@@ -24,7 +25,7 @@ transpose: Any = linear(
     doc="Two dimensions changed over.",
 )
 
-t: Any = linear(
+t: Op = linear(
     "t(input: Tensor)",
     _kernels.t,
     transpose={"input": lambda g: t(g)},
@@ -35,7 +36,7 @@ t: Any = linear(
     doc="A matrix's transpose; a vector or a number as it is.",
 )
 
-permute: Any = linear(
+permute: Op = linear(
     "permute(input: Tensor, *dims: int)",
     _kernels.permute,
     transpose={"input": lambda g, dims: _permute_back(g, dims)},
@@ -46,7 +47,7 @@ permute: Any = linear(
     doc="The dimensions in the order given.",
 )
 
-_permute_back: Any = linear(
+_permute_back: Op = linear(
     "_permute_back(input: Tensor, *dims: int)",
     _kernels.permute_back,
     transpose={"input": lambda g, dims: permute(g, dims)},

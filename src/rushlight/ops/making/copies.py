@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ..table.arrays import Array
 from ..table.kinds import composite, linear
@@ -15,7 +16,7 @@ from ..table.signature import memory_format
 _kernels = _core.kernels
 Tensor = _core.Tensor
 
-alias: Any = linear(
+alias: Op = linear(
     "alias(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: g},
@@ -87,7 +88,7 @@ def copied(a: Array, memory_format: Any) -> Any:
     return copy
 
 
-clone: Any = linear(
+clone: Op = linear(
     "clone(input: Tensor, *, memory_format: memory_format | None = None)",
     copied,
     native=_kernels.clone,
@@ -98,7 +99,7 @@ clone: Any = linear(
     batch="trailing",
 )
 
-_contiguous_copy: Any = linear(
+_contiguous_copy: Op = linear(
     "_contiguous_copy(input: Tensor)",
     lambda a: a.copy(),
     transpose={"input": lambda g: g},

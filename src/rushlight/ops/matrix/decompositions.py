@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes as dtypes
+from ..._core import Op
 from ..._devices import of
 from ...return_types import named
 from ..table.arrays import Array, listed, warn_once
@@ -403,7 +404,7 @@ def _permutation(pivots: Array, m: int) -> Array:
     return out.reshape(*pivots.shape[:-1], m, m)
 
 
-_pivot_matrix: Any = constant(
+_pivot_matrix: Op = constant(
     "_pivot_matrix(pivots: Tensor, m: Any)",
     _permutation,
     method=False,

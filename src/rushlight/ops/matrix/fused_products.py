@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..table.arrays import (
     Array,
     common_type,
@@ -323,7 +324,7 @@ def _cross(a: Array, b: Array, dim: int) -> Array:
     return np.ascontiguousarray(np.stack(parts, axis=dim).astype(kind, copy=False))
 
 
-linalg_cross: Any = bilinear(
+linalg_cross: Op = bilinear(
     "_linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1)",
     _cross,
     transpose={
@@ -378,7 +379,7 @@ trace = linear_kind(
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
     doc="The sum of a matrix's diagonal.",
 )
-_trace_transpose: Any = linear_kind(
+_trace_transpose: Op = linear_kind(
     "_trace_transpose(input: Tensor, shape: Any)",
     _times_identity,
     transpose={"input": lambda g: trace(g)},

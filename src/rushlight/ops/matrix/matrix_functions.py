@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
@@ -89,7 +90,7 @@ def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> A
     return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
 
 
-_rank_op: Any = constant(
+_rank_op: Op = constant(
     "_matrix_rank(A: Tensor, tol: Any, atol: Any, rtol: Any, hermitian: Any)",
     _matrix_rank,
     method=False,

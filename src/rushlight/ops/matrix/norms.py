@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype, promote_types
 from ..layout.shape import common_shape
@@ -398,7 +399,7 @@ def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) ->
     return (grad if needs[0] else None), (-grad if needs[1] and grad is not None else None)
 
 
-dist: Any = general(
+dist: Op = general(
     "dist(input: Tensor, other: Tensor, p: Number = 2)",
     _dist,
     vjp={"input, other": _dist_vjp},

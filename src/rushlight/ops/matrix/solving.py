@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
@@ -574,7 +575,7 @@ def _cholesky_solve_factor(g: Any, L: Any, out: Any, upper: bool) -> Any:
     return -matmul(L.triu(), both).triu() if upper else -matmul(both, L.tril()).tril()
 
 
-cholesky_solve: Any = general(
+cholesky_solve: Op = general(
     "cholesky_solve(input: Tensor, L: Tensor, upper: bool = False)",
     _cholesky_solve,
     vjp={

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ...return_types import named
 from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
@@ -38,7 +39,7 @@ def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array
         return rounded(has / has.sum(axes, keepdims=True), a)
 
 
-_share: Any = constant(
+_share: Op = constant(
     "_share(input: Tensor, value: Tensor, dim: Ints, keepdim: bool, nan: bool)",
     _shares,
     method=False,
@@ -122,7 +123,7 @@ def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
     )
 
 
-aminmax: Any = general(
+aminmax: Op = general(
     "aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False)",
     _aminmax,
     vjp={
@@ -173,7 +174,7 @@ def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, 
     return rounded(result, g)
 
 
-_take_along: Any = linear(
+_take_along: Op = linear(
     "_take_along(input: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool)",
     lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
     transpose={
@@ -185,7 +186,7 @@ _take_along: Any = linear(
     out=False,
     doc="The elements at the places `index` along a dimension.",
 )
-_put_along: Any = linear(
+_put_along: Op = linear(
     "_put_along(input: Tensor, index: Tensor, shape: Any, dim: int, keepdim: bool, add: bool)",
     _put,
     transpose={

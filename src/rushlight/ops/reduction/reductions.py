@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..layout.joining import cat
 from ..layout.shape import view
 from ..table.arrays import (
@@ -78,7 +79,7 @@ def _count(shape: Sequence[int], dim: Any) -> int:
     return n
 
 
-_spread: Any = linear(
+_spread: Op = linear(
     "_spread(input: Tensor, shape: Any, dim: Ints, keepdim: bool)",
     _kernels.spread,
     transpose={"input": lambda g, dim, keepdim: _sum_dims(g, dim, keepdim)},
@@ -293,7 +294,7 @@ _NANSUM_OUT = (
     "nansum: provided dtype must match dtype of result. Got {got.scalar_name} and "
     "{want.scalar_name}."
 )
-nansum: Any = general(
+nansum: Op = general(
     "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
     "dtype: dtype | None = None)",
     _nansum,
@@ -371,7 +372,7 @@ def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim
     return _var_grad(_call("where", out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
 
 
-_var_op: Any = general(
+_var_op: Op = general(
     "_var(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _var,
     native=_kernels.var,
@@ -386,7 +387,7 @@ _var_op: Any = general(
     doc="The variance with a correction to the number of elements.",
     batch="reduced",
 )
-_std_op: Any = general(
+_std_op: Op = general(
     "_std(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     lambda a, dim, correction, keepdim: _root(_variance(a, dim, correction, keepdim)),
     vjp={
@@ -428,7 +429,7 @@ def _mean_grad(g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     return _spread(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
 
 
-_var_mean_op: Any = general(
+_var_mean_op: Op = general(
     "_var_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(lambda v: v),
     vjp={
@@ -444,7 +445,7 @@ _var_mean_op: Any = general(
     doc="Variance and mean.",
     batch="reduced",
 )
-_std_mean_op: Any = general(
+_std_mean_op: Op = general(
     "_std_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(_root),
     vjp={
@@ -549,7 +550,7 @@ _TRUTHS = {"any": "Whether any element is not zero.", "all": "Whether no element
 any = _truth("any")
 all = _truth("all")
 
-count_nonzero: Any = constant(
+count_nonzero: Op = constant(
     "count_nonzero(input: Tensor, dim: Ints | None = None)",
     lambda a, dim: np.asarray(np.count_nonzero(a, _axes(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
@@ -578,7 +579,7 @@ def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Array:
         return rounded(total + (top if keep else top.reshape(total.shape)), like)
 
 
-logsumexp: Any = general(
+logsumexp: Op = general(
     "logsumexp(input: Tensor, dim: Ints, keepdim: bool = False)",
     _logsumexp,
     native=_kernels.logsumexp,

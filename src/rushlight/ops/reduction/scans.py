@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Op
 from ..._devices import of
 from ..elementwise.elementary import _log_add_exp
 from ..layout.joining import cat
@@ -62,7 +63,7 @@ def _some(make: Any) -> list[Any]:
     return [(make(3, 4), 0), (make(3, 4), -1), (make(), 0), (make(0, 3), 1)]
 
 
-cumsum: Any = linear(
+cumsum: Op = linear(
     "cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     _cumulated("cumsum", _kernels.cumsum, np.add),
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
@@ -93,7 +94,7 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     return (gs.unsqueeze(-1) * without.conj()).sum(-2).movedim(-1, dim)
 
 
-cumprod: Any = general(
+cumprod: Op = general(
     "cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     _cumulated("cumprod", _kernels.cumprod, np.multiply),
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
@@ -190,7 +191,7 @@ def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
     return (weights * t.unsqueeze(-2)).sum(-1).movedim(-1, dim)
 
 
-logcumsumexp: Any = general(
+logcumsumexp: Op = general(
     "logcumsumexp(input: Tensor, dim: int)",
     _logcumsumexp,
     vjp={"input": lambda g, input, out, dim: _logcumsumexp_grad(g, input, out, dim)},
@@ -341,7 +342,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
     return counts.astype(a.dtype)
 
 
-histc: Any = constant(
+histc: Op = constant(
     "histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0)",
     _histogram,
     samples=lambda make: [(make(20), 4), (make(3, 4), 5, -1, 1)],
@@ -376,7 +377,7 @@ def _no_gradient(g: Any) -> Any:
     )
 
 
-bincount: Any = general(
+bincount: Op = general(
     "bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0)",
     _bincount,
     vjp={"weights": _no_gradient},

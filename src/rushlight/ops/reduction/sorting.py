@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Op
 from ..._devices import of
 from ...return_types import named
 from ..layout.shape import reshape, unsqueeze
@@ -375,7 +376,7 @@ def _warn_of_copies(**arrays: Any) -> None:
             )
 
 
-_searchsorted: Any = constant(
+_searchsorted: Op = constant(
     "_searchsorted(sorted_sequence: Tensor, input: Tensor, right: bool, side: str, "
     "out_int32: bool, sorter: Tensor | None = None)",
     _search,
@@ -568,7 +569,7 @@ def isin(
     return _isin(elements, test_elements, invert)
 
 
-_isin: Any = constant(
+_isin: Op = constant(
     "_isin(elements: Tensor, test_elements: Tensor, invert: bool)",
     lambda a, b, invert: np.asarray(np.isin(widened(a), widened(b), invert=bool(invert))),
     method=False,

@@ -41,6 +41,7 @@ _RESULTS = {
 }
 _WHENS = {"given": When.GIVEN, "scalar": When.SCALAR, "equals": When.EQUALS, "below": When.BELOW}
 _Tensor = _core.Tensor
+Op = _core.Op
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -163,7 +164,7 @@ def pointwise(
     portable_for: str = "",
     halves: Any = None,
     **more: Unpack[Words],
-) -> Any:
+) -> Op:
     """An op that maps elements to elements.
 
     partials: for each differentiable argument a number, or a lambda of the local derivative; a
@@ -246,7 +247,7 @@ def linear(
     transpose: dict[str, Any],
     native: Any = None,
     **more: Unpack[Words],
-) -> Any:
+) -> Op:
     """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays.
 
     Without a forward, `write=` says what the op writes to its first argument in place, or else to a
@@ -265,7 +266,7 @@ def bilinear(
     transpose: dict[str, Any],
     native: Any = None,
     **more: Unpack[Words],
-) -> Any:
+) -> Op:
     """An op linear in each of two arguments; each transpose reads the other argument."""
     forward = _with_kernel(more, forward, native)
     rules = _rules(transpose, signature, OpKind.BILINEAR)
@@ -279,7 +280,7 @@ def general(
     vjp: dict[str, Any],
     native: Any = None,
     **more: Unpack[Words],
-) -> Any:
+) -> Op:
     """Any other differentiable op: `vjp` gives each argument's gradient ('a, b' for several at
     once). The forward is as for `linear`."""
     forward = _with_kernel(more, forward, native)
@@ -290,7 +291,7 @@ def general(
 
 def constant(
     signature: str, forward: Callable[..., Any], *, native: Any = None, **more: Unpack[Words]
-) -> Any:
+) -> Op:
     """An op without derivative (comparisons, indices, integers)."""
     forward = _with_kernel(more, forward, native)
     return define(OpKind.CONSTANT, signature, forward, {}, **more)

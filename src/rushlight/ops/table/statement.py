@@ -203,7 +203,7 @@ def _keeps(words: str, names: list[str]) -> tuple[int, int]:
 
 def define(
     kind: int, signature: str, forward: Any, rules: dict[str, Any], **words: Unpack[Spec]
-) -> Any:
+) -> _core.Op:
     """Make the op of one statement and enter it in the table: see the kinds in `kinds.py` and the
     words in `words.py`."""
     name, params, positional = parse(signature, kind)
