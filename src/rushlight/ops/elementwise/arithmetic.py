@@ -445,7 +445,7 @@ _core.set_operator("rmod", lambda self, other: remainder(other, self))
 _LERP = {"bool int": "lerp_kernel_tensor"}
 
 
-def _lerp(input: Any, end: Any, weight: Any) -> Any:
+def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
     distance = end - input
     return where(abs(weight) < 0.5, input + weight * distance, end - distance * (1 - weight))
 

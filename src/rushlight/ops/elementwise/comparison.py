@@ -12,6 +12,7 @@ from ..._devices import of
 from ..._dtypes import bool as _bool
 from ..._levels.opaque_array import FLOW
 from ..._levels.running import answered
+from ...ops.table.arrays import Array
 from ..table.arrays import elements
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
@@ -69,7 +70,7 @@ alias("greater_equal", ge)
 # ---- predicates
 
 
-def _none(a: Any) -> Any:
+def _none(a: Any) -> Array:
     return np.zeros(a.shape, np.bool_)
 
 
@@ -272,7 +273,7 @@ def isclose(
     return _isclose(input, other, rtol, atol, equal_nan)
 
 
-def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _close(a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
     if is_float(a) and a.dtype.itemsize == 2:
         a, b = a.astype(np.float32), b.astype(np.float32)
     with np.errstate(all="ignore"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ...ops.table.arrays import Array
 from ..making.copies import clone
 from ..table.arrays import scalar_name
 from ..table.kinds import composite, general, linear, pointwise
@@ -27,7 +29,7 @@ def _as_pairs(a: Any) -> Any:
     return a[..., None].view(a.real.dtype)
 
 
-def _from_pairs(a: Any) -> Any:
+def _from_pairs(a: Array) -> Any:
     if a.dtype not in _PAIRS:
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
@@ -46,19 +48,19 @@ def _from_pairs(a: Any) -> Any:
     return a.view(_PAIRS[a.dtype])[..., 0]
 
 
-def _pairs(g: Any) -> Any:
+def _pairs(g: Tensor) -> Tensor:
     return view_as_real(resolve_conj(g))
 
 
-def _joined(g: Any) -> Any:
+def _joined(g: Tensor) -> Tensor:
     return complex(g.select(-1, 0), g.select(-1, 1))
 
 
-def _complex_one(make: Any) -> Any:
+def _complex_one(make: Callable[..., Any]) -> Any:
     return [(make(2, 3, kind="complex"),)]
 
 
-def _refuse_conjugate(input: Any) -> None:
+def _refuse_conjugate(input: Tensor) -> None:
     if input.is_conj():
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
@@ -193,7 +195,7 @@ def is_neg(input: Tensor) -> bool:
     return bool(input._flags() & LAZY["neg"])
 
 
-def _angle(a: Any) -> Any:
+def _angle(a: Array) -> Array:
     if a.dtype.kind == "c":
         return np.angle(a)
     return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(np.pi), a.dtype.type(0)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ...ops.table.arrays import Array
 from ...return_types import named
 from ..table.arrays import rounded, widened
 from ..table.formulas import Symbol
@@ -78,7 +79,7 @@ log10 = _unary(
 )
 
 
-def _log1p(a: Any) -> Any:
+def _log1p(a: Array) -> Array:
     if a.dtype.kind != "c":
         return np.log1p(a)
     x, y = a.real, a.imag
@@ -195,7 +196,7 @@ atan2 = pointwise(
 alias("arctan2", atan2)
 
 
-def _over_square(value: Any, y: Any, x: Any) -> Any:
+def _over_square(value: Any, y: Any, x: Any) -> Tensor:
     square = y * y + x * x
     return where(square == 0, 0, value * reciprocal(square))
 
@@ -256,7 +257,7 @@ abs = pointwise(
 _abs_in_place = _core.Tensor.abs_
 
 
-def abs_(self: Tensor) -> Any:
+def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`."""
     if isinstance(self, _core.Tensor) and self.dtype.is_complex:
         _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
@@ -280,7 +281,7 @@ sign = pointwise(
 )
 
 
-def _sgn(a: Any) -> Any:
+def _sgn(a: Array) -> Array:
     if a.dtype.kind != "c":
         return np.sign(a) if a.dtype.kind != "b" else a.copy()
     size = np.abs(a)
@@ -307,7 +308,7 @@ sgn = pointwise(
 )
 
 
-def _copysign_partial(input: Any, out: Any) -> Any:
+def _copysign_partial(input: Any, out: Any) -> Tensor:
     return where(input == 0, 0, out / input)
 
 
@@ -460,7 +461,7 @@ _finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
 _finite_only_in_place.entry = _finite_only.entry
 
 
-def _replacements(input: Any, nan: Any, posinf: Any, neginf: Any) -> tuple[Any, Any, Any]:
+def _replacements(input: Tensor, nan: Any, posinf: Any, neginf: Any) -> tuple[Any, Any, Any]:
     dtype = input.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         return 0.0, 0.0, 0.0
@@ -493,7 +494,7 @@ def nan_to_num(
 
 def nan_to_num_(
     self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Any:
+) -> Tensor:
     """In-place version of `nan_to_num`."""
     return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
 

@@ -26,11 +26,11 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
-def _of_base(input: Any, exponent: Any) -> Any:
+def _of_base(input: Any, exponent: Any) -> Tensor:
     return where(exponent == 0, 0, exponent * pow(input, exponent - 1))
 
 
-def _of_exponent(input: Any, exponent: Any, out: Any) -> Any:
+def _of_exponent(input: Tensor, exponent: Any, out: Tensor) -> Tensor:
     if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
         input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
     return where((input == 0) & _not_negative(exponent), 0, out * _log(input))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ..._devices.meta import like_first
+from ...ops.table.arrays import Array
 from ..table.arrays import cell
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
@@ -18,7 +20,7 @@ from ..table.statement import OPS, namespace
 # ---- where
 
 
-def _masked(make: Any) -> Any:
+def _masked(make: Callable[..., Any]) -> Any:
     return [
         (make(2, 3, kind="bool"), make(2, 3), make(2, 3)),
         (make(2, 3, kind="bool"), make(3), make(2, 1)),
@@ -186,7 +188,7 @@ clamp_max = _bound(
 )
 
 
-def _clamp_samples(make: Any) -> Any:
+def _clamp_samples(make: Callable[..., Any]) -> Any:
     return [
         (make(2, 3), -0.5, 0.5),
         (make(2, 3), 0),
@@ -219,7 +221,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     return _clamp_high(input, max, **more) if min is None else _clamp(input, min, max, **more)
 
 
-def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Any:
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of `clamp`."""
     if not self.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
@@ -244,7 +246,7 @@ add_method("clip_", clamp_, function=True)
 # ---- the larger and the smaller
 
 
-def _half_at_ties(input: Any, other: Any, larger: Any) -> Any:
+def _half_at_ties(input: Any, other: Any, larger: Any) -> Tensor:
     return where(input == other, 0.5, where(larger, 1, 0))
 
 
@@ -345,7 +347,7 @@ _masked_fill_number = pointwise(
 variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 
-def _cell(value: Any, dtype: Any) -> Any:
+def _cell(value: Any, dtype: Any) -> Array:
     if isinstance(value, np.ndarray):
         with np.errstate(all="ignore"):
             return (value.real if dtype.kind not in "cb" else value).astype(dtype)
@@ -354,12 +356,12 @@ def _cell(value: Any, dtype: Any) -> Any:
     return cell(value, dtype)
 
 
-def _spread(element: Any, like: Any) -> Any:
+def _spread(element: Any, like: Any) -> Array:
     """One element seen as a whole array of like's shape: stride 0 throughout."""
     return np.ndarray(like.shape, like.dtype, element, 0, (0,) * like.ndim)
 
 
-def _filled(input: Any, value: Any) -> Any:
+def _filled(input: Tensor, value: Any) -> Array:
     if isinstance(value, np.ndarray) and value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -368,7 +370,7 @@ def _filled(input: Any, value: Any) -> Any:
     return _spread(_cell(value, input.dtype), input)
 
 
-def _write_number(a: Any, value: Any) -> Any:
+def _write_number(a: Array, value: Any) -> Any:
     # The everyday case; what may not fit the type is looked at by `_filled`.
     wide = a.dtype.kind == "f" and a.dtype.itemsize > 2
     if wide and type(value) in (float, int) and -1e38 < value < 1e38 and not _seen_often(a):
@@ -377,13 +379,13 @@ def _write_number(a: Any, value: Any) -> Any:
     return NotImplemented
 
 
-def _seen_often(a: Any) -> bool:
+def _seen_often(a: Array) -> bool:
     """Whether a large array shows the same elements again and again, so that they are written once
     for all."""
     return a.size > 1 << 20 and 0 in a.strides
 
 
-def _put_over(t: Any, out: Any) -> Any:
+def _put_over(t: Tensor, out: Tensor) -> Tensor:
     return t.to(out.dtype).expand(out.shape)
 
 
@@ -425,7 +427,7 @@ _zeroed = general(
 )
 
 
-def _fitted(a: Any, src: Any, non_blocking: Any) -> Any:
+def _fitted(a: Array, src: Array, non_blocking: Any) -> Array:
     """src in a's shape and type, without a copy where it has them."""
     if not isinstance(src, np.ndarray):
         return _spread(_cell(src, a.dtype), a)

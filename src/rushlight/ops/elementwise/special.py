@@ -6,6 +6,7 @@ Where there is no kernel the values are computed in float64, by the means named 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
+from ...ops.table.arrays import Array
 from ..making.factory import allocate
 from ..table.arrays import default_float, rounded, widened
 from ..table.formulas import Symbol, Untraceable
@@ -32,7 +34,7 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _kernel(op: Any, a: Any) -> Any:
+def _kernel(op: Callable[..., Any], a: Any) -> Any:
     """The values of a library op on an ndarray."""
     return op(_core.wrap(np.asarray(a)))._array
 
@@ -105,7 +107,7 @@ _BERNOULLI = [
 ]
 
 
-def _zeta(x: Any, q: Any) -> Any:
+def _zeta(x: Any, q: Any) -> Array:
     with np.errstate(all="ignore"):
         whole = np.floor(q) == q
         # Below 0 the terms (q + k) ** -x are, but for their sign, those of q's other end: from its
@@ -189,7 +191,7 @@ _polygamma_op: Op = pointwise(
 )
 
 
-def _next_polygamma(input: Any, n: Any) -> Any:
+def _next_polygamma(input: Any, n: Any) -> Tensor:
     if isinstance(input, Symbol):
         raise Untraceable("the order is no number yet")
     return _polygamma_op(input, n + 1)
@@ -210,7 +212,7 @@ def _polygamma_of(self: Tensor, n: int) -> Any:
     return polygamma(n, self)
 
 
-def _polygamma_in_place(self: Tensor, n: int) -> Any:
+def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`."""
     return self.copy_(polygamma(n, self))
 
@@ -273,11 +275,11 @@ zeta: Op = _special(
 # ---- products with logarithms
 
 
-def _log_of(g: Any, input: Any, other: Any) -> Any:
+def _log_of(g: Tensor, input: Any, other: Any) -> Tensor:
     return where((input == 0) & (other <= 0), 0, g * _log(other))
 
 
-def _log1p_of(g: Any, input: Any, other: Any) -> Any:
+def _log1p_of(g: Tensor, input: Any, other: Any) -> Tensor:
     return where((input == 0) & (other <= -1), 0, g * _log1p(other))
 
 
@@ -287,11 +289,11 @@ def _log1p(value: Any) -> Any:
     return math.log1p(value) if value > -1 else -math.inf if value == -1 else math.nan
 
 
-def _xlogy_values(a: Any, b: Any) -> Any:
+def _xlogy_values(a: Any, b: Any) -> Array:
     return np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log(b)))
 
 
-def _xlog1py_values(a: Any, b: Any) -> Any:
+def _xlog1py_values(a: Any, b: Any) -> Array:
     return np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log1p(b)))
 
 
@@ -384,7 +386,7 @@ entr = _special(
 # ---- log-odds and sinc
 
 
-def _logit_slope(input: Any) -> Any:
+def _logit_slope(input: Any) -> Tensor:
     return where((input < 0) | (input > 1), math.nan, 1 / (input * (1 - input)))
 
 
@@ -423,13 +425,13 @@ def _odds(p: Any) -> Any:
     return log(p / (1 - p))
 
 
-def _sinc_slope(input: Any) -> Any:
+def _sinc_slope(input: Any) -> Tensor:
     angle = input * _PI
     below = angle * input  # 0 long before the input is
     return where(below == 0, 0, (angle * cos(angle) - sin(angle)) / below)
 
 
-def _sinc_values(a: Any) -> Any:
+def _sinc_values(a: Any) -> Array:
     return np.where(a == 0, 1, np.sin(a * _PI) / (a * _PI)).astype(a.dtype)
 
 
@@ -470,7 +472,7 @@ def _scaled_bessel_i(order: int) -> Any:
 _i0e, _i1e = _scaled_bessel_i(0), _scaled_bessel_i(1)
 
 
-def _i1_over_x(input: Any) -> Any:
+def _i1_over_x(input: Any) -> Tensor:
     tiny = input == 0
     return where(tiny, 0.5, i1(input) / where(tiny, 1, input))
 
@@ -519,7 +521,7 @@ i1e: Op = _special(
 
 
 def _bessel_j(order: int) -> Any:
-    def values(a: Any) -> Any:
+    def values(a: Any) -> Array:
         x = np.abs(a)
         near = np.minimum(x, 40.0)
         nodes = (np.arange(64) + 0.5) * (_PI / 64)
@@ -607,7 +609,7 @@ log_ndtr = _special(
 )
 
 
-def _ndtri_values(p: Any) -> Any:
+def _ndtri_values(p: Any) -> Array:
     """Newton's method on log(ndtr), from the tail's first approximation."""
     tail = np.clip(np.minimum(p, 1 - p), 1e-320, 0.5)
     goal = np.log(tail)

@@ -69,7 +69,7 @@ def _select(x: Any, dim: int, index: Any) -> Any:
     return _kernels.index_get(x, _flat(index), (dim,), dim)
 
 
-def _select_rule(g: Any, dim: int, index: Any, input_shape: Any) -> Any:
+def _select_rule(g: Tensor, dim: int, index: Any, input_shape: Any) -> Tensor:
     if not input_shape:
         return g
     dim = dim_in(dim, len(input_shape))
@@ -232,14 +232,14 @@ def _without(g: Any, dim: int, index: Any) -> Any:
     return _index_zero(g, _vector(index), (dim,), dim)
 
 
-def _slices(g: Any, dim: int, index: Any, source_shape: Any) -> Any:
+def _slices(g: Tensor, dim: int, index: Any, source_shape: Any) -> Tensor:
     if g.ndim == 0:
         return g.reshape(source_shape)
     dim = dim_in(dim, g.ndim)
     return _index(g, _vector(index), (dim,), dim).reshape(source_shape)
 
 
-def _source_samples(make: Any) -> Any:
+def _source_samples(make: Callable[..., Any]) -> Any:
     return [
         (make(3, 4), 0, _permuted(make, 1, 3).reshape(3)[:2], make(2, 4)),
         (make(3, 4), 1, _permuted(make, 1, 4).reshape(4), make(3, 4)),
@@ -355,7 +355,14 @@ def _write_index_reduce(
 
 
 def _index_reduce_rule(
-    g: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: Any, out: Any
+    g: Tensor,
+    input: Any,
+    dim: int,
+    index: Any,
+    source: Any,
+    reduce: str,
+    include_self: bool,
+    out: Any,
 ) -> tuple[Any, Any]:
     if source.ndim:
         dim = dim_in(dim, source.ndim)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ...ops.table.arrays import Array
 from ..elementwise.selection import masked_fill, where
 from ..layout.slices import _slice, _slice_backward
 from ..table.arrays import anywhere, cell, dim_in, scalar_name, unshared
@@ -125,7 +127,7 @@ def _gather_back(g: Any, dim: int, index: Any, shape: Any) -> Any:
     return out
 
 
-def _gather_samples(make: Any) -> Any:
+def _gather_samples(make: Callable[..., Any]) -> Any:
     return [
         (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int")),
         (make(3, 4), 0, make(2, 4, low=0, high=3, kind="int")),
@@ -158,7 +160,7 @@ _gather_backward: Op = linear(
 )
 
 
-def _from_picks(g: Any, dim: int, index: Any, src_shape: Any) -> Any:
+def _from_picks(g: Tensor, dim: int, index: Any, src_shape: Any) -> Tensor:
     """The gradient of src: what landed, and zeros for what lies outside the index's sizes."""
     found = gather(g, dim, index)
     for d, n in enumerate(src_shape):
@@ -186,7 +188,7 @@ def _write_add(x: Any, dim: int, index: Any, src: Any) -> None:
     _land(x, _check_picks("scatter_add", x, dim, index, src), index, src, _ADD)
 
 
-def _scatter_samples(make: Any) -> Any:
+def _scatter_samples(make: Callable[..., Any]) -> Any:
     return [
         (make(3, 4), 1, _permuted(make, 3, 4), make(3, 4)),
         (make(5), 0, _permuted(make, 1, 5).reshape(5), make(5)),
@@ -198,7 +200,7 @@ def _permuted(make: Any, rows: int, n: int) -> Any:
     return make(rows, n, kind="float64").argsort(1)
 
 
-def _add_samples(make: Any) -> Any:
+def _add_samples(make: Callable[..., Any]) -> Any:
     return [
         (make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), make(3, 2)),
         (make(5), 0, make(7, low=0, high=5, kind="int"), make(7)),
@@ -294,7 +296,7 @@ def _reduce_into(x: Any, dim: int, index: Any, src: Any, reduce: str, include_se
         np.divide(x, counts.astype(x.dtype), out=x)
 
 
-def _refuse_reduction(x: Any, reduce: str) -> None:
+def _refuse_reduction(x: Array, reduce: str) -> None:
     if (x.dtype.kind == "c" and reduce in ("amax", "amin")) or (
         x.dtype == np.bool_ and reduce == "mean"
     ):
@@ -303,7 +305,7 @@ def _refuse_reduction(x: Any, reduce: str) -> None:
         )
 
 
-def _write_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: Any) -> None:
+def _write_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> None:
     if reduce not in _REDUCTIONS:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -325,7 +327,7 @@ def _check_range(x: Any, dim: int, index: Any) -> None:
 
 
 def _reduce_gradients(
-    g: Any,
+    g: Tensor,
     input: Any,
     dim: int,
     index: Any,
@@ -361,7 +363,7 @@ def _reduce_gradients(
 
 
 def _prod_gradients(
-    g: Any,
+    g: Tensor,
     input: Any,
     dim: int,
     index: Any,
@@ -391,7 +393,7 @@ def _prod_gradients(
     return to_input, to_src
 
 
-def _not_again(function: str, name: str, g: Any) -> None:
+def _not_again(function: str, name: str, g: Tensor) -> None:
     raise RuntimeError(
         f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are "
         "scattered to the same position in self"
@@ -415,7 +417,7 @@ def _filled(like: Any, value: int) -> Any:
 
 
 def _reduce_rule(
-    g: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: Any, out: Any
+    g: Tensor, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, out: Any
 ) -> tuple[Any, Any]:
     inner = src
     for d, n in enumerate(index.shape):

@@ -24,6 +24,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
+from ...ops.table.arrays import Array
 from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import _slice, select
@@ -48,7 +49,7 @@ def _rows(x: Any, dims: Any) -> Any:
     return front.reshape(math.prod(front.shape[:k]), *front.shape[k:])
 
 
-def _get(x: Any, index: Any, dims: Any, at: Any) -> Any:
+def _get(x: Any, index: Any, dims: Any, at: Any) -> Array:
     found = _rows(x, dims)[unshared(index)]
     n = index.ndim
     return np.ascontiguousarray(np.moveaxis(found, range(n), range(at, at + n)))
@@ -201,7 +202,7 @@ def _as_index_tensor(value: Any) -> Any:
     return _core.wrap(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Tensor) -> Any:
     """Nested sequences with tensors as plain lists."""
     if isinstance(value, _Tensor):
         return value._array
@@ -234,7 +235,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
     return (key,)
 
 
-def _is_mask(tensor: Any) -> bool:
+def _is_mask(tensor: Tensor) -> bool:
     return bool(tensor._array.dtype == np.bool_ or tensor._array.dtype == np.uint8)
 
 
@@ -262,7 +263,7 @@ def _normal(item: Any) -> Any:
     raise IndexError(_NO_INDEX.format(_type_name(item)))
 
 
-def _is_mapped(item: Any) -> bool:
+def _is_mapped(item: Tensor) -> bool:
     """Whether a tensor may be another for each element of a batch, so that it is no one number."""
     return item._wrapped is not None
 
@@ -353,7 +354,9 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
     return view, _place(view, found)
 
 
-def _place(view: Any, found: list[tuple[int, int, Any]]) -> tuple[Any, tuple[int, ...], int, bool]:
+def _place(
+    view: Tensor, found: list[tuple[int, int, Any]]
+) -> tuple[Any, tuple[int, ...], int, bool]:
     """Several indices as one: (index, dims, at, whether it was a single mask)."""
     mask = len(found) == 1 and _is_mask(found[0][2])
     found = [
@@ -405,7 +408,7 @@ def _result_at(found: list[tuple[int, int, Any]]) -> int:
     return left[0] if left and left[-1] - left[0] == len(left) - 1 else 0
 
 
-def get_item(x: Any, key: Any) -> Any:
+def get_item(x: Any, key: Any) -> Tensor:
     """`x[key]`."""
     view, place = _resolve(x, key, False)
     return view if place is None else _index(view, *place[:3])
@@ -426,7 +429,7 @@ def scalar_array(value: Any, dtype: Any) -> Any:
     return cell(value, dtype)
 
 
-def _without_leading_ones(value: Any, want: tuple[int, ...]) -> Any:
+def _without_leading_ones(value: Tensor, want: tuple[int, ...]) -> Tensor:
     shape = value._array.shape
     if shape == want:
         return value
@@ -460,7 +463,7 @@ def _check_expands(value: Any, target: Any) -> None:
             )
 
 
-def _spread_to(value: Any, target: Any) -> Any:
+def _spread_to(value: Tensor, target: Tensor) -> Tensor:
     """`value` seen with the shape of `target`; as torch, two views are recorded for it."""
     shape = value._array.shape
     extra = 0
@@ -532,7 +535,7 @@ def _iterate(x: Any) -> Any:
 # ---- index_put
 
 
-def _put_place(name: str, input: Any, indices: Any) -> tuple[Any, tuple[int, ...], int, bool]:
+def _put_place(name: str, input: Tensor, indices: Any) -> tuple[Any, tuple[int, ...], int, bool]:
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
@@ -575,7 +578,7 @@ def _put_value(input: Any, place: Any, values: Any) -> Any:
 
 def index_put(
     input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
-) -> Any:
+) -> Tensor:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
     place = _put_place("index_put", input, indices)

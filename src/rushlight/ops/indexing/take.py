@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ...ops.table.arrays import Array
 from ..elementwise.selection import _core_size_error, fill_, masked_fill, where
 from ..layout.shape import expand
 from ..layout.slices import _slice, _slice_backward, diagonal, select
@@ -219,13 +220,13 @@ def _write_masked(x: Any, mask: Any, source: Any) -> None:
     x[mask] = source.reshape(-1)[:n]
 
 
-def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+def _masked_scatter(x: Any, mask: Any, source: Any) -> Array:
     out = np.broadcast_to(x, _common(mask.shape, x.shape)).copy()
     _write_masked(out, mask, source)
     return out
 
 
-def _to_source(g: Any, mask: Any, source_shape: Any) -> Any:
+def _to_source(g: Tensor, mask: Any, source_shape: Any) -> Tensor:
     taken = masked_select(g, mask)
     n, size = taken.shape[0], math.prod(source_shape)
     if n != size:
@@ -250,7 +251,7 @@ masked_scatter: Op = linear(
 # ---- where the zeros are not
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: Any) -> Array:
     if x.ndim == 0:
         return np.zeros((int(bool(x != 0)), 0), np.int64)
     return np.argwhere(x)

@@ -69,7 +69,7 @@ def _refuse_below_zero(form: Any, node: str | None, param: str, said: str) -> No
         "please call out-of-place version instead."
     )
 
-    def no_gradient(g: Any) -> Any:
+    def no_gradient(g: Tensor) -> Any:
         if isinstance(g, Symbol):
             raise Untraceable("there is no gradient")
         raise RuntimeError(text)
@@ -310,7 +310,7 @@ celu = _activation(
 )
 
 
-def _no_alpha(a: Any, alpha: Any, inplace: Any) -> Any:
+def _no_alpha(a: Any, alpha: Any, inplace: bool) -> Any:
     raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 

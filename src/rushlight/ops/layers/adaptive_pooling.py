@@ -148,7 +148,7 @@ def _adaptive_max_op(n: int) -> Any:
     )
 
 
-def _target_size(name: str, input: Any, output_size: Any, n: int, colon: str) -> _Ints:
+def _target_size(name: str, input: Tensor, output_size: Any, n: int, colon: str) -> _Ints:
     if n > 1 and isinstance(output_size, (tuple, list)) and input.ndim <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if input.ndim not in (n + 1, n + 2):

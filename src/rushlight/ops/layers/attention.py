@@ -17,7 +17,7 @@ from .softmax import softmax
 Tensor = _core.Tensor
 
 
-def _masked(scores: Any, allowed: Any) -> Any:
+def _masked(scores: Tensor, allowed: Any) -> Tensor:
     return scores.masked_fill(~allowed, float("-inf"))
 
 

@@ -106,7 +106,7 @@ _AVERAGE = (
 
 def _avg_pool_op(n: int) -> tuple[Any, Any]:
     def down(
-        g: Any,
+        g: Tensor,
         input_shape: Any,
         kernel_size: _Ints,
         stride: _Ints,
@@ -114,7 +114,7 @@ def _avg_pool_op(n: int) -> tuple[Any, Any]:
         ceil_mode: bool,
         include: bool,
         divisor: Any,
-    ) -> Any:
+    ) -> Tensor:
         shape = tuple(input_shape)
         return back(g, shape, kernel_size, stride, padding, ceil_mode, include, divisor)
 

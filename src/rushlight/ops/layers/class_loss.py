@@ -7,6 +7,7 @@ differentiation. `cross_entropy` is `nll_loss` of `log_softmax`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def _class_weights(
 
 def _nll(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int
-) -> Any:
+) -> Array:
     refuse("nll_loss_out_frame", input, "biuc")
     _check_classes(input, target, weight)
     dim = 0 if input.ndim == 1 else 1
@@ -111,7 +112,7 @@ def _nll_gradient(
     ignore_index: int,
     reduction: int,
     shape: Any,
-) -> Any:
+) -> Array:
     dim = 0 if len(shape) == 1 else 1
     t, ignored = _places(target, shape[dim], ignore_index)
     wide = widened(g)
@@ -128,7 +129,7 @@ def _nll_gradient(
     return rounded(out, g)
 
 
-def _nll_samples(make: Any) -> Any:
+def _nll_samples(make: Callable[..., Any]) -> Any:
     t = make(3, kind="int", low=0, high=4)
     return [(make(3, 4), t, None, -100, how) for how in _NUMBERS.values()]
 
@@ -201,7 +202,7 @@ def nll_loss(
     return op(input, target, weight, ignore_index, _NUMBERS[reduction])
 
 
-def _check_float_target(target: Any) -> None:
+def _check_float_target(target: Tensor) -> None:
     if not target.is_floating_point():
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, "
@@ -318,7 +319,7 @@ def _check_probabilities(a: Array, name: str) -> None:
         )
 
 
-def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Any:
+def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
             raise RuntimeError(
@@ -336,7 +337,7 @@ def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> A
     return _reduced(loss, reduction, input.dtype)
 
 
-def _weighted(g: Any, weight: Any, reduction: str, n: int) -> Any:
+def _weighted(g: Tensor, weight: Any, reduction: str, n: int) -> Tensor:
     g = _share(g, reduction, n)
     return g if weight is None else g * weight
 
@@ -388,7 +389,7 @@ def binary_cross_entropy(
 
 def _bce_logits(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
-) -> Any:
+) -> Array:
     dtype = common_type(input, target)
     if target.dtype.kind in "biu":
         _core.refuse_cast(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -234,11 +234,11 @@ def _grad_weight(
 _GEOMETRY = "stride: Sizes, padding: Sizes, dilation: Sizes, groups: int"
 
 
-def _bias_grad(g: Any) -> Any:
+def _bias_grad(g: Tensor) -> Tensor:
     return g.sum((0, *range(2, g.ndim)))
 
 
-def _samples(make: Any) -> Any:
+def _samples(make: Callable[..., Any]) -> Any:
     one, pair = (1, 1), (2, 1)
     return [
         (make(2, 3, 5, 4), make(4, 3, 3, 2), make(4), one, (1, 0), one, 1),
@@ -338,7 +338,7 @@ def _refuse_arguments(name: str, *args: Any) -> None:
     )
 
 
-def _batched(name: str, input: Any, n: int) -> bool:
+def _batched(name: str, input: Tensor, n: int) -> bool:
     if input.ndim == n + 2:
         return True
     if input.ndim != n + 1:
@@ -349,7 +349,7 @@ def _batched(name: str, input: Any, n: int) -> bool:
     return False
 
 
-def _check_types(input: Any, weight: Any, bias: Any) -> None:
+def _check_types(input: Tensor, weight: Tensor, bias: Tensor) -> None:
     if input.dtype is not weight.dtype:
         raise RuntimeError(
             f"expected scalar type {scalar_name(input._array)} but found "
@@ -433,14 +433,14 @@ def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tu
 def _run(
     name: str,
     n: int,
-    input: Any,
+    input: Tensor,
     weight: Any,
     bias: Any,
     stride: Any,
     padding: Any,
     dilation: Any,
     groups: int,
-) -> Any:
+) -> Tensor:
     if not (isinstance(input, _Tensor) and isinstance(weight, _Tensor)):
         _refuse_arguments(name, input, weight)
     if weight.ndim != n + 2:
@@ -480,7 +480,7 @@ def _run(
 def _run_transposed(
     name: str,
     n: int,
-    input: Any,
+    input: Tensor,
     weight: Any,
     bias: Any,
     stride: Any,
@@ -488,7 +488,7 @@ def _run_transposed(
     output_padding: Any,
     groups: int,
     dilation: Any,
-) -> Any:
+) -> Tensor:
     batched = _batched(name, input, n)
     if not batched:
         input = input.unsqueeze(0)

@@ -16,6 +16,7 @@ from ... import _core
 from ..._devices import of
 from ..._generator import default_generator
 from ..._levels.running import draws
+from ...ops.table.arrays import Array
 from ..making.creation import empty_like
 from ..table.arrays import refuse
 from ..table.kinds import composite
@@ -27,7 +28,7 @@ _wrap = _core.wrap
 _state = default_generator._state
 
 
-def _keep(mask: Any, p: float) -> Any:
+def _keep(mask: Array, p: float) -> Array:
     """Fills an array: 1 with probability 1 - p, else 0."""
     # Drawn in the order of memory, whatever the strides.
     flat = mask if mask.flags.c_contiguous else mask.ravel(order="K")
@@ -46,7 +47,7 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _check_float(input: Any) -> None:
+def _check_float(input: Tensor) -> None:
     if input.is_complex():
         refuse("bernoulli_scalar_cpu_", input._array, "c")
     if not input.is_floating_point():
@@ -54,7 +55,7 @@ def _check_float(input: Any) -> None:
         _core.refuse_cast("Float", input.dtype.scalar_name, advice)
 
 
-def _apply(input: Any, noise: Any, inplace: bool) -> Any:
+def _apply(input: Tensor, noise: Any, inplace: bool) -> Tensor:
     return input.mul_(noise) if inplace else input * noise
 
 
@@ -92,7 +93,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag 
     return _dropped(input, None, p, inplace)
 
 
-def _channels(input: Any) -> Any:
+def _channels(input: Tensor) -> Any:
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*input.shape[:2], *(1,) * (input.ndim - 2))

@@ -96,14 +96,14 @@ _embedding_transpose: Op = linear(
 )
 
 
-def _embedding_again(g: Any, indices: Any, padding_idx: int) -> Any:
+def _embedding_again(g: Tensor, indices: Any, padding_idx: int) -> Tensor:
     rows = _embedding_op(g, indices, -1)
     return (
         rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
     )
 
 
-def _renormalize(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def _renormalize(weight: Any, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the rows that are named and longer than max_norm."""
     _core.check_in_place(weight, False)
     array = _core.to_write(weight)
@@ -183,7 +183,7 @@ def _torch_embedding(
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Tensor:
     """The rows of weight that indices name."""
     op = _embedding_scaled if scale_grad_by_freq else _embedding_op
     return op(weight, indices, padding_idx)

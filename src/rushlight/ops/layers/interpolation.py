@@ -110,7 +110,7 @@ _upsamples["bicubic-aa", 2] = _resampling("_upsample_bicubic2d_aa", "UpsampleBic
 
 
 def _target(
-    input: Any, size: Any, scale_factor: Any, recompute: bool | None
+    input: Tensor, size: Any, scale_factor: Any, recompute: bool | None
 ) -> tuple[list[int], list[float | None]]:
     """The wanted sizes, and the factors that places are computed with (None: from the sizes)."""
     n = input.ndim - 2
@@ -345,7 +345,7 @@ _one = pointwise(
 )
 
 
-def _grid_taps(x: Any, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
+def _grid_taps(x: Tensor, size: int, mode: str, padding_mode: str, corners: bool) -> list[Any]:
     """(whole places, weights or None) of what is read along one dimension at the real places x."""
     if mode == "nearest":
         return [(x.detach().round().long(), _one(x) if x.requires_grad else None)]
@@ -374,7 +374,7 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
         )
 
 
-def _check_grid_sizes(input: Any, grid: Any, mode: str) -> None:
+def _check_grid_sizes(input: Tensor, grid: Any, mode: str) -> None:
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "

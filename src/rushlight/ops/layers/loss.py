@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,12 +66,12 @@ def _reduce(loss: Any, reduction: str) -> Any:
     return loss
 
 
-def _share(g: Any, reduction: str, n: int) -> Any:
+def _share(g: Tensor, reduction: str, n: int) -> Tensor:
     """The gradient that each of n losses gets."""
     return g * (1.0 / n) if reduction == "mean" and n else g
 
 
-def _warn_of_sizes(input: Any, target: Any) -> None:
+def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
     warnings.warn(
         f"Using a target size ({target.size()}) that is different to the input size "
         f"({input.size()}). "
@@ -80,7 +81,7 @@ def _warn_of_sizes(input: Any, target: Any) -> None:
     )
 
 
-def _check_weight(weight: Any, input: Any) -> None:
+def _check_weight(weight: Tensor, input: Tensor) -> None:
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
 
@@ -117,7 +118,7 @@ def _operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
 # ---- mean squared error and its relatives
 
 
-def _pair(make: Any) -> Any:
+def _pair(make: Callable[..., Any]) -> Any:
     return [
         (make(2, 3), make(2, 3), "mean"),
         (make(2, 3), make(2, 3), "sum"),
@@ -131,7 +132,7 @@ def _mse(input: Array, target: Array, reduction: str) -> Any:
     return _reduced(d * d, reduction, dtype)
 
 
-def _mse_vjp(g: Any, input: Any, target: Any, reduction: str, needs: Any) -> Any:
+def _mse_vjp(g: Tensor, input: Any, target: Any, reduction: str, needs: Any) -> Any:
     d = input - target
     d = d * (g * (2.0 / d.numel() if reduction == "mean" and d.numel() else 2.0))
     return (d if needs[0] else None), (-d if needs[1] else None)
@@ -194,7 +195,7 @@ def l1_loss(
     return _reduce(loss * weight, reduction)
 
 
-def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Any:
+def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
     x, y, dtype = _operands(input, target, "smooth_l1_cpu")
     d = np.abs(x - y)
     half = d.dtype.type(0.5)
@@ -206,7 +207,7 @@ def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Any:
 
 
 def _clamped_vjp(
-    g: Any, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float
+    g: Tensor, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float
 ) -> Any:
     d = input - target
     d = d.clamp(-limit, limit) * _share(g, reduction, d.numel())
@@ -253,7 +254,7 @@ def smooth_l1_loss(
     return _smooth_l1_loss(input, target, reduction, float(beta))
 
 
-def _huber(input: Array, target: Array, reduction: str, delta: float) -> Any:
+def _huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     x, y, dtype = _operands(input, target, "huber_cpu")
     d = np.abs(x - y)
     half, limit = d.dtype.type(0.5), d.dtype.type(delta)

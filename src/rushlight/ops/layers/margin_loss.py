@@ -14,7 +14,7 @@ from .class_loss import _log_sigmoid
 from .loss import _how, _operands, _pair, _reduce, _reduced, _share
 
 
-def _soft_margin(input: Array, target: Array, reduction: str) -> Any:
+def _soft_margin(input: Array, target: Array, reduction: str) -> Array:
     x, y, dtype = _operands(input, target, "soft_margin_loss")
     z = -y * x
     return _reduced(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
@@ -58,14 +58,14 @@ def _check_samples(shape: tuple[int, ...]) -> None:
         )
 
 
-def _samples(x: Any) -> Any:
+def _samples(x: Tensor) -> Tensor:
     """One sample or a batch of them as a matrix, a row for each."""
     return x if x.ndim == 2 else x.reshape(1, x.numel())
 
 
 def _multi_margin(
     input: Array, target: Array, weight: Any, p: int, margin: float, reduction: str
-) -> Any:
+) -> Array:
     refuse("multi_margin_loss_cpu_kernel", input, "biuc", halves=True)
     _check_samples(input.shape)
     x, t = np.atleast_2d(input), target.reshape(target.size, 1)

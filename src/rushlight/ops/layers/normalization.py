@@ -45,7 +45,7 @@ def _layer_norm(x: Array, n: int, weight: Array | None, bias: Array | None, eps:
     return rounded(y, x), rounded(mean, x), rounded(rstd, x)
 
 
-def _wide(t: Any) -> Any:
+def _wide(t: Tensor) -> Tensor:
     """A tensor for a gradient: halves as float32, so that it is rounded once, when it is done."""
     return t.float() if t is not None and t.dtype.itemsize == 2 else t
 
@@ -95,7 +95,7 @@ _native_layer_norm = general(
 )
 
 
-def _check_normalized(input: Any, shape: Any, weight: Any, bias: Any) -> None:
+def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> None:
     if isinstance(shape, int):
         raise TypeError(
             "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int"
@@ -121,7 +121,7 @@ def _check_normalized(input: Any, shape: Any, weight: Any, bias: Any) -> None:
         )
 
 
-def _check_types(input: Any, *parts: Any) -> None:
+def _check_types(input: Tensor, *parts: Any) -> None:
     """Parameters have the input's type; with halves they may be float32."""
     for part in parts:
         if part is None or part.dtype is input.dtype:
@@ -163,7 +163,7 @@ def _torch_layer_norm(
 
 def native_layer_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> Any:
+) -> Tensor:
     """`layer_norm` with the means and one over the deviations."""
     _check_normalized(input, normalized_shape, weight, bias)
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)
@@ -296,7 +296,7 @@ def _batch_norm_weight(
     return (_wide(g) * hat).sum(_over(n))
 
 
-def _batch_norm_shape(input: Any, *rest: Any) -> Any:
+def _batch_norm_shape(input: Tensor, *rest: Any) -> Any:
     kind = float32 if input.dtype.itemsize == 2 else input.dtype
     channels = input.new_empty(input.shape[1], dtype=kind)
     return input.clone(), channels, channels.clone()
@@ -332,7 +332,7 @@ _native_batch_norm = general(
 )
 
 
-def _check_channels(input: Any, parts: Sequence[tuple[str, Any]]) -> None:
+def _check_channels(input: Tensor, parts: Sequence[tuple[str, Any]]) -> None:
     if input.ndim < 2:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-max(input.ndim, 1)}, "

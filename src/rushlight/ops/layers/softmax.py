@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def _normalised(name: str, of_one: float, formula: Any) -> Any:
     """A forward: what `formula` makes of shifted elements along a dimension; `of_one` is its value
     for an element alone."""
 
-    def forward(a: Array, dim: int, dtype: Any = None) -> Any:
+    def forward(a: Array, dim: int, dtype: Any = None) -> Array:
         refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
         dim = dim_in(dim, a.ndim)
         if a.ndim == 0:
@@ -101,7 +102,7 @@ log_softmax = general(
 # ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
 
 
-def _with_dtype(op: Any, forward: Any, rule: Any, tangent: Any) -> None:
+def _with_dtype(op: Any, forward: Callable[..., Any], rule: Any, tangent: Any) -> None:
     name = op.entry.name
     converting = general(
         f"_{name}_as(input: Tensor, dim: Any, dtype: dtype | None = None)",

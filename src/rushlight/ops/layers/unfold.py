@@ -95,7 +95,7 @@ def _numbers(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tupl
     return k, d, p, s
 
 
-def _batched(input: Any, ndim: int) -> Any:
+def _batched(input: Tensor, ndim: int) -> Tensor:
     """The input with a batch; torch's error where an empty dimension is no batch."""
     shape = input.shape
     batched = input.ndim == ndim

@@ -37,11 +37,11 @@ def _promoted(join: Any) -> Any:
     return forward
 
 
-def _some(make: Any) -> list[Any]:
+def _some(make: Callable[..., Any]) -> list[Any]:
     return [([make(2, 3), make(1, 3)],), ([make(2, 3), make(2, 1), make(2, 3)], 1), ([make(3)],)]
 
 
-def _alike(make: Any) -> list[Any]:
+def _alike(make: Callable[..., Any]) -> list[Any]:
     return [([make(2, 3), make(2, 3)],), ([make(2, 3)] * 3, -1), ([make(), make()],)]
 
 
@@ -74,7 +74,7 @@ stack: Op = linear(
 )
 
 
-def _taken_apart(g: Any, dim: int, shapes: Sequence[Sequence[int]]) -> list[Any]:
+def _taken_apart(g: Tensor, dim: int, shapes: Sequence[Sequence[int]]) -> list[Any]:
     """The piece of g that belongs to each joined tensor; a skipped empty vector has none."""
     pieces: list[Any] = []
     if all(tuple(shape) == (0,) for shape in shapes):
@@ -230,7 +230,7 @@ def tensor_split(
     return tuple([_slice(input, dim, a, b, 1) for a, b in zip(starts, [*cuts, size], strict=True)])
 
 
-def _even_split(name: str, least: int, choose: Any) -> None:
+def _even_split(name: str, least: int, choose: Callable[..., Any]) -> None:
     @composite(
         name=name,
         doc=f"`tensor_split` as numpy.{name} does it.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -378,7 +378,7 @@ def _blocks(tensors: list[Array]) -> Array:
     return result
 
 
-def _unblocked(g: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
+def _unblocked(g: Tensor, shapes: Sequence[Sequence[int]]) -> list[Any]:
     pieces, row, column = [], 0, 0
     for shape in shapes:
         rows, columns = (1, 1, *shape)[-2:]
@@ -492,7 +492,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> A
 # ---- at least so many dimensions
 
 
-def _at_least(name: str, widen: Any) -> None:
+def _at_least(name: str, widen: Callable[..., Any]) -> None:
     many = "" if name[8] == "1" else "s"
 
     @composite(
@@ -531,7 +531,7 @@ _at_least("atleast_2d", _to_2d)
 _at_least("atleast_3d", _to_3d)
 
 
-def _stacked(name: str, join: Any, doc: str) -> None:
+def _stacked(name: str, join: Callable[..., Any], doc: str) -> None:
     @composite(method=False, name=name, doc=doc)
     def function(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
         if not isinstance(tensors, (tuple, list)):

@@ -63,7 +63,7 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
     return a.view(to)
 
 
-def _refuse_dtype(input: Any, size: tuple[Any, ...]) -> None:
+def _refuse_dtype(input: Tensor, size: tuple[Any, ...]) -> None:
     """`view(dtype)` of bytes whose conjugate or negative is meant."""
     if len(size) == 1 and isinstance(size[0], dtype_class):
         what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"

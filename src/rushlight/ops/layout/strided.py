@@ -16,7 +16,7 @@ What a write through a view does backwards is made of the last two (native/core/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -273,8 +273,8 @@ def _mixed_view(
 
 
 def _mixed_gather(
-    g: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
-) -> Any:
+    g: Tensor, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+) -> Tensor:
     if which == "view":
         return view_as_complex(_strided_gather(g, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(g, layout)
@@ -282,8 +282,8 @@ def _mixed_gather(
 
 
 def _mixed_scatter(
-    g: Any, src: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
-) -> Any:
+    g: Tensor, src: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+) -> Tensor:
     if which == "view":
         place = ((*size, 2), (*stride, 1), offset, layout)
         return _strided_scatter(g, view_as_real(resolve_conj(src)), *place)
@@ -324,12 +324,12 @@ def as_strided_scatter(
 # ---- in place: the same tensor seen with another shape from now on
 
 
-def _may_be_written(self: Any) -> None:
+def _may_be_written(self: Tensor) -> None:
     """Raise where the history forbids it; its memory is not touched."""
     _core.check_place(self, self.requires_grad and _core.is_grad_enabled())
 
 
-def _reseat(name: str, self: Any, seen: Any, *args: Any) -> Any:
+def _reseat(name: str, self: Tensor, seen: Callable[..., Any], *args: Any) -> Tensor:
     """Give `self` the array and the history of the view `seen(self, *args)`, for the method
     `name`."""
     _core.check_captured(self, name, None)
@@ -436,12 +436,14 @@ def squeeze_(self: Tensor, dim: int | None = None) -> Any:
     return _reseat(name, self, _squeeze_dims_in_place if several else _squeeze_dim_in_place, dim)
 
 
-def as_strided_(self: Tensor, size: Any, stride: Lengths, storage_offset: int | None = None) -> Any:
+def as_strided_(
+    self: Tensor, size: Any, stride: Lengths, storage_offset: int | None = None
+) -> Tensor:
     """In-place version of `as_strided`."""
     return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
-def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = None) -> Any:
+def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = None) -> Tensor:
     """Another size, elements kept in storage order; new ones are unset."""
     if not size:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
@@ -478,7 +480,7 @@ def resize_as_(
     return resize_(self, the_template.shape, memory_format=memory_format)
 
 
-def _no_derivative_of_set(g: Any) -> Any:
+def _no_derivative_of_set(g: Tensor) -> Any:
     raise RuntimeError(
         "derivative for set_ is not implemented. The tensor was given other memory; compute it "
         "anew in place of that, or call set_ under torch.no_grad()."

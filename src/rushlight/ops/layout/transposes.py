@@ -73,7 +73,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Any:
     return transpose(input, dim0, dim1)
 
 
-def _movedim(input: Any, source: Any, destination: Any, name: str) -> Any:
+def _movedim(input: Tensor, source: Any, destination: Any, name: str) -> Tensor:
     sources = [source] if isinstance(source, int) else list(source)
     targets = [destination] if isinstance(destination, int) else list(destination)
     if len(sources) != len(targets):
@@ -128,7 +128,7 @@ def _check_matrices(name: str, x: Any) -> None:
         )
 
 
-def _conj(input: Any) -> Any:
+def _conj(input: Tensor) -> Tensor:
     return input.conj() if input.dtype.is_complex else input
 
 
@@ -139,7 +139,7 @@ def adjoint(input: Tensor) -> Any:
     return _conj(transpose(input, -2, -1)) if input.ndim else _conj(input)
 
 
-def _reversed_dims(self: Any) -> Any:
+def _reversed_dims(self: Any) -> Tensor:
     """The dimensions in reverse order."""
     ndim = self.ndim
     if ndim == 2:
@@ -162,19 +162,19 @@ def _reversed_dims(self: Any) -> Any:
     return permute(self, tuple(range(ndim - 1, -1, -1)))
 
 
-def _matrix_transpose(self: Any) -> Any:
+def _matrix_transpose(self: Any) -> Tensor:
     """The last two dimensions changed over."""
     _check_matrices("mT", self)
     return transpose(self, -2, -1) if self.ndim else self
 
 
-def _matrix_adjoint(self: Any) -> Any:
+def _matrix_adjoint(self: Any) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
     _check_matrices("mH", self)
     return _conj(transpose(self, -2, -1)) if self.ndim else _conj(self)
 
 
-def _hermitian(self: Any) -> Any:
+def _hermitian(self: Any) -> Tensor:
     """A matrix's conjugate transpose."""
     if self.ndim not in (0, 2):
         raise RuntimeError(

@@ -137,7 +137,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
 
 
-def _converted(t: Any, dtype: Any, copy: bool, memory_format: Any) -> Any:
+def _converted(t: Tensor, dtype: Any, copy: bool, memory_format: Any) -> Tensor:
     """The tensor with a type and in a format; itself where it is so already."""
     if memory_format is not None:
         format_order(memory_format, t.ndim)

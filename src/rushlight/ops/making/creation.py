@@ -458,7 +458,7 @@ def linspace(
     return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
 
 
-def _number(value: Any) -> Any:
+def _number(value: Tensor) -> Tensor:
     return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
 
 

@@ -11,6 +11,7 @@ from ... import _dtypes as dtypes
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
+from ...ops.table.arrays import Array
 from ..table.arrays import common_type, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
@@ -89,7 +90,7 @@ def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
     return array.view(np.ndarray)
 
 
-def _as_type(array: Any, wanted: Any) -> Any:
+def _as_type(array: Array, wanted: Any) -> Array:
     with np.errstate(over="ignore"):  # beyond the type's range it is infinite
         return array.astype(wanted)
 
@@ -122,7 +123,7 @@ def _array_of_sequence(data: Any, wanted: Any) -> Any:
     return _converted(array, wanted)
 
 
-def _converted(array: Any, wanted: Any) -> Any:
+def _converted(array: Array, wanted: Any) -> Array:
     """Numbers as elements of a type; those that it does not hold are refused, as torch does."""
     kind = array.dtype.kind
     if wanted.kind in "iu":
@@ -380,7 +381,7 @@ def _aliased(obj: Any, dtype: Any) -> Any:
     return frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
 
 
-def check_strides(array: Any) -> None:
+def check_strides(array: Array) -> None:
     """torch's errors for an array that runs backwards, or not in whole elements."""
     if any(s % array.itemsize for s in array.strides if array.itemsize):
         raise ValueError(

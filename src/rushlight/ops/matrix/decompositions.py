@@ -334,7 +334,7 @@ _svd_op = general(
 
 def _linalg_svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Tensor | None = None
-) -> Any:
+) -> Tensor:
     return _svd_op(A, full_matrices) if out is None else _svd_op(A, full_matrices, out=out)
 
 

@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 from ... import _core
+from ..._core import Tensor
 from ..table.kinds import composite
 from .products import viewed_product
 
@@ -179,7 +180,7 @@ def _squeeze(t: Any, labels: _Labels, other: Any, other_labels: _Labels) -> tupl
     return t, labels
 
 
-def _pair(a: Any, la: _Labels, b: Any, lb: _Labels, kept: set[int]) -> tuple[Any, _Labels]:
+def _pair(a: Tensor, la: _Labels, b: Tensor, lb: _Labels, kept: set[int]) -> tuple[Any, _Labels]:
     """Multiply two operands and sum what neither the result nor a later operand wants."""
     a, la = _squeeze(a, la, b, lb)
     b, lb = _squeeze(b, lb, a, la)

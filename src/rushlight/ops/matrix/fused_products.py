@@ -109,7 +109,7 @@ addmm = _sum_with_product(
 )
 
 
-def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
+def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Array:
     if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
@@ -142,7 +142,7 @@ addmv = _sum_with_product(
 )
 
 
-def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
+def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Array:
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         if v.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
@@ -357,7 +357,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Any:
     return linalg_cross(input, other, dim=dim)
 
 
-def _trace(a: Array) -> Any:
+def _trace(a: Array) -> Array:
     if a.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {a.ndim}")
     if a.dtype == np.bool_:

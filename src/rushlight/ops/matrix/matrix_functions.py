@@ -75,7 +75,7 @@ def _bound(value: Any, default: Any) -> Any:
     return default if value is None else np.asarray(float(value))
 
 
-def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
     _check("matrix_rank", a)
     if hermitian and a.size:
         _check("eigh", a, square=True)
@@ -335,7 +335,7 @@ def _matrix_exp(a: Array) -> Array:
     return result.astype(a.dtype)
 
 
-def _matrix_exp_vjp(g: Any, A: Any) -> Any:
+def _matrix_exp_vjp(g: Tensor, A: Tensor) -> Tensor:
     # The corner of the exponential of [[A^H, g], [0, A^H]] is the derivative along g.
     n = A.shape[-1]
     top = _cat([A.mH, g], -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,7 @@ def _over(g: Any, out: Any) -> Any:
 
 
 def _vector_norm_vjp(
-    g: Any, input: Any, out: Any, ord: Any, dim: Any, keepdim: bool, input_shape: Any
+    g: Tensor, input: Tensor, out: Tensor, ord: Any, dim: Any, keepdim: bool, input_shape: Any
 ) -> Any:
     if ord == 0:
         return None  # a count: no input of it has a gradient
@@ -174,7 +175,7 @@ def _norm_op(name: str, node: str) -> Any:
     )
 
 
-def _normed(make: Any) -> Any:
+def _normed(make: Callable[..., Any]) -> Any:
     return [
         (make(2, 3),),
         (make(2, 3), 1, 0),
@@ -393,7 +394,7 @@ def _dist(a: Array, b: Array, p: float) -> Any:
     return _vector_norm(np.subtract(a, b, dtype=common_type(a, b)), p, None, False, None)
 
 
-def _dist_vjp(g: Any, input: Any, other: Any, out: Any, p: float, needs: Any) -> Any:
+def _dist_vjp(g: Tensor, input: Any, other: Any, out: Any, p: float, needs: Any) -> Any:
     d = input - other
     grad = _vector_norm_vjp(g, d, out, p, None, False, d.shape)
     return (grad if needs[0] else None), (-grad if needs[1] and grad is not None else None)
@@ -460,7 +461,7 @@ def _cdist(a: Array, b: Array, p: float) -> Array:
     return rounded((d ** x.dtype.type(p)).sum(-1) ** x.dtype.type(1 / p), a)
 
 
-def _cdist_vjp(g: Any, x1: Any, x2: Any, out: Any, p: float, needs: Any) -> Any:
+def _cdist_vjp(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, p: float, needs: Any) -> Any:
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     each = _vector_norm_vjp(
         g.unsqueeze(-1), difference, out.unsqueeze(-1), p, (-1,), True, difference.shape

@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -450,7 +451,7 @@ def _layer_shapes(out: Any, input: Any, weight: Any, bias: Any) -> Any:
     return input, weight, bias
 
 
-def _layers(make: Any) -> Any:
+def _layers(make: Callable[..., Any]) -> Any:
     return [(make(2, 3), make(4, 3)), (make(3), make(4, 3)), (make(2, 2, 3), make(4, 3))]
 
 

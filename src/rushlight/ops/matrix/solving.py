@@ -225,7 +225,7 @@ def _solve(a: Array, b: Array, left: bool) -> Array:
     return np.ascontiguousarray(result[..., 0] if vector else result)
 
 
-def _solve_right(g: Any, A: Any, B_shape: Any, left: bool) -> Any:
+def _solve_right(g: Tensor, A: Tensor, B_shape: Any, left: bool) -> Tensor:
     if left and _is_vector(A.shape, B_shape):
         return solve(A.mH, g.unsqueeze(-1)).squeeze(-1)
     return solve(A.mH, g, left=left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._generator import draw
 from ..._levels.running import draws
+from ...ops.table.arrays import Array
 from ..making.creation import zeros_like
 from ..table.arrays import none_left, widened
 from ..table.kinds import composite, linear
@@ -270,12 +272,14 @@ def _probability(p: float) -> float:
     return float(p)
 
 
-def _probabilities(p: Any, shape: Any) -> Any:
+def _probabilities(p: Tensor, shape: Any) -> Array:
     check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
     return np.ascontiguousarray(widened(p.expand(shape)._array))
 
 
-def _one_parameter(name: str, default: float | None, parameter: str, check: Any, doc: str) -> None:
+def _one_parameter(
+    name: str, default: float | None, parameter: str, check: Callable[..., Any], doc: str
+) -> None:
     @composite(name=name, where="Tensor", doc=doc)
     def method(
         self: Tensor,

@@ -214,21 +214,21 @@ def selecting(
     """
     if keepdim is None:
 
-        def rule(g: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
+        def rule(g: Tensor, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Tensor:
             return _put_along(g, out1, input_shape, dim, keepdim, add)
 
         chosen: Any = rule
     else:
 
-        def fixed(g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
+        def fixed(g: Tensor, out1: Any, input_shape: Any, dim: int) -> Tensor:
             return _put_along(g, out1, input_shape, dim, keepdim, add)
 
         chosen = fixed
 
-    def tangent(t: Any, out1: Any, dim: int) -> Any:
+    def tangent(t: Tensor, out1: Any, dim: int) -> Tensor:
         return t.gather(dim, out1) if t.ndim else t
 
-    def tangent_lost(t: Any, out1: Any, dim: int, keepdim: bool) -> Any:
+    def tangent_lost(t: Tensor, out1: Tensor, dim: int, keepdim: bool) -> Tensor:
         if keepdim or not t.ndim:
             return tangent(t, out1, dim)
         return t.gather(dim, out1.unsqueeze(dim)).squeeze(dim)

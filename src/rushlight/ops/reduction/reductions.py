@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from builtins import all as _all
 from builtins import max as _largest
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -134,7 +134,7 @@ def _summing(name: str, node: str, **more: Any) -> Any:
     )
 
 
-def _reduced(make: Any) -> list[Any]:
+def _reduced(make: Callable[..., Any]) -> list[Any]:
     return [(make(2, 3), 0), (make(2, 3), (0, 1), True), (make(2, 3, 4), (-1, 0)), (make(), 0)]
 
 
@@ -264,7 +264,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Any:
     )
 
 
-def _cast_to(input: Any, out: Any) -> Any:
+def _cast_to(input: Tensor, out: Tensor) -> Tensor:
     return input if input.dtype is out.dtype else input.to(out.dtype)
 
 
@@ -339,7 +339,7 @@ def _var(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
     return result if a.dtype.kind == "c" else rounded(result, a)
 
 
-def _checked_var(name: str, input: Any, dim: Any, correction: float) -> None:
+def _checked_var(name: str, input: Tensor, dim: Any, correction: float) -> None:
     check_tensor(name, input)
     array = input._array
     if array.dtype.kind in "bui":
@@ -412,7 +412,7 @@ def _root(a: Array) -> Array:
     return rounded(np.sqrt(widened(a)), a)  # of no negative number: nothing to warn of
 
 
-def _with_mean(spread: Any) -> Any:
+def _with_mean(spread: Callable[..., Any]) -> Any:
     def forward(a: Array, dim: Any, correction: float, keepdim: bool) -> tuple[Array, Array]:
         return spread(_variance(a, dim, correction, keepdim)), _mean(a, dim, keepdim, None)
 
@@ -425,7 +425,7 @@ def _sum_of(*gradients: Any) -> Any:
     return given[0] if len(given) == 1 else given[0] + given[1]
 
 
-def _mean_grad(g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+def _mean_grad(g: Tensor, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return _spread(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from builtins import max as _largest
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,12 +55,12 @@ def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
     return forward
 
 
-def _from_the_end(g: Any, dim: int) -> Any:
+def _from_the_end(g: Tensor, dim: int) -> Tensor:
     """The cumulative sum from the other end."""
     return cumsum(g.flip(dim), dim).flip(dim)
 
 
-def _some(make: Any) -> list[Any]:
+def _some(make: Callable[..., Any]) -> list[Any]:
     return [(make(3, 4), 0), (make(3, 4), -1), (make(), 0), (make(0, 3), 1)]
 
 
@@ -370,7 +371,7 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
     return np.bincount(a, minlength=minlength).astype(np.int64)
 
 
-def _no_gradient(g: Any) -> Any:
+def _no_gradient(g: Tensor) -> Any:
     raise RuntimeError(
         "derivative for aten::bincount is not implemented. Detach the weights first, or use "
         "zeros.index_add(0, input, weights), which has one."

@@ -483,7 +483,7 @@ def _distinct(a: Array, dim: Any, consecutive: bool) -> tuple[Array, Array, Arra
 
 
 def _no_gradient(name: str) -> Any:
-    def rule(g: Any) -> Any:
+    def rule(g: Tensor) -> Any:
         raise NotImplementedError(
             f"the derivative for '{name}' is not implemented. Detach the tensor first, or gather "
             "the "
