@@ -22,13 +22,14 @@ try:
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__
 
-    globals().update(_base._public())
+    _names = _base._public()
+    globals().update(_names)
     _nn = _base._nn
     _conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
 
     from . import _C as _C
     from . import _callbacks as _callbacks
-    from . import autograd, backends, cuda, linalg, nn, optim, special, utils
+    from . import backends, cuda, linalg, nn, optim, special, utils
     from ._torch_alias import install_as_torch
     from .func import vmap
 finally:
@@ -40,7 +41,6 @@ if _TYPE_CHECKING:
     from .serialization import load, save
 
 __all__ = [
-    "autograd",
     "backends",
     "cuda",
     "func",
@@ -52,7 +52,7 @@ __all__ = [
     "save",
 ]
 __all__ += ["memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
-__all__ += [k for k in _base._public() if k not in __all__]
+__all__ += _names
 
 if _os.environ.get("RUSHLIGHT_TRACE"):
     from . import _trace_calls
