@@ -595,11 +595,23 @@ extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_
 void add_operator_slots(std::vector<PyType_Slot>* slots);
 // ---- wrapped.cpp ----
 // What is asked of the levels: the methods of the object that is registered as `wrapped` (src/rushlight/_levels/dispatch.py).
-#define RUSHLIGHT_ASKED(X)                                                                                        \
-  X(settle)                                                                                                       \
-  X(call)                                                                                                         \
-  X(in_place) X(backward) X(item) X(truth) X(array) X(memory) X(data) X(set_data) X(detach) X(version) X(grad_fn) \
-      X(set_requires_grad) X(refuse_captured) X(refuse_requires_grad)
+#define RUSHLIGHT_ASKED(X) \
+  X(settle)                \
+  X(call)                  \
+  X(in_place)              \
+  X(backward)              \
+  X(item)                  \
+  X(truth)                 \
+  X(array)                 \
+  X(memory)                \
+  X(data)                  \
+  X(set_data)              \
+  X(detach)                \
+  X(version)               \
+  X(grad_fn)               \
+  X(set_requires_grad)     \
+  X(refuse_captured)       \
+  X(refuse_requires_grad)
 namespace asked {
 #define X(name) extern PyObject* const name;
 RUSHLIGHT_ASKED(X)

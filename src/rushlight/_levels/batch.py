@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from .._core import Flag
-from . import (  # noqa: F401 - most hold rules of ops
-    batching_dims,
-    batching_indices,
-    batching_layers,
-    batching_places,
-    batching_products,
-    places,
-)
+from . import places
 from .backward import run_backward
 from .batching import inner, spread
-from .batching_rule import batching_of
 from .captured import public_name
 from .level import Level, Wrapper
 from .settling import made_since, show_history, take_part
@@ -90,6 +84,15 @@ class Batch(Wrapper):
         return own.wrap(with_tangent(value, along, level))
 
 
+@functools.cache
+def _rules() -> Callable[[Any], Any]:
+    """What gives the rule of an op. The rules are imported by the first call inside a vmap: most
+    programs have none."""
+    from .batching_rule import batching_of
+
+    return batching_of
+
+
 class BatchLevel(Level):
     """`func.vmap`: `size` elements, which share random numbers or not (`randomness`)."""
 
@@ -120,7 +123,7 @@ class BatchLevel(Level):
     # ---- calls
 
     def call(self, op: Any, slots: Any) -> Any:
-        rule = op.entry.batching or batching_of(op)
+        rule = op.entry.batching or _rules()(op)
         result = rule(op, slots, self)
         if all_alike(slots, self):
             note_alike(result, self)

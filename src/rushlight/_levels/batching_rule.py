@@ -9,6 +9,12 @@ from .. import _core
 from ..ops.layout.joining import stack
 from ..ops.table.statement import OPS
 from ..ops.table.words import BATCH
+from . import (  # noqa: F401 - they hold rules of ops
+    batching_indices,
+    batching_layers,
+    batching_places,
+    batching_products,
+)
 from .batching import folded, inner, pointwise, pointwise_results, trailing, wrap_all
 from .batching_dims import DIMS, along, picked, reduced
 from .composites import warn_of_loop
