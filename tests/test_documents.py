@@ -155,7 +155,12 @@ def test_rooms_of_the_map_exist():
 
 @pytest.mark.parametrize(
     ("folder", "pattern"),
-    [("native/core", "*.cpp"), ("native", "*/"), ("src/rushlight", "*/"), ("src/rushlight/ops", "*/")],
+    [
+        ("native/core", "*.cpp"),
+        ("native", "*/"),
+        ("src/rushlight", "*/"),
+        ("src/rushlight/ops", "*/"),
+    ],
 )
 def test_map_leaves_no_room_out(folder: str, pattern: str):
     there = [p for p in (ROOT / folder).glob(pattern) if p.name != "__pycache__"]
@@ -168,7 +173,10 @@ def test_map_leaves_no_room_out(folder: str, pattern: str):
 def test_files_that_architecture_speaks_of_exist():
     """By the end of their path: `core.h`, `tests/test_import_arrows.py`, `results/`."""
     text = ARCHITECTURE.read_text(encoding="utf-8")
-    ends = {*re.findall(r"[\w./]*\w\.(?:py|pyi|cpp|h|def|md|txt)\b", text), *re.findall(r"[\w./]+/(?=[\s`,)])", text)}
+    ends = {
+        *re.findall(r"[\w./]*\w\.(?:py|pyi|cpp|h|def|md|txt)\b", text),
+        *re.findall(r"[\w./]+/(?=[\s`,)])", text),
+    }
     tops = ("native", "src", "tests", "benchmarks", "tools", "docs")
     paths = [p for top in tops for p in (ROOT / top).rglob("*") if "__pycache__" not in p.parts]
     known = [f"/{p.relative_to(ROOT)}{'/' * p.is_dir()}" for p in paths]

@@ -23,7 +23,16 @@ from ._typed.reduction import ReductionMethods
 _Ints: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
 
-class TensorMethods(MakingMethods, ElementwiseMethods, LayoutMethods, RandomMethods, MatrixMethods, ReductionMethods, IndexingMethods, LayersMethods):
+class TensorMethods(
+    MakingMethods,
+    ElementwiseMethods,
+    LayoutMethods,
+    RandomMethods,
+    MatrixMethods,
+    ReductionMethods,
+    IndexingMethods,
+    LayersMethods,
+):
     @property
     def H(self) -> Tensor: ...
     @property

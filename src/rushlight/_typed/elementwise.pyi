@@ -673,7 +673,6 @@ def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Zeros in the place of input."""
 
-
 class ElementwiseMethods:
     def abs_(self) -> Tensor: ...
     def absolute_(self) -> Tensor: ...

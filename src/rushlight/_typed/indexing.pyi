@@ -149,7 +149,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> T
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """With one more dimension of size 1, at position dim."""
 
-
 class IndexingMethods:
     def argwhere(self) -> Tensor: ...
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...

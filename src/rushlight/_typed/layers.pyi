@@ -373,7 +373,6 @@ def threshold(
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """input where it is above the threshold, else `value`."""
 
-
 class LayersMethods:
     def abs(self, *, out: Tensor | None = None) -> Tensor: ...
     def absolute(self, *, out: Tensor | None = None) -> Tensor: ...

@@ -142,7 +142,7 @@ def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
 def roll(input: Tensor, shifts: _Ints, dims: _Ints | None = ()) -> Tensor:
     """Entries moved along dimensions; what falls off the end comes in at the beginning."""
 
-def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0,1)) -> Tensor:
+def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
     """Turned by quarter turns in the plane of two dimensions (the first two)."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -208,7 +208,6 @@ def vsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined row by row."""
 
-
 class LayoutMethods:
     def adjoint(self) -> Tensor: ...
     def as_strided(
@@ -255,7 +254,7 @@ class LayoutMethods:
         self, the_template: Any, *, memory_format: _memory_format | None = None
     ) -> Tensor: ...
     def roll(self, shifts: _Ints, dims: _Ints | None = ()) -> Tensor: ...
-    def rot90(self, k: _int = 1, dims: Sequence[_int] = (0,1)) -> Tensor: ...
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor: ...
     def set_(
         self,
         source: Any = None,

@@ -291,7 +291,6 @@ def zeros_like(
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 0."""
 
-
 class MakingMethods:
     def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
     def bool(self, *, memory_format: _memory_format | None = None) -> Tensor: ...

@@ -204,7 +204,6 @@ def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tenso
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors; the first is conjugated."""
 
-
 class MatrixMethods:
     def addbmm(
         self,

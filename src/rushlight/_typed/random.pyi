@@ -203,7 +203,6 @@ def uniform_(
 ) -> Tensor:
     """Fill with numbers drawn evenly from [from, to)."""
 
-
 class RandomMethods:
     def bernoulli(
         self, p: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None

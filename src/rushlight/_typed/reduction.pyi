@@ -335,7 +335,6 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """(variance, mean)."""
 
-
 class ReductionMethods:
     def all(
         self, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None

@@ -1,4 +1,4 @@
-"""What portable definitions share: halves are computed in float32, NumPy's warnings silent."""
+"""Helpers of reference implementations: halves are computed in float32, NumPy's warnings silenced."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def add_method(name: str, member: Any, doc: str | None = None) -> None:
 
 
 def alias(name: str, function: Any, *, method: bool = True, where: str = "torch") -> None:
-    """Another public name of an op, with its in-place form where it has one."""
+    """Another public name of an op, with its in-place variant where it has one."""
     namespace(where)[name] = function
     if not method:
         return
