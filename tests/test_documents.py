@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
+from test_import_arrows import ORDER
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("docs", "src", "examples", "benchmarks", "tests")
 PAGES = sorted([*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))])
@@ -117,3 +119,82 @@ def test_commands_name_what_exists(page: str):
     assert set(re.findall(r"^make ([a-z]+)", shell, re.M)) <= known
     paths = re.findall(r"(?<![\w/.])((?:tests|tools|examples|benchmarks)/[\w./]*)", shell)
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+
+
+def text_block(heading: str) -> str:
+    """The `text` block under a heading of ARCHITECTURE.md."""
+    section = ARCHITECTURE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    return re.search(r"^```text\n(.*?)^```$", section.partition("\n## ")[0], re.M | re.S)[1]
+
+
+def rooms() -> list[Path]:
+    """The files and folders in the left column of the map; a deeper line lies in the folder above.
+
+    A name without a suffix is a Python module where it is no folder.
+    """
+    found: list[Path] = []
+    folders = {-1: ROOT}  # by indentation, the last folder seen
+    for line in text_block("Rooms").splitlines():
+        indent = len(line) - len(line.lstrip())
+        inside = folders[max(at for at in folders if at < indent)]
+        folders = {at: folder for at, folder in folders.items() if at < indent}
+        for name in re.split(r"[ ,]+", re.split(r"  +", line.strip())[0]):
+            module = not name.endswith("/") and "." not in name
+            found.append(inside / (f"{name}.py" if module else name))
+            if name.endswith("/"):
+                folders[indent] = found[-1]
+    return found
+
+
+def test_rooms_of_the_map_exist():
+    assert len(rooms()) > 50
+    assert [str(p.relative_to(ROOT)) for p in rooms() if not p.exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern"),
+    [
+        ("native/core", "*.cpp"),
+        ("native", "*/"),
+        ("src/rushlight", "*/"),
+        ("src/rushlight/ops", "*/"),
+    ],
+)
+def test_map_leaves_no_room_out(folder: str, pattern: str):
+    there = [p for p in (ROOT / folder).glob(pattern) if p.name != "__pycache__"]
+    if pattern == "*/":
+        there = [p for p in there if p.is_dir()]
+    assert there
+    assert sorted(p.name for p in set(there) - set(rooms())) == []
+
+
+def test_files_that_architecture_speaks_of_exist():
+    """By the end of their path: `core.h`, `tests/test_import_arrows.py`, `results/`."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    ends = {
+        *re.findall(r"[\w./]*\w\.(?:py|pyi|cpp|h|def|md|txt)\b", text),
+        *re.findall(r"[\w./]+/(?=[\s`,)])", text),
+    }
+    tops = ("native", "src", "tests", "benchmarks", "tools", "docs")
+    paths = [p for top in tops for p in (ROOT / top).rglob("*") if "__pycache__" not in p.parts]
+    known = [f"/{p.relative_to(ROOT)}{'/' * p.is_dir()}" for p in paths]
+    known += [f"/{top}/" for top in tops]
+    assert sorted(end for end in ends if not any(k.endswith(f"/{end}") for k in known)) == []
+
+
+def test_arrows_agree_with_the_order_of_imports():
+    arrows = [re.split(r",\s*", group.strip()) for group in text_block("Arrows").split("<-")]
+    assert len(arrows) > 5
+    named = [name for group in arrows for name in group]
+    assert [name for name in named if name not in ORDER] == []
+    places = [ORDER.index(name) for name in named]
+    assert places == sorted(places), named
+
+
+def test_rooms_of_the_table_stand_in_the_order_of_imports():
+    table = ROOT / "src" / "rushlight" / "ops"
+    named = [f"ops.{p.name}" for p in rooms() if p.parent == table]
+    assert named == [room for room in ORDER if room.startswith("ops.")]

@@ -3,7 +3,7 @@
 //
 // A binding checks what a kernel cannot survive (element type, contiguity, index range), allocates the result, releases
 // the GIL above kReleaseGilBytes and calls the kernel. Its results are plain tensors, without history. It returns
-// NotImplemented where it has no kernel for such arguments: the caller then takes the portable definition. All arguments
+// NotImplemented where it has no kernel for such arguments: the caller then runs the reference implementation. All arguments
 // are positional. Tensors of the device meta have no memory: they get results of the right shape, of that device.
 //
 // Note [Layouts under way]: another thread may give a tensor other memory or another layout (`.data = ...`, `resize_`)

@@ -256,7 +256,7 @@ PyObject* finish(Ref result) {
   return result.release();
 }
 
-// (tensor, dims = None, keepdim = False, dtype = None): the portable definition serves any other dtype
+// (tensor, dims = None, keepdim = False, dtype = None): the reference implementation serves any other dtype
 bool parse(const char* name, PyObject* const* args, Py_ssize_t n, TensorInfo& a, uint64_t& mask, bool& keepdim, bool& known) {
   known = check_count(name, n, 1, 4);
   if (!known || !read_tensor(args[0], a) || (n > 3 && args[3] != Py_None)) return false;

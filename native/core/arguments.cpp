@@ -1,5 +1,5 @@
-// Reading a call's arguments: positions and keywords go to an op's slots, plain arguments are checked, and what is wrong
-// with any of them is said in torch's words.
+// Reading a call's arguments: positions and keywords go to an op's slots, plain arguments are checked, and errors about
+// them are in torch's words.
 #include "core/layout.h"
 #include "core/op.h"
 #include "core/tensor.h"

@@ -5,7 +5,7 @@
 //
 // Note [The plain path]: a call of plain tensors (no hooks, no transforms, no tangents) must pay one predictable branch for
 // all of those together. Tensors carry the bits of `kNotPlain` in `flags`; an Op ORs the flags of its arguments once and
-// leaves for the slow road when any such bit is set. Nodes and leaves carry `hooks`, a single pointer tested once.
+// leaves for the slow path when any such bit is set. Nodes and leaves carry `hooks`, a single pointer tested once.
 //
 // Note [Ownership]: everything here is a Python object with a strong count, reached by the garbage collector through
 // tp_traverse. Two pointers are weak: Tensor::accumulator (the AccumulateGrad clears it when it dies) and the raw Node
@@ -50,19 +50,19 @@ enum TensorFlag : uint32_t {
   kConjBit = 128,       // shows the conjugate of what its memory holds; see lazy.h
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
-  kCut = 1024,          // has no history because it was cut at Tensor::cut, or something it was computed from was
+  kCut = 1024,          // has no history: it, or a tensor it was computed from, was detached at Tensor::cut
   kNegBit = 2048,       // shows the negative of it
-  kCutReason = 7 << 12, // why: a Cut
+  kCutReason = 7 << 12, // the detach reason: a Cut
   kLazy = kConjBit | kNegBit,
   kWrapped = kTangent | kTransformed,
   kMeta = 1 << 16,      // its storage is on the device meta; set with the layout
   kNotPlain = kWrapped | kLazy | kMeta,
-  kConjLast = 1 << 15,  // of a view: the conjugate was put off by the op that made it
-  kNegLast = 1 << 19,   // or the negative
+  kConjLast = 1 << 15,  // of a view: the op that made it changed kConjBit
+  kNegLast = 1 << 19,   // or kNegBit
   kLazyLast = 8,        // from kConjBit and kNegBit to these
 };
 
-// What ended the history of a tensor, kept for the error that says so.
+// The detach reason of a tensor: why its history ended. It is kept for the error that says so.
 enum class Cut : uint32_t { None, Detached, NoGrad, Inference, NoDerivative, FromData };
 
 // Memory and layout are set and changed in layout.cpp alone; every other file asks the accessors.
@@ -124,14 +124,14 @@ inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
 }
 
-// The bits of what tensors stand for in a transform; those of the root too, as a view made before its root did so shares that.
+// The kWrapped bits of a tensor and of its root: a view that was made before its root was wrapped is wrapped with it.
 inline uint32_t wrapped_bits(const Tensor* t) { return (t->flags | (t->base ? t->base->flags : 0)) & kWrapped; }
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
 void inherit_cut(Tensor* t, const Tensor* from);  // where `from` has one, and `t` no better
 
-// Makes a plain tensor that nobody else has, on memory of `source`, a view of that: version and base are shared. Takes over `t`, which
+// Makes `t`, a plain tensor that nobody else has and that shows memory of `source`, a view of `source`: version and base are shared. Takes over `t`, which
 // may be nullptr.
 Tensor* become_view(Tensor* t, Tensor* source);
 uint32_t version_of(const Tensor* t);
@@ -392,7 +392,7 @@ struct Refusal {
 };
 constexpr uint8_t kAnyParam = 255;
 
-// Which shared memory an in-place form allows. With no bit set it does as torch's element-wise functions do: the written tensor
+// Which shared memory an in-place variant allows. With no bit set it does as torch's element-wise functions do: the written tensor
 // must not show an element twice, and another argument may share its memory only if both are the same, element for element.
 enum Overlap : uint8_t {
   kSelfMay = 1,  // the written tensor may show an element twice: each gets the same value
@@ -453,7 +453,7 @@ struct Op {
     bool one_type;  // all tensors must have the type of the first
     int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
     uint16_t refused;  // bit per DType: common types the op does not take; `refusals` says why
-    uint16_t portable_for;  // bit per DType: common types for which the portable definition decides, result type too
+    uint16_t portable_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
     PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
     std::vector<Refusal> argument_refusals;
     PyObject* one_type_text;  // what is said of a tensor that has not the type of the first; nullptr: the usual
@@ -476,10 +476,10 @@ struct Op {
 
   // How it writes its first argument.
   struct InPlace {
-    bool is_form;  // this op is the in-place form of `base`
+    bool is_form;  // this op is the in-place variant of `base`
     uint8_t overlap;  // enum Overlap
     Op* base;  // strong
-    PyObject* write;  // callable that writes its first argument, an ndarray: what the in-place form runs, or nullptr
+    PyObject* write;  // callable that writes its first argument, an ndarray: the in-place variant runs it; or nullptr
   } in_place;
 
   // What is recorded of a call, and how its gradients are computed.
@@ -521,11 +521,11 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_output
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
-int check_place(Tensor* self, bool recording);  // of those checks: whether it may be written, whatever its memory
+int check_place(Tensor* self, bool recording);  // those of these checks that do not look at its memory
 // Whether the history of a tensor that a custom Function has written may change.
 int check_dirty(Tensor* self);
 // Refuses arguments that share memory with `out`, as the op's `overlap` says. `written`: the parameter that is `out` itself in
-// an in-place form, or -1. -1 with an exception.
+// an in-place variant, or -1. -1 with an exception.
 int refuse_overlap(Op* op, PyObject* const* slots, Tensor* out, int written);
 // Makes output `nr` of `node` the history of `self`, which was written in place; `edge`: the edge of the node that leads to what
 // `self` was, or -1.
@@ -539,13 +539,13 @@ bool backward_running();  // on any thread
 int run_rewrite(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
 int compile_rules(Op* op);
 int look_at_arguments(Op* op, PyObject* const* slots, uint32_t* flags, bool* wants_grad, bool* symbolic);
-// Says of a result without history why it has none: `wants_grad`, because of this call; or because of an argument.
+// Notes on a result without history why it has none: because of this call (`wants_grad`), or because of an argument.
 void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad);
 PyObject* run_forward(Op* op, PyObject* const* slots);
-// A definition on the arguments of a call: a kernel takes tensors, anything else is NumPy and is given ndarrays. A new reference to
-// what it returned.
+// Runs a kernel or a reference implementation on the arguments of a call: a kernel gets tensors, NumPy code gets ndarrays. A new
+// reference to the result.
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
-// What a NumPy definition gives for arguments of which some are on meta: their shapes are found in Python (ops/_meta.py).
+// The result of a reference implementation where some arguments are on meta: Python finds its shape (_devices/meta.py).
 PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n);
 // -1 with torch's exception where the tensors of a call are on several devices; for calls with kMeta among their flags.
 int check_devices(Op* op, PyObject* const* slots);

@@ -1,10 +1,10 @@
-// What the walk (engine.cpp) asks of gradients.cpp.
+// The functions of gradients.cpp that the walk (engine.cpp) calls.
 #pragma once
 #include "core/core.h"
 
 namespace rushlight {
 
-// A gradient in the shape and the element type of what the edge leads to. Takes over `g`; a new reference. `n`: the node whose
+// A gradient in the shape and the element type that the edge's end expects. Takes over `g`; a new reference. `n`: the node whose
 // gradient number `i` it is; nullptr where the program gave it for root `i`.
 PyObject* fit_to_edge(Node* n, int i, const Edge& e, PyObject* g, bool create_graph);
 // The gradient that `backward()` starts from when none is given.

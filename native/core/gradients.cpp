@@ -1,5 +1,5 @@
-// Gradients between nodes and at leaves, for the engine: what one must be to go along an edge, the one that backward() starts
-// from, and how one is added to a leaf's .grad.
+// Gradients between nodes and at leaves, for the engine: the checks that one passes on its way along an edge, the one that backward()
+// starts from, and the sum with a leaf's .grad.
 #include <algorithm>
 #include <mutex>
 #include <new>

@@ -1,4 +1,4 @@
-// In-place forms, and what they do to history. Every check comes before the write.
+// In-place variants, and how they change history. Every check comes before the write.
 //
 // Note [Writing through a view]: a view keeps its root (`base`). After `view.op_(...)` the root's history is rewritten with one
 // node (see Note [CopySlices]), and each view's own grad_fn is remade on demand as "a strided view of the root" when its
@@ -235,7 +235,7 @@ bool same_data(PyObject* o, Tensor* self) {
 }
 
 // Whether an argument shares memory with `out` in a way that the op refuses. `written`: the parameter that is `out` itself in an
-// in-place form, or -1. Arguments with a conjugate or negative put off do not count, as they are read first, except by copy_.
+// in-place variant, or -1. Lazy arguments do not count, as their values are computed first, except by copy_.
 bool shares(Op* op, PyObject* const* slots, Tensor* out, int written) {
   if (op->in_place.overlap & kArgumentsMay) return false;
   const bool never = op->in_place.overlap & kArgumentsNever;
@@ -305,7 +305,7 @@ int write(Op* op, PyObject* const* slots, Tensor* self) {
   return op->kind == Op::Pointwise ? write_pointwise(op, slots, self) : write_general(op, slots, self);
 }
 
-// The same where something was put off: all of it happens to values, which then go to the memory.
+// The same for a lazy tensor: the op runs on values, which are then put into memory.
 int write_lazy(Op* op, PyObject* const* slots, Tensor* self) {
   PlainSlots plain;
   PyObject** values = plain.of(op, slots);

@@ -1,4 +1,4 @@
-// Conjugates and negatives that were put off. `conj()` of a complex tensor is a view with the bit kConjBit: it shows the conjugate of
+// Lazy conjugates and negatives. `conj()` of a complex tensor is a view with the bit kConjBit: it shows the conjugate of
 // what its memory holds; kNegBit is the same for the negative, which `conj().imag` needs. Views take such bits over. Everything else
 // works on values: the places where a tensor's array is read or written ask here, off the plain path (kNotPlain has these bits).
 // docs/design/0012 has the whole of it.
@@ -7,11 +7,11 @@
 
 namespace rushlight {
 
-// The array of what a tensor shows: its own, or a new one where something was put off. A new reference; nullptr with an exception.
+// An array of a tensor's values: its own array, or a new one for a lazy tensor. A new reference; nullptr with an exception.
 Tensor* values_of(Tensor* t);
 // Writes values into the memory of a tensor, so that it shows them.
 int put_values(Tensor* t, Tensor* values);
-// The tensor itself, or one of its values alone where something was put off. Takes over `o`; anything but a tensor stays as it is.
+// The tensor itself, or for a lazy tensor one that holds its values. Takes over `o`; anything but a tensor stays as it is.
 PyObject* plain_tensor(PyObject* o);
 // A view of `t` with those bits changed over (real numbers have no conjugates). Takes over `t`; recorded as any view.
 PyObject* changed_over(PyObject* t, uint32_t bits);

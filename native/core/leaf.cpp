@@ -1,4 +1,4 @@
-// What a program may ask and set of a tensor's gradient: grad_fn, is_leaf, requires_grad, .grad and .grad_dtype, with the
+// The members of a tensor about its gradient: grad_fn, is_leaf, requires_grad, .grad and .grad_dtype, with the
 // rules that only leaves may be told whether they want one, and that a gradient fits its tensor.
 #include <string>
 

@@ -1,9 +1,9 @@
 // A call of an Op: looks at its arguments, runs the forward, wraps the result and, when a gradient is wanted, records a
-// Node. How arguments are read is in arguments.cpp, how ops are made in make_op.cpp, what a Node does backwards in
-// rules.cpp.
+// Node. How arguments are read is in arguments.cpp, how ops are made in make_op.cpp, how a Node computes gradients
+// in rules.cpp.
 //
 // A call costs: one pass over the arguments, one test for anything unusual, the forward, one allocation for the Tensor
-// and one for the Node. That road stays in this file, where the compiler can inline along it.
+// and one for the Node. That path stays in this file, where the compiler can inline along it.
 #include "core/op.h"
 
 #include <algorithm>
@@ -382,7 +382,7 @@ bool only_inference(Op* op, PyObject* const* slots) {
   return PyUnicode_CompareWithASCIIString(op->name, "clone") && PyUnicode_CompareWithASCIIString(op->name, "_to_copy");
 }
 
-// The forward on `values`, which are `slots` but where something was put off, and the record of the call.
+// The forward on `values` (`slots`, with values in place of lazy tensors), and the record of the call.
 #if defined(__GNUC__)
 [[gnu::always_inline]]
 #endif
@@ -412,7 +412,7 @@ inline PyObject* run_and_record(Op* op, PyObject* const* slots, PyObject* const*
   return as_object(out);
 }
 
-// A call with something put off: a view takes it over; any other op runs on values. What is recorded is the call as it is.
+// A call with lazy arguments: a view takes their bits over; any other op runs on values. The call is recorded with the arguments as given.
 PyObject* call_lazy(Op* op, PyObject* const* slots, const Seen& seen, PyObject* known) {
   PlainSlots plain;
   if (!op->result.view) {

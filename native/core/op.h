@@ -89,10 +89,10 @@ void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds,
 PyObject* explain(PyObject* function, bool method, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 
 // ---- op.cpp ----
-// A call as a program writes it, in-place forms and out= included.
+// A call as a program writes it, in-place variants and out= included.
 PyObject* bind_and_call(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
 extern const vectorcallfunc kOpVectorcall;  // what an Op's own call runs
-// call_op(op, slots): the call that wrapped_call was told of, with other arguments.
+// call_op(op, slots): the call that the levels were asked to answer, with other arguments.
 PyObject* call_bound(PyObject*, PyObject* const* args, Py_ssize_t n);
 
 // ---- out.cpp ----

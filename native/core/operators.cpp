@@ -1,4 +1,4 @@
-// What `a + b` and its kind do: find the callable that the table registered for the operator and call it. An Op is called
+// Python's operators: `a + b` finds the callable that the table registered for the operator, and calls it. An Op is called
 // directly, without Python in between.
 #include <cstring>
 #include <iterator>

@@ -1,4 +1,4 @@
-// What a class with `__torch_function__` or an entered TorchFunctionMode may take over, and the gates that ask them.
+// Calls that a class with `__torch_function__` or an entered TorchFunctionMode may take over, and the gates that ask them.
 //
 // Note [Taking over a call]: every public function, method, operator and attribute begins with a gate. A gate compares types by
 // pointer (`plain`), so an everyday call pays two or three instructions; anything else goes on to `Takers`, which looks the class

@@ -1,5 +1,5 @@
-// Pointwise ops: type promotion, broadcasting and the road to the block machine (kernels/). Complex numbers, and ops that have no
-// kernel for a type, take the op's portable NumPy definition instead, on operands already cast to the common type.
+// Pointwise ops: type promotion, broadcasting and the path to the block machine (kernels/). Complex numbers, and ops that have no
+// kernel for a type, take the op's reference implementation in NumPy instead, on operands already cast to the common type.
 //
 // Note [Promotion], torch's rule: tensors with dimensions decide; 0-dim tensors only lift the result to a higher category
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.

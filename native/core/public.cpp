@@ -1,5 +1,5 @@
-// Public: what Tensor (and, of plain Python functions, a namespace) holds of a function. Attribute: what Tensor holds of a
-// property. Both are what a program's `__torch_function__` is told of.
+// Public: the object that Tensor holds for a function, and a namespace for a plain Python function. Attribute: the object that Tensor
+// holds for a property. A program's `__torch_function__` is given these objects.
 #include "core/op.h"
 
 #include "core/override.h"
@@ -20,7 +20,7 @@ struct Public {
   PyObject* target;  // an Op or a Python function
   bool method;
   Asks asks;
-  Takes takes;       // of a Python function
+  Takes takes;  // of a Python function
 };
 
 PyTypeObject* PublicType = nullptr;

@@ -1,4 +1,4 @@
-// What a recorded call does backwards. An Op offers up to three roads, tried in this order:
+// How the gradients of a recorded call are computed. An Op offers up to three paths, tried in this order:
 //   1. the fused kernel (`backward`): one call for all gradients;
 //   2. a traced program: a pointwise partial times the incoming gradient, in one pass of the block machine;
 //   3. the rule itself, a Python function of tensors.

@@ -3,7 +3,7 @@
 // src/rushlight/ops/indexing/subscript.py, which says the same in Python (callbacks "getitem" and "setitem").
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
-// alias. Tensors and lists become one index tensor and one op, as the head of indexing.py says.
+// alias. Tensors and lists become one index tensor and one op, as the head of that file says.
 #include "core/layout.h"
 #include "core/override.h"
 

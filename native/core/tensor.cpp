@@ -1,5 +1,5 @@
-// The Tensor type: construction, life cycle, and what a program asks of its storage. What it asks of its gradient is in
-// leaf.cpp, what it makes of its values in to_python.cpp. Everything that is an op (arithmetic, views, reductions) is
+// The Tensor type: construction, life cycle, and the members about its storage. Those about its gradient are in leaf.cpp, its
+// conversions to Python values in to_python.cpp. Everything that is an op (arithmetic, views, reductions) is
 // attached from Python; the slots of operators.cpp only find the Op and call it.
 #include <cstring>
 

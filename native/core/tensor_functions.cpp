@@ -182,7 +182,7 @@ PyObject* wrap_view_function(PyObject*, PyObject* args) {
 }
 
 // to_write(tensor): an array to write new values into, which write_values(tensor, array) puts where the tensor shows them: its own
-// array, or a copy where something was put off.
+// array, or a copy for a lazy tensor.
 PyObject* to_write(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
     PyErr_SetString(PyExc_TypeError, "to_write(tensor)");

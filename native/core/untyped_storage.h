@@ -1,4 +1,4 @@
-// What programs see of memory: UntypedStorage, the Python object that stands for a Storage while somebody holds it; and DLPack.
+// Memory as programs see it: UntypedStorage, the Python object that stands for a Storage while somebody holds it; and DLPack.
 #pragma once
 #include "core/core.h"
 

@@ -1,4 +1,4 @@
-// Tensors that stand for others while a transform runs: what src/rushlight/_levels/ asks of the core, and the core of it.
+// Wrapped tensors, which stand for others while a transform runs: the calls between the core and src/rushlight/_levels/.
 //
 // Note [Coming to stand for others]: a plain tensor that a dual is written into becomes a dual itself. Its place in the graph
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they

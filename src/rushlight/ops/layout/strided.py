@@ -105,7 +105,7 @@ def _scattered(
         place.part(buffer)[...] = g
     result = place.whole(buffer)
     if layout is not None and _overlapping(shape, layout):
-        # The tensor itself shows elements twice: each sight of one has an equal part in it.
+        # The tensor itself shows elements twice: the gradient of one is divided equally among them.
         where = place.whole(np.arange(place.total))
         result = result / np.bincount(where.ravel(), minlength=place.total)[where]
     return np.ascontiguousarray(result).astype(g.dtype, copy=False).reshape(shape)

@@ -1,4 +1,4 @@
-"""What portable definitions share: halves are computed in float32, NumPy's warnings silent."""
+"""For reference implementations: halves are computed in float32, NumPy's warnings silenced."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The words of a statement of the table: what may be said of an op beside its signature, its
-forward and its rules. They come in groups, which `struct Op` (native/core/core.h) has, too."""
+"""The words of a statement of the table: the facts about an op beside its signature, its
+forward and its rules. They come in groups; `struct Op` (native/core/core.h) has the same groups."""
 
 from __future__ import annotations
 
@@ -15,26 +15,30 @@ Reasons: TypeAlias = dict[int, tuple[type, str]]
 class Promotion(TypedDict, total=False):
     """Which element types a pointwise op computes in."""
 
-    one_type: bool | str  # all tensors have the type of the first; what is said of one that has not
+    one_type: (
+        bool | str
+    )  # all tensors have the type of the first; or the error for one that has not
     numbers_fit: bool  # a number must fit the common type
     halves_round: bool  # then a half takes any number, and is infinite where it is too large
     numbers_round: bool  # with halves a number is rounded to their type first
     integer_power: bool  # the second argument is an exponent: none below 0 for integers
     own_type: bool  # the common type is that of the first argument
-    zero_dim: tuple[str, str]  # the tensor that must have no dimensions; what is said of one
+    zero_dim: tuple[str, str]  # the tensor that must have no dimensions; the error for one that has
 
 
 class Result(TypedDict, total=False):
     """What an op gives."""
 
-    shape: Any  # of the results from the arguments, for tensors without memory; see devices/meta.py
+    shape: (
+        Any  # of the results from the arguments, for tensors without memory; see _devices/meta.py
+    )
     outputs: Any  # the namedtuple class of several
     view: bool  # it shows the memory of the first argument
     multi_view: bool  # it is one of several such
     toggles: str  # and is the lazy conjugate ("conj") or negative ("neg") of it
-    put_off: Callable[..., Any]  # shown a call with a lazy tensor first, and may refuse it
+    put_off: Callable[..., Any]  # sees a call with a lazy tensor first, and may refuse it
     keeps: str  # how it lies in memory: one of KEEPS in table/statement.py, and of which arguments
-    lends: bool  # it may share memory with an argument that nobody else sees
+    lends: bool  # the result may alias an argument that nobody else has
     out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see table/outputs.py
 
 
@@ -43,14 +47,14 @@ class InPlace(TypedDict, total=False):
 
     in_place: bool | str  # `name_` exists; "function": in torch, too, not only as a method
     in_place_node: str  # the class of its node, where that is another
-    write: Callable[..., Any] | None  # what it runs on ndarrays; else the result is copied
-    overlap: str  # what memory seen twice means; words of OVERLAPS
+    write: Callable[..., Any] | None  # writes the ndarray itself; else the result is copied
+    overlap: str  # which arguments may share memory with it; words of OVERLAPS
 
 
 class Backward(TypedDict, total=False):
     """What is recorded of a call, and how its gradients are computed."""
 
-    backward: tuple[Any, str]  # a kernel of all gradients, and what it reads as rules do
+    backward: tuple[Any, str]  # a kernel for all gradients, and the names of the values it reads
     node: str | None  # the node's class where it does not follow from the name
     nodes: list[tuple[int, int, str]]  # by the dimensions of the first two arguments
     edges: str  # the arguments in the order of the node's edges
@@ -59,7 +63,7 @@ class Backward(TypedDict, total=False):
 
 
 class Levels(TypedDict, total=False):
-    """What the transforms do with it; see `_levels`. What is not said follows from the kind."""
+    """What the transforms do with it; see `_levels`. The default follows from the kind."""
 
     batch: str | Callable[..., Any] | None  # one of BATCH, or the result in terms of other ops
     jvp: dict[str, Any]  # tangent rules cheaper than the derived one, by argument; they read `t`
@@ -88,7 +92,7 @@ TRAITS = {
 
 
 class Public(TypedDict, total=False):
-    """Where programs find it, what is said of it, and what tests call it with."""
+    """Where programs find it, its texts, and the arguments that tests call it with."""
 
     doc: str
     overloads: tuple[str, ...]  # PyTorch's signatures, where it has several; see signature.py
@@ -109,7 +113,7 @@ class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
 
 
 class Derived(TypedDict, total=False):
-    """What the kinds say to `define` for a statement."""
+    """What the kinds add to a statement for `define`."""
 
     kernel: str | None
     arity: int  # how many leading arguments the loop reads
