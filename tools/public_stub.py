@@ -430,7 +430,7 @@ def room_of(function: Any) -> str:
         if id(target) in _stated():
             return _stated()[id(target)]
         entry = target.entry
-        made_by = [entry.samples, entry.portable, target.forward]
+        made_by = [entry.samples, entry.reference, target.forward]
         made_by += [r.partial or r.function for r in entry.rules]
         modules = [getattr(f, "__module__", None) or "" for f in made_by]
     else:

@@ -421,7 +421,7 @@ struct Op {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* name;
   PyObject* forward;  // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
-  PyObject* portable;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
+  PyObject* reference;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
   PyObject* dict;
   Kind kind;
 
@@ -453,7 +453,7 @@ struct Op {
     bool one_type;  // all tensors must have the type of the first
     int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
     uint16_t refused;  // bit per DType: common types the op does not take; `refusals` says why
-    uint16_t portable_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
+    uint16_t reference_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
     PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
     std::vector<Refusal> argument_refusals;
     PyObject* one_type_text;  // what is said of a tensor that has not the type of the first; nullptr: the usual
@@ -464,7 +464,7 @@ struct Op {
   struct Result {
     bool view;  // shows its first argument's storage
     bool multi_view;
-    bool lends;  // may share memory with an argument that nobody else sees
+    bool may_alias;  // may share memory with an argument that nobody else sees
     bool takes_out;  // has an out= form
     bool float_out;  // computed in the type of out for floating point only
     Keeps keeps;

@@ -34,7 +34,7 @@ void op_dealloc(PyObject* self) {
   delete op->loop.program;
   PyObject* owned[] = {op->name,
                        op->forward,
-                       op->portable,
+                       op->reference,
                        op->dict,
                        op->promotion.refusals,
                        op->promotion.one_type_text,
@@ -62,7 +62,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Op* op = reinterpret_cast<Op*>(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(op->forward);
-  Py_VISIT(op->portable);
+  Py_VISIT(op->reference);
   Py_VISIT(op->dict);
   Py_VISIT(op->result.put_off);
   Py_VISIT(op->in_place.base);
@@ -237,8 +237,8 @@ int number(Op* op, PyObject* value) {
   return n == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-int read_portable(Op* op, PyObject* value) {
-  op->portable = Py_NewRef(value);
+int read_reference(Op* op, PyObject* value) {
+  op->reference = Py_NewRef(value);
   return 0;
 }
 
@@ -374,13 +374,13 @@ struct Word {
 
 // In the order in which they are read: what a word needs stands before it. What each means is in core.h and ops/table/words.py.
 Word words[] = {
-    {"portable", read_portable, nullptr},
+    {"reference", read_reference, nullptr},
     {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},
     {"kernel", read_kernel, nullptr},
     {"result", number<&Op::promotion, &Op::Promotion::result>, nullptr},
     {"refusals", read_refusals, nullptr},
     {"argument_refusals", read_argument_refusals, nullptr},
-    {"portable_for", number<&Op::promotion, &Op::Promotion::portable_for>, nullptr},
+    {"reference_for", number<&Op::promotion, &Op::Promotion::reference_for>, nullptr},
     {"one_type", read_one_type, nullptr},
     {"numbers_fit", flag<&Op::promotion, &Op::Promotion::numbers_fit>, nullptr},
     {"halves_round", flag<&Op::promotion, &Op::Promotion::halves_round>, nullptr},
@@ -391,7 +391,7 @@ Word words[] = {
     {"view", flag<&Op::result, &Op::Result::view>, nullptr},
     {"multi_view", flag<&Op::result, &Op::Result::multi_view>, nullptr},
     {"keeps", read_keeps, nullptr},
-    {"lends", flag<&Op::result, &Op::Result::lends>, nullptr},
+    {"may_alias", flag<&Op::result, &Op::Result::may_alias>, nullptr},
     {"toggles", number<&Op::result, &Op::Result::toggles>, nullptr},
     {"put_off", object<&Op::result, &Op::Result::put_off>, nullptr},
     {"outputs", object<&Op::result, &Op::Result::type>, nullptr},

@@ -219,9 +219,9 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
 // The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
 PyObject* run_forward(Op* op, PyObject* const* slots) {
   PyObject* result = run_definition(op, op->forward, slots);
-  if (result == Py_NotImplemented && op->portable) {
+  if (result == Py_NotImplemented && op->reference) {
     Py_DECREF(result);
-    result = run_definition(op, op->portable, slots);
+    result = run_definition(op, op->reference, slots);
     if (tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   }
   return result;
@@ -284,10 +284,10 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   if (from_numpy) restride(t);
   // The result of an op that makes no view has memory of its own, unless the op may lend an argument's.
   const bool argument = Py_REFCNT(t) != 1;
-  if (!argument && (op->result.lends || owns_memory(t))) {
+  if (!argument && (op->result.may_alias || owns_memory(t))) {
     return op->result.keeps.rule ? keep(op, slots, t) : t;
   }
-  Tensor* own = op->result.lends ? new_alias(t) : dense_copy(t);
+  Tensor* own = op->result.may_alias ? new_alias(t) : dense_copy(t);
   Py_DECREF(t);
   return own && op->result.keeps.rule ? keep(op, slots, own) : own;
 }

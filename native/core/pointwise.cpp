@@ -324,8 +324,8 @@ Tensor* one_element(const Tensor* t) {
 }
 
 // The op's NumPy definition on operands of the common type.
-Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out, const Place& place) {
-  PyObject* definition = op->portable ? op->portable : op->forward;
+Tensor* run_reference(Op* op, PyObject* const* slots, int n, DType common, DType result, Tensor* out, const Place& place) {
+  PyObject* definition = op->reference ? op->reference : op->forward;
   if (!definition) {
     raise_not_implemented(op, common);
     return nullptr;
@@ -350,7 +350,7 @@ Tensor* run_portable(Op* op, PyObject* const* slots, int n, DType common, DType 
   const bool argument = is_tensor(value.get()) && Py_REFCNT(value.get()) != 1;
   Owned<Tensor> given(result_tensor(value.release()));
   if (!given) return nullptr;
-  if (has_type(op->promotion.portable_for, common)) {  // abs of complex numbers is real
+  if (has_type(op->promotion.reference_for, common)) {  // abs of complex numbers is real
     if (!out) {
       result = given->dtype;
     } else if (!can_cast(given->dtype, result)) {
@@ -640,7 +640,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
     return nullptr;
   }
   if (!op->loop.program && !op->backward.compiled && compile_rules(op) < 0) return nullptr;
-  DType compute = has_type(op->promotion.portable_for, common) ? kNone : compute_type(common);
+  DType compute = has_type(op->promotion.reference_for, common) ? kNone : compute_type(common);
   if (op->promotion.integer_power && check_integer_power(slots[1], common) < 0) return nullptr;
   PyObject* fitted[kMaxParams];
   Ref owned;
@@ -664,7 +664,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   }
   const Place place(operands, n_operands, ndim, dims, out ? Keeps::Rows : op->result.keeps.rule);
   if (compute == kNone || has_complex || !op->loop.program || !has_kernels(*op->loop.program, compute)) {
-    return run_portable(op, slots, n, common, out ? out->dtype : result, out, place);
+    return run_reference(op, slots, n, common, out ? out->dtype : result, out, place);
   }
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out))) : new_result(place, result, device_of(slots, n)));
   return target && run_machine(*op->loop.program, compute, slots, n, target.get()) == 0 ? target.release() : nullptr;

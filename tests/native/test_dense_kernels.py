@@ -389,7 +389,7 @@ def test_matmul_large_and_half():
 
 
 def test_matmul_declines_what_does_not_fit():
-    # The portable definition says what is wrong.
+    # The reference definition says what is wrong.
     a = np.ones((2, 3), np.float32)
     assert kernels.matmul(a, a) is NotImplemented
     assert kernels.matmul(a, a.T.astype(np.float64)) is NotImplemented

@@ -103,13 +103,13 @@ WITH_KERNEL = [
     n
     for n in SAMPLED
     if OPS[n].kind == "pointwise"
-    and OPS[n].portable is not None
+    and OPS[n].reference is not None
     and (OPS[n].kernel is not None or OPS[n].traced_forward is not None)
 ]
 
 
 def numeric_arguments(call: Call) -> list[Any] | None:
-    """The arguments as `portable` takes them: arrays of one type, then the rest."""
+    """The arguments as `reference` takes them: arrays of one type, then the rest."""
     entry = OPS[call.name]
     _, params, _ = parse(entry.signature, KINDS.index("pointwise"))
     common = next((t._array.dtype for t in call.tensors if is_inexact(t)), None)
@@ -130,13 +130,13 @@ def numeric_arguments(call: Call) -> list[Any] | None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", WITH_KERNEL)
-def test_kernel_equals_portable(name: str, dtype: str) -> None:
+def test_kernel_equals_reference(name: str, dtype: str) -> None:
     """Where a pointwise op has both, the kernel and the NumPy definition agree."""
     if not takes(name, dtype):
         return
     for call in calls(name, dtype):
         with np.errstate(all="ignore"):
-            expected = np.asarray(OPS[name].portable(*numeric_arguments(call)))
+            expected = np.asarray(OPS[name].reference(*numeric_arguments(call)))
         found = call.outputs()[0]._array
         assert_close(found, expected, f"{call!r}")
 

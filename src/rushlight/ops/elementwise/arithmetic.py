@@ -45,7 +45,7 @@ add = pointwise(
     "add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     operator="add",
     reflected="radd",
-    portable=lambda a, b, alpha: a + b,
+    reference=lambda a, b, alpha: a + b,
     partials={"input": 1, "other": 1},
     numbers_round=True,
     samples=scalars_too,
@@ -55,7 +55,7 @@ add = pointwise(
 _add_scaled = pointwise(
     "_add_scaled(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other, alpha: input + other * alpha,
-    portable=lambda a, b, alpha: a + _scaled(b, alpha),
+    reference=lambda a, b, alpha: a + _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: alpha},
     numbers_round=True,
     node="AddBackward0",
@@ -69,7 +69,7 @@ variant(add, "alpha", "given", _add_scaled)
 sub = pointwise(
     "sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     operator="sub",
-    portable=lambda a, b, alpha: a - b,
+    reference=lambda a, b, alpha: a - b,
     partials={"input": 1, "other": -1},
     numbers_round=True,
     refuses=_NO_BOOLS,
@@ -80,7 +80,7 @@ sub = pointwise(
 _sub_scaled = pointwise(
     "_sub_scaled(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other, alpha: input - other * alpha,
-    portable=lambda a, b, alpha: a - _scaled(b, alpha),
+    reference=lambda a, b, alpha: a - _scaled(b, alpha),
     partials={"input": 1, "other": lambda alpha: -alpha},
     numbers_round=True,
     refuses=_NO_BOOLS,
@@ -95,7 +95,7 @@ variant(sub, "alpha", "given", _sub_scaled)
 rsub = pointwise(
     "rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other: other - input,
-    portable=lambda a, b, alpha: b - a,
+    reference=lambda a, b, alpha: b - a,
     partials={"input": -1, "other": 1},
     numbers_round=True,
     refuses=_NO_BOOLS,
@@ -112,7 +112,7 @@ _rsub_number = pointwise(
     "_rsub_number(input: Tensor, other: Tensor | Number, *, alpha: Number = 1)",
     operator="rsub",
     forward=lambda input, other: other - input,
-    portable=lambda a, b, alpha: b - a,
+    reference=lambda a, b, alpha: b - a,
     partials={"input": -1},
     numbers_round=True,
     refuses=_NO_BOOLS,
@@ -125,7 +125,7 @@ _rsub_number = pointwise(
 _rsub_scaled = pointwise(
     "_rsub_scaled(input: Tensor, other: Tensor | Number, *, alpha: Number = 1)",
     forward=lambda input, other, alpha: other - input * alpha,
-    portable=lambda a, b, alpha: b - _scaled(a, alpha),
+    reference=lambda a, b, alpha: b - _scaled(a, alpha),
     partials={"input": lambda alpha: -alpha, "other": 1},
     numbers_round=True,
     refuses=_NO_BOOLS,
@@ -142,7 +142,7 @@ neg = pointwise(
     "neg(input: Tensor)",
     in_place="function",
     operator="neg",
-    portable=np.negative,
+    reference=np.negative,
     partials={"input": -1},
     refuses={
         "bool": (
@@ -171,7 +171,7 @@ mul = pointwise(
     "mul(input: Tensor | Number, other: Tensor | Number)",
     operator="mul",
     reflected="rmul",
-    portable=np.multiply,
+    reference=np.multiply,
     partials={"input": lambda other: other, "other": lambda input: input},
     samples=scalars_too,
     doc="Multiply.",
@@ -180,7 +180,7 @@ reciprocal = pointwise(
     "reciprocal(input: Tensor)",
     in_place="function",
     dtype="float",
-    portable=np.reciprocal,
+    reference=np.reciprocal,
     partials={"input": lambda out: -(out * out)},
     domain=(0.5, 2.0),
     samples=one,
@@ -199,7 +199,7 @@ div = pointwise(
     "div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None)",
     operator="truediv",
     dtype="float",
-    portable=lambda a, b, rounding_mode: np.true_divide(a, b),
+    reference=lambda a, b, rounding_mode: np.true_divide(a, b),
     partials={
         "input": lambda g, other: g / _conj(other),
         "other": lambda g, input, other: -g * _conj((input / other) / other),
@@ -258,9 +258,9 @@ def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Any:
     """`div` with a rounding_mode."""
     shared: dict[str, Any] = {
         "kernel": "floor_divide" if mode == "floor" else "trunc_divide",
-        "portable": lambda a, b, rounding_mode: quotient(a, b),
+        "reference": lambda a, b, rounding_mode: quotient(a, b),
         "refuses": {"bool complex": f"div_{mode}_cpu"},
-        "portable_for": "int",
+        "reference_for": "int",
         "method": False,
         "in_place": False,
         "domain": (0.5, 2.0),
@@ -303,7 +303,7 @@ def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
 _div_unknown = pointwise(
     "_div_unknown(input: Tensor | Number, other: Tensor | Number, *, "
     "rounding_mode: str | None = None)",
-    portable=_unknown_rounding,
+    reference=_unknown_rounding,
     method=False,
     in_place=False,
     doc="`div` with a rounding_mode that there is not.",
@@ -331,7 +331,7 @@ def _no_derivative_of_other(op: str) -> Any:
 def _division(
     name: str,
     kernel: str,
-    portable: Any,
+    reference: Any,
     node: str,
     partials: dict[str, Any],
     doc: str,
@@ -343,10 +343,10 @@ def _division(
     traits = "underived" if node == "NotImplemented" else ""
     op = pointwise(
         f"{name}(input: Tensor | Number, other: Tensor | Number)",
-        portable=portable,
+        reference=reference,
         partials=partials,
         refuses=refuses,
-        portable_for="int",
+        reference_for="int",
         numbers_round=rounds,
         node=node + more.pop("tensor_index", ""),
         domain=(0.5, 2.0),
@@ -358,7 +358,7 @@ def _division(
     parts = {key: p for key, p in partials.items() if key == "input"}
     index = "0" if node != "NotImplemented" else ""
     shared: dict[str, Any] = {
-        "portable": portable,
+        "reference": reference,
         "partials": parts,
         "refuses": refuses,
         "numbers_round": rounds,
@@ -378,7 +378,7 @@ def _division(
     zero = pointwise(
         f"_{name}_zero(input: Tensor | Number, other: Tensor | Number)",
         kernel=name,
-        portable_for="int",
+        reference_for="int",
         doc=f"`{name}` by the integer 0.",
         **shared,
     )
@@ -426,8 +426,8 @@ fmod = _division(
 _remainder_of_number = pointwise(
     "_remainder_of_number(input: Tensor | Number, other: Tensor | Number)",
     kernel="remainder",
-    portable=lambda a, b: np.remainder(a, _nonzero(b)),
-    portable_for="int",
+    reference=lambda a, b: np.remainder(a, _nonzero(b)),
+    reference_for="int",
     numbers_round=True,
     partials={"other": _no_derivative_of_other("remainder")},
     refuses={"bool complex": "remainder_cpu"},
@@ -450,14 +450,14 @@ def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
     return where(abs(weight) < 0.5, input + weight * distance, end - distance * (1 - weight))
 
 
-def _lerp_portable(a: Any, b: Any, w: Any) -> Any:
+def _lerp_reference(a: Any, b: Any, w: Any) -> Any:
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
 lerp = pointwise(
     "lerp(input: Tensor, end: Tensor, weight: Tensor | Number)",
     forward=_lerp,
-    portable=_lerp_portable,
+    reference=_lerp_reference,
     partials={
         "input": lambda weight: 1 - weight,
         "end": lambda weight: weight,
@@ -477,7 +477,7 @@ lerp = pointwise(
 _lerp_number = pointwise(
     "_lerp_number(input: Tensor, end: Tensor, weight: Number)",
     forward=_lerp,
-    portable=_lerp_portable,
+    reference=_lerp_reference,
     partials={"input": lambda weight: 1 - weight, "end": lambda weight: weight},
     refuses={"bool int": "lerp_kernel_scalar"},
     one_type=True,
@@ -501,7 +501,7 @@ _ADDCDIV = {
 addcmul = pointwise(
     "addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2: input + tensor1 * tensor2,
-    portable=lambda a, b, c, value: a + b * c,
+    reference=lambda a, b, c, value: a + b * c,
     partials={"input": 1, "tensor1": lambda tensor2: tensor2, "tensor2": lambda tensor1: tensor1},
     refuses=_ADDCMUL,
     samples=three,
@@ -511,7 +511,7 @@ addcmul = pointwise(
 _addcmul_scaled = pointwise(
     "_addcmul_scaled(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
-    portable=lambda a, b, c, value: a + a.dtype.type(value) * b * c,
+    reference=lambda a, b, c, value: a + a.dtype.type(value) * b * c,
     partials={
         "input": 1,
         "tensor1": lambda tensor2, value: tensor2 * value,
@@ -528,7 +528,7 @@ variant(addcmul, "value", "given", _addcmul_scaled)
 addcdiv = pointwise(
     "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2: input + tensor1 / tensor2,
-    portable=lambda a, b, c, value: a + b / c,
+    reference=lambda a, b, c, value: a + b / c,
     partials={
         "input": 1,
         "tensor1": lambda tensor2: 1 / tensor2,
@@ -543,7 +543,7 @@ addcdiv = pointwise(
 _addcdiv_scaled = pointwise(
     "_addcdiv_scaled(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1)",
     forward=lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
-    portable=lambda a, b, c, value: a + value * b / c,
+    reference=lambda a, b, c, value: a + value * b / c,
     partials={
         "input": 1,
         "tensor1": lambda tensor2, value: value / tensor2,
@@ -564,7 +564,7 @@ variant(addcdiv, "value", "given", _addcdiv_scaled)
 for _name in ("gcd", "lcm"):
     pointwise(
         f"{_name}(input: Tensor, other: Tensor)",
-        portable=getattr(np, _name),
+        reference=getattr(np, _name),
         refuses={"bool float complex": f"{_name}_cpu"},
         in_place="function",
         samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],

@@ -22,10 +22,10 @@ from ..table.signature import Tensor
 # ---- comparisons
 
 
-def _comparison(name: str, operator: str, portable: Any, ordered: bool, doc: str) -> Any:
+def _comparison(name: str, operator: str, reference: Any, ordered: bool, doc: str) -> Any:
     more: dict[str, Any] = {
         "dtype": "bool",
-        "portable": portable,
+        "reference": reference,
         "refuses": {"complex": f"{name}_cpu"} if ordered else {},
         "numbers_round": True,
         "doc": doc,
@@ -77,7 +77,7 @@ def _none(a: Any) -> Array:
 isnan = pointwise(
     "isnan(input: Tensor)",
     dtype="bool",
-    portable=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
+    reference=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
     samples=one,
     doc="Whether not a number.",
@@ -85,7 +85,7 @@ isnan = pointwise(
 isinf = pointwise(
     "isinf(input: Tensor)",
     dtype="bool",
-    portable=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
+    reference=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
     samples=one,
     doc="Whether infinite.",
@@ -93,7 +93,7 @@ isinf = pointwise(
 isfinite = pointwise(
     "isfinite(input: Tensor)",
     dtype="bool",
-    portable=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
+    reference=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
     in_place=False,
     samples=one,
     doc="Whether neither infinite nor NaN.",
@@ -102,9 +102,9 @@ isposinf = pointwise(
     "isposinf(input: Tensor)",
     dtype="bool",
     forward=lambda input: input == float("inf"),
-    portable=lambda a: a == np.inf,
+    reference=lambda a: a == np.inf,
     refuses={"complex": (RuntimeError, "isposinf does not support complex inputs.")},
-    portable_for="bool int",
+    reference_for="bool int",
     in_place=False,
     out="{name} does not support non-boolean outputs.",
     samples=one,
@@ -114,9 +114,9 @@ isneginf = pointwise(
     "isneginf(input: Tensor)",
     dtype="bool",
     forward=lambda input: input == -float("inf"),
-    portable=lambda a: a == -np.inf,
+    reference=lambda a: a == -np.inf,
     refuses={"complex": (RuntimeError, "isneginf does not support complex inputs.")},
-    portable_for="bool int",
+    reference_for="bool int",
     in_place=False,
     out="{name} does not support non-boolean outputs.",
     samples=one,
@@ -125,7 +125,7 @@ isneginf = pointwise(
 isreal = pointwise(
     "isreal(input: Tensor)",
     dtype="bool",
-    portable=np.isreal,
+    reference=np.isreal,
     in_place=False,
     samples=one,
     doc="Whether the imaginary part is 0.",
@@ -133,7 +133,7 @@ isreal = pointwise(
 signbit = pointwise(
     "signbit(input: Tensor)",
     dtype="bool",
-    portable=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
+    reference=lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
     refuses={"complex": "signbit is not implemented for complex tensors."},
     in_place=False,
     out="{name} does not support non-boolean outputs.",
@@ -146,28 +146,28 @@ signbit = pointwise(
 logical_not = pointwise(
     "logical_not(input: Tensor)",
     dtype="bool",
-    portable=np.logical_not,
+    reference=np.logical_not,
     samples=one,
     doc="Whether zero.",
 )
 logical_and = pointwise(
     "logical_and(input: Tensor, other: Tensor | Number)",
     dtype="bool",
-    portable=np.logical_and,
+    reference=np.logical_and,
     samples=pair,
     doc="Whether both are nonzero.",
 )
 logical_or = pointwise(
     "logical_or(input: Tensor, other: Tensor | Number)",
     dtype="bool",
-    portable=np.logical_or,
+    reference=np.logical_or,
     samples=pair,
     doc="Whether one is nonzero.",
 )
 logical_xor = pointwise(
     "logical_xor(input: Tensor, other: Tensor | Number)",
     dtype="bool",
-    portable=np.logical_xor,
+    reference=np.logical_xor,
     samples=pair,
     doc="Whether exactly one is nonzero.",
 )
@@ -178,8 +178,8 @@ logical_xor = pointwise(
 _invert = pointwise(
     "_invert(input: Tensor)",
     kernel="bitwise_not",
-    portable=np.bitwise_not,
-    portable_for="bool",
+    reference=np.bitwise_not,
+    reference_for="bool",
     refuses={
         "float complex": (
             TypeError,
@@ -196,8 +196,8 @@ _core.set_operator(
 )
 bitwise_not = pointwise(
     "bitwise_not(input: Tensor)",
-    portable=np.bitwise_not,
-    portable_for="bool",
+    reference=np.bitwise_not,
+    reference_for="bool",
     refuses={"float complex": "bitwise_not_cpu"},
     out="found",
     samples=lambda make: [(make(2, 3, kind="int"),)],
@@ -212,12 +212,12 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _bitwise(operator: str, portable: Any, doc: str) -> Any:
+def _bitwise(operator: str, reference: Any, doc: str) -> Any:
     return pointwise(
         f"bitwise_{operator}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
         reflected=f"r{operator}",
-        portable=portable,
+        reference=reference,
         refuses={"float complex": f"bitwise_{operator}_cpu"},
         samples=lambda make: [
             (make(2, 3, kind="int"), make(2, 3, kind="int")),
@@ -233,12 +233,12 @@ bitwise_or = _bitwise("or", np.bitwise_or, "The bits set in either.")
 bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
 
 
-def _shift(kernel: str, operator: str, portable: Any, doc: str) -> Any:
+def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Any:
     op = pointwise(
         f"bitwise_{kernel}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
         kernel=kernel,
-        portable=portable,
+        reference=reference,
         refuses={"bool float complex": f"{operator}_cpu"},
         samples=lambda make: [(make(2, 3, kind="int"), 2)],
         overloads=_EITHER_A_NUMBER,

@@ -161,9 +161,9 @@ namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them un
 conj_physical: Op = pointwise(
     "conj_physical(input: Tensor)",
     in_place="function",
-    portable=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
+    reference=lambda a: np.conj(a) if a.dtype.kind != "b" else a.copy(),
     partials={"input": lambda g: conj(g)},
-    portable_for="bool int float complex",
+    reference_for="bool int float complex",
     in_place_node="ConjPhysicalBackward1",
     out="found",
     samples=_complex_one,
@@ -211,9 +211,9 @@ def _angle_rule(g: Any, input: Any) -> Any:
 angle = pointwise(
     "angle(input: Tensor)",
     dtype="float",
-    portable=_angle,
+    reference=_angle,
     partials={"input": _angle_rule},
-    portable_for="complex",
+    reference_for="complex",
     in_place=False,
     samples=lambda make: [(make(2, 3),), (make(2, 3, kind="complex"),)],
     doc="The angle in the complex plane; of negative numbers pi.",

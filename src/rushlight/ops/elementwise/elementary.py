@@ -30,7 +30,7 @@ _TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 
 def _unary(
     name: str,
-    portable: Any,
+    reference: Any,
     partial: Any,
     doc: str,
     domain: tuple[float, float] = (-2.0, 2.0),
@@ -40,7 +40,7 @@ def _unary(
     return pointwise(
         f"{name}(input: Tensor)",
         dtype="float",
-        portable=portable,
+        reference=reference,
         partials={"input": partial},
         domain=domain,
         samples=one,
@@ -121,7 +121,7 @@ def _log_add_exp(a: Any, b: Any) -> Any:
 
 logaddexp = pointwise(
     "logaddexp(input: Tensor, other: Tensor)",
-    portable=_log_add_exp,
+    reference=_log_add_exp,
     partials={
         "input": _logaddexp_share,
         "other": lambda input, other: _logaddexp_share(other, input),
@@ -133,7 +133,7 @@ logaddexp = pointwise(
 )
 logaddexp2 = pointwise(
     "logaddexp2(input: Tensor, other: Tensor)",
-    portable=np.logaddexp2,
+    reference=np.logaddexp2,
     partials={
         "input": lambda input, other: 1 / (1 + exp2(other - input)),
         "other": lambda input, other: 1 / (1 + exp2(input - other)),
@@ -184,7 +184,7 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 atan2 = pointwise(
     "atan2(input: Tensor, other: Tensor)",
     dtype="float",
-    portable=np.arctan2,
+    reference=np.arctan2,
     partials={
         "input": lambda input, other: _over_square(other, input, other),
         "other": lambda input, other: _over_square(-input, input, other),
@@ -203,7 +203,7 @@ def _over_square(value: Any, y: Any, x: Any) -> Tensor:
 
 hypot = pointwise(
     "hypot(input: Tensor, other: Tensor)",
-    portable=np.hypot,
+    reference=np.hypot,
     partials={"input": lambda input, out: input / out, "other": lambda other, out: other / out},
     refuses={"bool int complex": "hypot_cpu"},
     samples=pair,
@@ -216,7 +216,7 @@ deg2rad = pointwise(
     in_place="function",
     dtype="float",
     forward=lambda input: input * _DEGREES,
-    portable=lambda a: a * a.dtype.type(_DEGREES),
+    reference=lambda a: a * a.dtype.type(_DEGREES),
     partials={"input": _DEGREES},
     refuses={"complex": (RuntimeError, "deg2rad is not supported for complex tensors.")},
     node="Deg2RadBackward0",
@@ -228,7 +228,7 @@ rad2deg = pointwise(
     in_place="function",
     dtype="float",
     forward=lambda input: input * (1 / _DEGREES),
-    portable=lambda a: a * a.dtype.type(1 / _DEGREES),
+    reference=lambda a: a * a.dtype.type(1 / _DEGREES),
     partials={"input": 1 / _DEGREES},
     refuses={"complex": (RuntimeError, "rad2deg is not supported for complex tensors.")},
     node="Rad2DegBackward0",
@@ -246,10 +246,10 @@ def _magnitude_rule(g: Any, input: Any) -> Any:
 abs = pointwise(
     "abs(input: Tensor)",
     operator="abs",
-    portable=np.absolute,
+    reference=np.absolute,
     partials={"input": _magnitude_rule},
     refuses={"bool": "abs_cpu"},
-    portable_for="complex",
+    reference_for="complex",
     out="found",
     samples=one,
     doc="The absolute value.",
@@ -269,7 +269,7 @@ add_method("abs_", abs_, function=True)
 alias("absolute", abs, in_place=False)
 sign = pointwise(
     "sign(input: Tensor)",
-    portable=np.sign,
+    reference=np.sign,
     partials={"input": 0},
     refuses={
         "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. "
@@ -300,7 +300,7 @@ def _sgn_rule(g: Any, input: Any) -> Any:
 sgn = pointwise(
     "sgn(input: Tensor)",
     kernel="sign",
-    portable=_sgn,
+    reference=_sgn,
     partials={"input": _sgn_rule},
     out="found",
     samples=one,
@@ -315,7 +315,7 @@ def _copysign_partial(input: Any, out: Any) -> Tensor:
 copysign = pointwise(
     "copysign(input: Tensor, other: Tensor | Number)",
     dtype="float",
-    portable=np.copysign,
+    reference=np.copysign,
     partials={"input": _copysign_partial, "other": 0},
     refuses={"complex": "copysign_cpu"},
     samples=pair,
@@ -329,7 +329,7 @@ _copysign_number = pointwise(
     "_copysign_number(input: Tensor, other: Tensor | Number)",
     dtype="float",
     kernel="copysign",
-    portable=np.copysign,
+    reference=np.copysign,
     partials={"input": _copysign_partial},
     refuses={"complex": "copysign_cpu"},
     node="CopysignBackward1",
@@ -341,7 +341,7 @@ _copysign_number = pointwise(
 variant(copysign, "other", "scalar", _copysign_number)
 nextafter = pointwise(
     "nextafter(input: Tensor, other: Tensor)",
-    portable=np.nextafter,
+    reference=np.nextafter,
     halves=np.nextafter,
     partials={"input": lambda input, other: input != other, "other": 0},
     refuses={"bool int complex": "nextafter_cpu"},
@@ -351,8 +351,8 @@ nextafter = pointwise(
 _HEAVISIDE = "heaviside is not yet implemented for tensors with different dtypes."
 heaviside = pointwise(
     "heaviside(input: Tensor, values: Tensor)",
-    portable=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
-    portable_for="bool int",
+    reference=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
+    reference_for="bool int",
     partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
     refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
     one_type=_HEAVISIDE,
@@ -366,11 +366,11 @@ heaviside = pointwise(
 # ---- rounding
 
 
-def _rounding(name: str, portable: Any, doc: str) -> Any:
+def _rounding(name: str, reference: Any, doc: str) -> Any:
     text = f"{name} is not supported for complex inputs"
     return pointwise(
         f"{name}(input: Tensor)",
-        portable=lambda a: portable(a) if a.dtype.kind == "f" else a.copy(),
+        reference=lambda a: reference(a) if a.dtype.kind == "f" else a.copy(),
         partials={"input": 0},
         refuses={"bool": f"{name}_vml_cpu", "complex": text},
         out="found",
@@ -395,7 +395,7 @@ def _round_decimals(a: Any, decimals: int) -> Any:
 round = pointwise(
     "round(input: Tensor, *, decimals: int = 0)",
     in_place="function",
-    portable=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
+    reference=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
     partials={"input": 0},
     refuses={"bool complex": "round_vml_cpu"},
     out="found",
@@ -408,7 +408,7 @@ round = pointwise(
 )
 _round_decimals_op = pointwise(
     "_round_decimals(input: Tensor, *, decimals: int = 0)",
-    portable=_round_decimals,
+    reference=_round_decimals,
     partials={"input": 0},
     refuses={"bool int complex": "round_cpu"},
     node="RoundBackward1",
@@ -426,7 +426,7 @@ add_method("__trunc__", lambda self: trunc(self))
 frac = pointwise(
     "frac(input: Tensor)",
     in_place="function",
-    portable=lambda a: a - np.trunc(a),
+    reference=lambda a: a - np.trunc(a),
     partials={"input": 1},
     refuses={"bool int complex": "frac_cpu"},
     out="found",
@@ -442,13 +442,13 @@ _finite_only = pointwise(
         nan,
         where(input == math.inf, posinf, where(input == -math.inf, neginf, input)),
     ),
-    portable=lambda a, nan, posinf, neginf: (
+    reference=lambda a, nan, posinf, neginf: (
         np.nan_to_num(a, nan=nan, posinf=posinf, neginf=neginf)
         if a.dtype.kind in "fc"
         else a.copy()
     ),
     partials={"input": lambda input: isfinite(input)},
-    portable_for="bool int",
+    reference_for="bool int",
     node="NanToNumBackward0",
     method=False,
     in_place=False,

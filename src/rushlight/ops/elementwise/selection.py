@@ -35,7 +35,7 @@ _NOT_BOOL = (
 
 where = pointwise(
     "where(condition: Tensor, input: Tensor | Number, other: Tensor | Number)",
-    portable=lambda c, a, b: np.where(c != 0, a, b),
+    reference=lambda c, a, b: np.where(c != 0, a, b),
     partials={"input": lambda condition: condition != 0, "other": lambda condition: condition == 0},
     refuses={"condition: int float complex": _NOT_BOOL},
     numbers_fit=True,
@@ -95,7 +95,7 @@ _NO_COMPLEX = {"complex": "clamp is not supported for complex types"}
 _clamp = pointwise(
     "_clamp(input: Tensor, min: Tensor | Number, max: Tensor | Number)",
     kernel="clamp",
-    portable=_clamp_both,
+    reference=_clamp_both,
     partials={
         "input": lambda input, min, max: (input >= min) & (input <= max),
         "min": lambda input, min, max: (min < max) & (input < min),
@@ -112,7 +112,7 @@ _clamp = pointwise(
 _clamp_numbers = pointwise(
     "_clamp_numbers(input: Tensor, min: Tensor | Number, max: Tensor | Number)",
     kernel="clamp",
-    portable=_clamp_both,
+    reference=_clamp_both,
     partials={"input": lambda input, min, max: (input >= min) & (input <= max)},
     refuses={**_NO_COMPLEX, "bool": "clamp_scalar_cpu"},
     numbers_fit=True,
@@ -132,7 +132,7 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
     """A clamp with one bound, and its overload for a number."""
     lower = bound == "min"
     hidden = name.startswith("_")
-    more: dict[str, Any] = {"kernel": kernel, "portable": np.maximum if lower else np.minimum}
+    more: dict[str, Any] = {"kernel": kernel, "reference": np.maximum if lower else np.minimum}
     more["out"] = "found" if hidden else "cast"
     inside: dict[str, Any] = dict(_at_least if lower else _at_most)
     own = (lambda input, min: input < min) if lower else (lambda input, max: input > max)
@@ -250,10 +250,10 @@ def _half_at_ties(input: Any, other: Any, larger: Any) -> Tensor:
     return where(input == other, 0.5, where(larger, 1, 0))
 
 
-def _extremum(name: str, portable: Any, input: Any, other: Any, doc: str) -> Any:
+def _extremum(name: str, reference: Any, input: Any, other: Any, doc: str) -> Any:
     return pointwise(
         f"{name}(input: Tensor, other: Tensor)",
-        portable=portable,
+        reference=reference,
         partials={"input": input, "other": other},
         refuses={"complex": (RuntimeError, f"{name} not implemented for complex tensors.")},
         in_place=False,
@@ -308,7 +308,7 @@ _MASK = {
 masked_fill = pointwise(
     "masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number)",
     forward=lambda input, mask, value: where(mask, value, input),
-    portable=lambda a, mask, value: np.where(mask != 0, value, a),
+    reference=lambda a, mask, value: np.where(mask != 0, value, a),
     partials={"input": lambda mask: mask == 0, "value": lambda mask: mask != 0},
     refuses=_MASK,
     numbers_fit=True,
@@ -331,7 +331,7 @@ masked_fill = pointwise(
 _masked_fill_number = pointwise(
     "_masked_fill_number(input: Tensor, mask: Tensor, value: Number)",
     forward=lambda input, mask, value: where(mask, value, input),
-    portable=lambda a, mask, value: np.where(mask != 0, cell(value, a.dtype), a),
+    reference=lambda a, mask, value: np.where(mask != 0, cell(value, a.dtype), a),
     partials={"input": lambda mask: mask == 0},
     refuses=_MASK,
     numbers_fit=True,

@@ -42,31 +42,31 @@ def _kernel(op: Callable[..., Any], a: Any) -> Any:
 def _in_double(f: Any) -> Any:
     """f, which wants float64, on any float array."""
 
-    def portable(*args: Any) -> Any:
+    def reference(*args: Any) -> Any:
         dtype = args[0].dtype
         return f(*[np.asarray(a, np.float64) for a in args]).astype(dtype)
 
-    return portable
+    return reference
 
 
 def _special(
-    signature: str, portable: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
+    signature: str, reference: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
 ) -> Any:
     halves = more.pop("halves", True)  # whether it takes them, or a definition on them
     half = {} if halves else {"half": refusal}
     if (
-        portable
+        reference
         and "forward" not in more
         and "kernel" not in more
         and _core.kernel_arity(signature.partition("(")[0]) < 0
     ):
-        portable = _in_double(portable)
+        reference = _in_double(reference)
     options: dict[str, Any] = {"in_place": False, "method": False, "samples": one}
     options |= {"where": "special"} | ({"halves": halves} if callable(halves) else {}) | more
     return pointwise(
         signature,
         dtype="float",
-        portable=portable,
+        reference=reference,
         partials=partials,
         refuses={"complex": refusal} | half,
         doc=doc,
@@ -179,7 +179,7 @@ def _polygamma_values(a: Any, n: int) -> Any:
 _polygamma_op: Op = pointwise(
     "_polygamma(input: Tensor, n: Any)",
     dtype="float",
-    portable=_polygamma_values,
+    reference=_polygamma_values,
     partials={"input": lambda input, n: _next_polygamma(input, n)},
     refuses={"complex": "trigamma"},
     node="PolygammaBackward0",
@@ -300,7 +300,7 @@ def _xlog1py_values(a: Any, b: Any) -> Array:
 def _log_product(
     name: str,
     node: str,
-    portable: Any,
+    reference: Any,
     first: Any,
     second: Any,
     refusal: str,
@@ -311,7 +311,7 @@ def _log_product(
     signature = "{}(input: Tensor | Number, other: Tensor | Number)"
     op = _special(
         signature.format(name),
-        portable,
+        reference,
         {"input": first, "other": second},
         refusal,
         doc,
@@ -324,7 +324,7 @@ def _log_product(
     for at, param, rule, partner in ((1, "input", second, "other"), (2, "other", first, "input")):
         number = _special(
             signature.format(f"_{name}_number{at}"),
-            portable,
+            reference,
             {partner: rule},
             refusal,
             f"`{name}` with a number.",
@@ -440,7 +440,7 @@ sinc = pointwise(
     in_place="function",
     dtype="float",
     forward=lambda input: where(input == 0, 1, sin(input * _PI) / (input * _PI)),
-    portable=_sinc_values,
+    reference=_sinc_values,
     partials={"input": _sinc_slope},
     samples=one,
     doc="sin(pi input) / (pi input), 1 at 0.",

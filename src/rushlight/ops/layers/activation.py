@@ -77,7 +77,7 @@ def _refuse_below_zero(form: Any, node: str | None, param: str, said: str) -> No
     other = pointwise(
         "_" + op.entry.signature.replace("(", "_below_zero(", 1),
         forward=op.entry.traced_forward,
-        portable=op.entry.portable,
+        reference=op.entry.reference,
         partials={"input": no_gradient},
         node=node,
         method=False,
@@ -147,14 +147,14 @@ relu = _activation(
     "relu(input: Tensor, inplace: bool = False)",
     torch=True,
     method=True,
-    portable=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
+    reference=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
     partials={"input": lambda g, out: _threshold_backward(g, out, 0)},
     refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
     doc="max(input, 0).",
 )
 
 
-def _hardtanh_portable(a: Any, low: Any, high: Any, inplace: Any) -> Any:
+def _hardtanh_reference(a: Any, low: Any, high: Any, inplace: Any) -> Any:
     if a.dtype.kind == "u" and low < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return np.minimum(np.maximum(a, low), high).astype(a.dtype, copy=False)
@@ -163,8 +163,8 @@ def _hardtanh_portable(a: Any, low: Any, high: Any, inplace: Any) -> Any:
 hardtanh = _activation(
     "hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0, inplace: bool = False)",
     kernel="clamp",
-    portable=_hardtanh_portable,
-    portable_for="int",
+    reference=_hardtanh_reference,
+    reference_for="int",
     partials={
         "input": lambda g, input, min_val, max_val: _hardtanh_backward(g, input, min_val, max_val)
     },
@@ -190,7 +190,7 @@ threshold: Any = _activation(
     torch=True,
     forward=lambda input, threshold, value: where(input <= threshold, value, input),
     overlap="self",
-    portable=_threshold,
+    reference=_threshold,
     partials={"input": lambda g, input, threshold: _threshold_backward(g, input, threshold)},
     refuses={"bool complex": "threshold_cpu"},
     numbers_fit=True,
@@ -202,7 +202,7 @@ leaky_relu = _activation(
     in_place_node="LeakyReluBackward1",
     below_zero=("negative_slope", "leakyReLu"),
     forward=lambda input, negative_slope: where(input > 0, input, input * negative_slope),
-    portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
+    reference=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
     partials={
         "input": lambda g, input, negative_slope: _leaky_relu_backward(g, input, negative_slope)
     },
@@ -212,7 +212,7 @@ leaky_relu = _activation(
 _prelu_kernel = pointwise(
     "_prelu_kernel(input: Tensor, weight: Tensor)",
     forward=lambda input, weight: where(input > 0, input, weight * input),
-    portable=lambda a, weight: np.where(a > 0, a, weight * a),
+    reference=lambda a, weight: np.where(a > 0, a, weight * a),
     partials={
         "input": lambda input, weight: where(input > 0, 1, weight),
         "weight": lambda input: where(input > 0, 0, input),
@@ -268,7 +268,7 @@ def _elu_slope(x: Any, alpha: Any, scale: Any) -> Any:
     return where(x > 0, scale, exp(x) * (alpha * scale))
 
 
-def _elu_portable(a: Any, alpha: float, scale: float) -> Any:
+def _elu_reference(a: Any, alpha: float, scale: float) -> Any:
     return np.where(a > 0, a * scale, np.expm1(a) * (alpha * scale)).astype(a.dtype)
 
 
@@ -279,7 +279,7 @@ elu = _activation(
     in_place_node="EluBackward1",
     below_zero=("alpha", "elu"),
     forward=lambda input, alpha: where(input > 0, input, expm1(input) * alpha),
-    portable=lambda a, alpha, inplace: _elu_portable(a, alpha, 1.0),
+    reference=lambda a, alpha, inplace: _elu_reference(a, alpha, 1.0),
     partials={"input": lambda input, alpha: where(input > 0, 1, exp(input) * alpha)},
     refuses={_NOT_FLOAT: "elu_cpu"},
     doc="input above 0, alpha * (e ** input - 1) below.",
@@ -289,7 +289,7 @@ selu = _activation(
     in_place_node="EluBackward1",
     torch=True,
     forward=lambda input: _elu(input, _SELU_ALPHA, _SELU_SCALE),
-    portable=lambda a, inplace: _elu_portable(a, _SELU_ALPHA, _SELU_SCALE),
+    reference=lambda a, inplace: _elu_reference(a, _SELU_ALPHA, _SELU_SCALE),
     partials={"input": lambda input: _elu_slope(input, _SELU_ALPHA, _SELU_SCALE)},
     refuses={_NOT_FLOAT: "elu_cpu"},
     node="EluBackward0",
@@ -301,7 +301,7 @@ celu = _activation(
     below_zero=("alpha", "elu"),
     torch=True,
     forward=lambda input, alpha: where(input > 0, input, expm1(input / alpha) * alpha),
-    portable=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
+    reference=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
         a.dtype
     ),
     partials={"input": lambda input, alpha: where(input > 0, 1, exp(input / alpha))},
@@ -316,7 +316,7 @@ def _no_alpha(a: Any, alpha: Any, inplace: bool) -> Any:
 
 _celu_of_zero = pointwise(
     "_celu_of_zero(input: Tensor, alpha: Number, inplace: bool = False)",
-    portable=_no_alpha,
+    reference=_no_alpha,
     method=False,
     in_place=False,
     out=False,
@@ -341,7 +341,7 @@ def _gelu_tanh_slope(x: Any) -> Any:
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
 
 
-def _gelu_portable(a: Any, approximate: Any) -> Any:
+def _gelu_reference(a: Any, approximate: Any) -> Any:
     if approximate == "tanh":
         return (
             0.5
@@ -356,7 +356,7 @@ _GELU = {_NOT_FLOAT: "GeluKernelImpl"}
 gelu = _activation(
     "gelu(input: Tensor, *, approximate: str = 'none')",
     forward=lambda input: input * 0.5 * (1 + erf(input * _INV_SQRT2)),
-    portable=_gelu_portable,
+    reference=_gelu_reference,
     partials={
         "input": lambda input: (
             0.5 * (1 + erf(input * _INV_SQRT2))
@@ -370,7 +370,7 @@ gelu = _activation(
 _gelu_by_tanh = pointwise(
     "_gelu_by_tanh(input: Tensor, *, approximate: str = 'none')",
     forward=lambda input: 0.5 * input * (1 + _gelu_tanh(input)),
-    portable=lambda a, approximate: _gelu_portable(a, "tanh"),
+    reference=lambda a, approximate: _gelu_reference(a, "tanh"),
     partials={"input": lambda input: _gelu_tanh_slope(input)},
     refuses=_GELU,
     node="GeluBackward0",
@@ -388,12 +388,12 @@ def _gelu_checked(a: Any, approximate: Any) -> Any:
             f"approximate argument must be either none or tanh. Got '{approximate}'; "
             "write approximate='tanh' for the fast form."
         )
-    return _gelu_portable(a, approximate)
+    return _gelu_reference(a, approximate)
 
 
 _gelu_given = pointwise(
     "_gelu_given(input: Tensor, *, approximate: str = 'none')",
-    portable=_gelu_checked,
+    reference=_gelu_checked,
     partials=gelu.entry.partials,
     refuses=_GELU,
     node="GeluBackward0",
@@ -416,7 +416,7 @@ silu = _activation(
     "silu(input: Tensor, inplace: bool = False)",
     written="",
     forward=lambda input: input * sigmoid(input),
-    portable=lambda a, inplace: a / (1 + np.exp(-a)),
+    reference=lambda a, inplace: a / (1 + np.exp(-a)),
     partials={"input": lambda input: _silu_slope(input)},
     refuses={"bool int": "silu_cpu"},
     doc="input * sigmoid(input), also called swish.",
@@ -436,7 +436,7 @@ mish = _activation(
     "mish(input: Tensor, inplace: bool = False)",
     written="",
     forward=lambda input: input * tanh(_softplus(input)),
-    portable=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
+    reference=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
     partials={"input": lambda input: _mish_slope(input)},
     refuses={_NOT_FLOAT: "mish_cpu"},
     doc="input * tanh(softplus(input)).",
@@ -446,7 +446,7 @@ softplus = _activation(
     forward=lambda input, beta, threshold: where(
         input * beta > threshold, input, log1p(exp(input * beta)) / beta
     ),
-    portable=lambda a, beta, threshold: np.where(
+    reference=lambda a, beta, threshold: np.where(
         a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta
     ).astype(a.dtype),
     partials={
@@ -461,7 +461,7 @@ softplus = _activation(
 logsigmoid = _activation(
     "logsigmoid(input: Tensor)",
     forward=lambda input: -(relu(-input) + log1p(exp(-abs(input)))),
-    portable=lambda a: np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a))),
+    reference=lambda a: np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a))),
     partials={"input": lambda input: sigmoid(-input)},
     refuses={_NOT_FLOAT: "log_sigmoid_cpu"},
     node="LogSigmoidBackward0",
@@ -490,7 +490,7 @@ _softshrink = pointwise(
     forward=lambda input, lambd: where(
         input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)
     ),
-    portable=lambda a, lambd: np.where(
+    reference=lambda a, lambd: np.where(
         a > lambd, a - lambd, np.where(a < -lambd, a + lambd, a * 0)
     ).astype(a.dtype),
     partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
@@ -517,7 +517,7 @@ hardshrink = _activation(
     torch=True,
     method=True,
     forward=lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
-    portable=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
+    reference=lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), 0, a).astype(a.dtype),
     numbers_round=True,
     partials={"input": lambda g, input, lambd: _shrunk(g, input, lambd)},
     refuses={_NOT_FLOAT: "hardshrink_cpu"},
@@ -529,7 +529,7 @@ hardsigmoid = _activation(
     "hardsigmoid(input: Tensor, inplace: bool = False)",
     written="",
     forward=lambda input: hardtanh(input + 3, 0, 6) / 6,
-    portable=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
+    reference=lambda a, inplace: np.clip(a + 3, 0, 6) / 6,
     partials={"input": lambda g, input: _hardtanh_backward(g * _SIXTH, input, -3, 3)},
     refuses={_NOT_FLOAT: "hardsigmoid_cpu"},
     doc="A sigmoid of three straight pieces.",
@@ -538,7 +538,7 @@ hardswish = _activation(
     "hardswish(input: Tensor, inplace: bool = False)",
     written="",
     forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
-    portable=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
+    reference=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
     partials={"input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))},
     refuses={_NOT_FLOAT: "hardswish_cpu"},
     doc="input * hardsigmoid(input).",
@@ -567,7 +567,7 @@ namespace("torch")["rrelu"] = rrelu
 _rrelu_middle = pointwise(
     "_rrelu_middle(input: Tensor, slope: Number, inplace: bool = False)",
     forward=leaky_relu.entry.traced_forward,
-    portable=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
+    reference=lambda a, slope, inplace: np.where(a > 0, a, a * a.dtype.type(slope)),
     partials={"input": lambda g, input, slope: _leaky_relu_backward(g, input, slope)},
     refuses={_NOT_FLOAT: "leaky_relu_cpu"},
     node="RreluWithNoiseBackward0",

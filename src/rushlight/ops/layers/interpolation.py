@@ -329,7 +329,7 @@ def _cubic_weights(part: Any) -> list[Any]:
 
 _nothing = pointwise(
     "_nothing(input: Tensor)",
-    portable=lambda a: np.zeros_like(a),
+    reference=lambda a: np.zeros_like(a),
     partials={"input": 0},
     method=False,
     in_place=False,
@@ -337,7 +337,7 @@ _nothing = pointwise(
 )
 _one = pointwise(
     "_one(input: Tensor)",
-    portable=lambda a: np.ones_like(a),
+    reference=lambda a: np.ones_like(a),
     partials={"input": lambda g: _nothing(g)},
     method=False,
     in_place=False,

@@ -431,7 +431,7 @@ def _explained(
 
 
 _SAYS_WHO = re.compile(
-    r"_?(\w+?)(?:_numbers?|_tensor|_portable)?\(\): argument '(\w+)'( \(position (\d+)\))?"
+    r"_?(\w+?)(?:_numbers?|_tensor|_reference)?\(\): argument '(\w+)'( \(position (\d+)\))?"
 )
 
 

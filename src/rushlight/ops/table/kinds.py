@@ -18,7 +18,7 @@ from typing import Any, TypeVar, Unpack, overload
 from ... import _core
 from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
 from ..._dtypes import ALL
-from . import reference as _portable
+from . import reference as _reference
 from .formulas import Untraceable, trace, trace_partial
 from .signature import parse
 from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
@@ -126,7 +126,7 @@ def _compile(op: Any) -> None:
             forward = entry.traced_forward
             _core.set_program(op, trace(forward, forward.__code__.co_argcount))
         except Untraceable:
-            if entry.portable is None:
+            if entry.reference is None:
                 raise
     for i, rule in enumerate(entry.rules):
         partial = rule.partial
@@ -161,7 +161,7 @@ def pointwise(
     dtype: str = "promoted",
     domain: tuple[float, float] = (-2.0, 2.0),
     refuses: dict[str, Any] | None = None,
-    portable_for: str = "",
+    reference_for: str = "",
     halves: Any = None,
     **more: Unpack[Words],
 ) -> Op:
@@ -171,15 +171,15 @@ def pointwise(
     boolean value *selects* the gradient instead of multiplying it (no 0 * inf). Where the gradient
     is no product (g / other, or the real part of something complex), a lambda whose first parameter
     is g gives all of it. forward: for a composed function, a lambda of other pointwise ops, traced
-    into one pass. portable: the definition on NumPy arrays of the common type; with a kernel of the
-    op's name it serves complex numbers and tests. dtype: of the result: 'promoted', 'float'
+    into one pass. reference: the definition on NumPy arrays of the common type; with a kernel of
+    the op's name it serves complex numbers and tests. dtype: of the result: 'promoted', 'float'
     (integers become the default float) or 'bool'. domain: where tests draw arguments from. refuses:
     {"bool complex": why}: common types that the op does not take; `why` is torch's name of the
     kernel (for "... not implemented for 'Bool'"), a text with {} for the type's name, or (exception
-    type, text); "condition: int float": types of one argument, "any: bool": of any. portable_for:
-    common types ("bool int") that go to `portable` even where there is a kernel; the result has the
-    type that `portable` gives it. halves: the definition on arrays of half precision, where it is
-    another than `portable` in float32, rounded.
+    type, text); "condition: int float": types of one argument, "any: bool": of any. reference_for:
+    common types ("bool int") that go to `reference` even where there is a kernel; the result has
+    the type that `reference` gives it. halves: the definition on arrays of half precision, where it
+    is another than `reference` in float32, rounded.
     """
     name, params, _ = parse(signature, OpKind.POINTWISE)
     names = [p[0] for p in params]
@@ -191,8 +191,8 @@ def pointwise(
     if kernel is not None:
         arity = _core.kernel_arity(kernel)
     more.setdefault("in_place", True)
-    if more.get("portable") is not None:
-        more["portable"] = _portable.widened(more["portable"], halves)
+    if more.get("reference") is not None:
+        more["reference"] = _reference.widened(more["reference"], halves)
     op = define(
         OpKind.POINTWISE,
         signature,
@@ -202,7 +202,7 @@ def pointwise(
         kernel=kernel,
         arity=arity,
         **_refusals(refuses or {}, names),
-        portable_for=sum(1 << n for n in _numbers(portable_for + " half" * (halves is not None))),
+        reference_for=sum(1 << n for n in _numbers(reference_for + " half" * (halves is not None))),
         **more,
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
@@ -236,7 +236,7 @@ def _with_kernel(more: Words, forward: Any, native: Any) -> Any:
             more["write"], native = native, _on_copy(native)
     if native is None:
         return forward
-    more["portable"] = forward
+    more["reference"] = forward
     return native
 
 

@@ -29,7 +29,7 @@ def widened(
     """`definition`, given halves as float32 arrays, its float32 result rounded back; or `halves` on
     the halves themselves."""
 
-    def portable(*args: Any) -> Any:
+    def reference(*args: Any) -> Any:
         half = None
         for a in args:
             if _is_half_array(a):
@@ -44,7 +44,7 @@ def widened(
             result = definition(*wide)
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
 
-    return portable
+    return reference
 
 
 def add_method(name: str, member: Any, doc: str | None = None, *, function: bool = False) -> None:

@@ -78,7 +78,7 @@ class Entry:
         "out",
         "overloads",
         "partials",
-        "portable",
+        "reference",
         "rules",
         "said",
         "samples",
@@ -95,7 +95,7 @@ class Entry:
         self.namespace = "torch"
         self.samples: Any = None
         self.domain: tuple[float, float] = (-2.0, 2.0)
-        self.portable: Any = None
+        self.reference: Any = None
         self.partials: dict[str, Any] = {}
         self.rules: list[Any] = []
         self.targets: list[list[int]] = []  # of each rule: the parameters it gives gradients for
@@ -246,7 +246,7 @@ def define(
             said["float_out"] = word == "float dtype"
     op = _core.make_op(name, kind, params, positional, forward, said)
     entry = Entry(name, kind, signature, words.get("doc", ""), op)
-    entry.samples, entry.portable = words.get("samples"), words.get("portable")
+    entry.samples, entry.reference = words.get("samples"), words.get("reference")
     entry.namespace, entry.kernel = words.get("where", "torch"), words.get("kernel")
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     entry.overloads, entry.earlier = words.get("overloads", ()), words.get("earlier", "")

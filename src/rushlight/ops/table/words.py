@@ -38,7 +38,7 @@ class Result(TypedDict, total=False):
     toggles: str  # and is the lazy conjugate ("conj") or negative ("neg") of it
     put_off: Callable[..., Any]  # sees a call with a lazy tensor first, and may refuse it
     keeps: str  # how it lies in memory: one of KEEPS in table/statement.py, and of which arguments
-    lends: bool  # the result may alias an argument that nobody else has
+    may_alias: bool  # the result may alias an argument that nobody else has
     out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see table/outputs.py
 
 
@@ -109,7 +109,7 @@ class Public(TypedDict, total=False):
 class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
     """All of them, and the definition on ndarrays where a kernel goes first."""
 
-    portable: Any
+    reference: Any
 
 
 class Derived(TypedDict, total=False):
@@ -120,7 +120,7 @@ class Derived(TypedDict, total=False):
     result: int  # a ResultType
     refusals: Reasons | None  # common types that are not taken
     argument_refusals: list[tuple[int, Reasons]]  # types of one argument, -1: of any
-    portable_for: int  # a bit for each common type that goes to `portable` all the same
+    reference_for: int  # a bit for each common type that goes to `reference` all the same
 
 
 class Spec(Words, Derived, total=False):
