@@ -39,6 +39,12 @@ def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input))."""
 
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The integral of t**(input - 1) exp(-t) from 0 to other, over gamma(input)."""
+
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The integral of t**(input - 1) exp(-t) from other on, over gamma(input)."""
+
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log |gamma(input)|."""
 

@@ -226,6 +226,8 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "logsumexp": lambda a, dim, keepdim=False: scipy.special.logsumexp(a, dim, keepdims=keepdim),
     # special functions and complex numbers
     "lgamma": scipy.special.gammaln,
+    "igamma": scipy.special.gammainc,
+    "igammac": scipy.special.gammaincc,
     "polygamma": scipy.special.polygamma,
     "mvlgamma": lambda a, p: np.vectorize(scipy.special.multigammaln)(a, p),
     "zeta": scipy.special.zeta,

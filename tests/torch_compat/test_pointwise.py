@@ -151,6 +151,12 @@ t.erfinv(unit)                    # f loose
 # PyTorch's trigamma is right to 1e-9 only in float64 (ours to 4 roundings): what needs it is not
 # compared there
 t.lgamma(p)                       # f loose no2nd
+t.igamma(p.detach(), q)           # f loose no2nd
+t.igammac(p.detach(), q)          # f loose no2nd
+t.special.gammainc(p, q.detach()) # f
+t.igamma(special, special.flip(0))     # f
+t.igammac(special.abs(), special.flip(0).abs())  # f
+p.igamma(2.0)                     # f
 t.digamma(p)                      # f32 loose no2nd
 t.digamma(p)                      # f64 loose nograd
 t.logit(prob)                     # f

@@ -121,6 +121,10 @@ h4.permute(0, 3, 1, 2)            # mix
 h4.permute(0, -1, 1, 2)           # f
 t.permute(b3, (2, 1, 0))          # f
 b3.permute(dims=(2, 1, 0))        # f
+t.permute_copy(b3, (2, 0, 1))     # mix
+t.permute_copy(b3, (0, 1))        # raises
+t.select_copy(b3, -1, 1)          # f i64
+t.select_copy(b3, 3, 0)           # raises
 b3.permute(0, 1)                  # raises
 b3.permute(0, 0, 1)               # raises
 b3.permute(0, 1, 5)               # raises

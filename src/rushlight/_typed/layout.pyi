@@ -124,6 +124,9 @@ def narrow(input: Tensor, dim: _int, start: Tensor | _int, length: _int) -> Tens
 def permute(input: Tensor, *dims: _Ints) -> Tensor:
     """The dimensions in the order given."""
 
+def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """The dimensions in the order given, in memory of its own."""
+
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
 
@@ -147,6 +150,9 @@ def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
 
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined row by row."""
+
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    """One entry of a dimension, without it, in memory of its own."""
 
 def split(
     tensor: Any, split_size_or_sections: Any = None, dim: _int = 0, *, split_size: Any = None

@@ -5,6 +5,7 @@ from . import (  # noqa: F401  importing a module enters its ops
     comparison,
     complex_numbers,
     elementary,
+    incomplete_gamma,
     powers,
     selection,
     special,

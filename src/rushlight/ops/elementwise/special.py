@@ -39,7 +39,7 @@ def _kernel(op: Callable[..., Any], a: Any) -> Any:
     return op(_core.wrap(np.asarray(a)))._array
 
 
-def _in_double(f: Any) -> Any:
+def in_double(f: Any) -> Any:
     """f, which wants float64, on any float array."""
 
     def reference(*args: Any) -> Any:
@@ -47,6 +47,19 @@ def _in_double(f: Any) -> Any:
         return f(*[np.asarray(a, np.float64) for a in args]).astype(dtype)
 
     return reference
+
+
+def no_derivative(name: str) -> Callable[..., Any]:
+    """The partial of an argument that torch has no derivative for; `name` as its error has it."""
+
+    def partial(input: Any) -> Any:
+        if isinstance(input, Symbol):
+            raise Untraceable("no derivative")
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented. Detach `input`: only `other` has one."
+        )
+
+    return partial
 
 
 def _special(
@@ -60,7 +73,7 @@ def _special(
         and "kernel" not in more
         and _core.kernel_arity(signature.partition("(")[0]) < 0
     ):
-        reference = _in_double(reference)
+        reference = in_double(reference)
     options: dict[str, Any] = {"in_place": False, "method": False, "samples": one}
     options |= {"where": "special"} | ({"halves": halves} if callable(halves) else {}) | more
     return pointwise(
@@ -249,19 +262,11 @@ mvlgamma = general(
 )
 
 
-def _zeta_by_order(input: Any) -> Any:
-    if isinstance(input, Symbol):
-        raise Untraceable("no derivative")
-    raise NotImplementedError(
-        "the derivative for 'zeta' is not implemented. Detach `input`: only `other` has one."
-    )
-
-
 zeta: Op = _special(
     "zeta(input: Tensor | Number, other: Tensor | Number)",
     _zeta,
     {
-        "input": _zeta_by_order,
+        "input": no_derivative("zeta"),
         "other": lambda input, other: -input * zeta(input + 1, other),
     },
     "zeta_cpu",

@@ -31,6 +31,18 @@ select: Op = linear(
     samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
     doc="One entry of a dimension, without it.",
 )
+select_copy: Op = linear(
+    "select_copy(input: Tensor, dim: int, index: int)",
+    _kernels.select,
+    transpose={
+        "input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)
+    },
+    node="SelectBackward0_copy",
+    keeps="rows",
+    method=False,
+    samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
+    doc="One entry of a dimension, without it, in memory of its own.",
+)
 _select_backward: Op = linear(
     "_select_backward(input: Tensor, shape: Any, dim: int, index: int)",
     _kernels.select_backward,
