@@ -14,7 +14,7 @@ import os as _os
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 _collects = _gc.isenabled()
-_gc.disable()  # what an import makes stays: looking for cycles in it takes a twentieth of it
+_gc.disable()  # what an import makes stays: looking for cycles in it takes a tenth of its time
 try:
     from . import _core as _core
     from . import _root as _base
@@ -35,6 +35,9 @@ try:
 finally:
     if _collects:
         _gc.enable()
+    if not _gc.get_freeze_count():  # else the next collection would look at each of them
+        _gc.freeze()
+        _gc.unfreeze()  # to the oldest generation
 
 if _TYPE_CHECKING:
     from . import memory, overrides, profiler, serialization

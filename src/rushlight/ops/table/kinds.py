@@ -346,7 +346,8 @@ def composite(
             f.__name__ = f.__qualname__ = name
         f.__doc__ = doc or f.__doc__
         called = name or f.__name__
-        entry = Entry(called, OpKind.COMPOSITE, signature or called, f.__doc__ or "", f)
+        entry = Entry(called, OpKind.COMPOSITE, signature or called, f)
+        entry.doc = f.__doc__ or ""
         entry.namespace, entry.samples = where, samples
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)

@@ -19,8 +19,8 @@ from __future__ import annotations
 import copyreg
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from types import FunctionType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar, Unpack
 
 from ... import _core
@@ -62,55 +62,30 @@ LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}
 class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
-    __slots__ = (
-        "batch",
-        "batching",
-        "doc",
-        "domain",
-        "earlier",
-        "forms",
-        "function",
-        "jvp",
-        "kernel",
-        "kind",
-        "name",
-        "namespace",
-        "out",
-        "overloads",
-        "partials",
-        "reference",
-        "rules",
-        "said",
-        "samples",
-        "signature",
-        "tangent",
-        "targets",
-        "traced_forward",
-        "traits",
-    )
+    doc = ""
+    namespace = "torch"
+    samples: Any = None
+    domain: tuple[float, float] = (-2.0, 2.0)
+    reference: Any = None
+    traced_forward: Any = None
+    kernel: str | None = None
+    out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
+    overloads: tuple[str, ...] = ()
+    earlier = ""
+    said = ""
+    traits: frozenset[str] = frozenset()
+    batch: Any = None  # what the statement says of a batch
+    batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
+    tangent: Any = None
+    rules: Sequence[Any] = ()
+    targets: Sequence[list[int]] = ()  # of each rule: the parameters it gives gradients for
+    partials: Mapping[str, Any] = MappingProxyType({})
+    jvp: Mapping[int, Rule] = MappingProxyType({})
 
-    def __init__(self, name: str, kind: int, signature: str, doc: str, function: Any) -> None:
-        self.name, self.kind, self.signature, self.doc = name, KINDS[kind], signature, doc
+    def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
+        self.name, self.kind, self.signature = name, KINDS[kind], signature
         self.function = function
-        self.namespace = "torch"
-        self.samples: Any = None
-        self.domain: tuple[float, float] = (-2.0, 2.0)
-        self.reference: Any = None
-        self.partials: dict[str, Any] = {}
-        self.rules: list[Any] = []
-        self.targets: list[list[int]] = []  # of each rule: the parameters it gives gradients for
-        self.traced_forward: Any = None
-        self.kernel: str | None = None
-        self.out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
         self.forms: set[str] = set()
-        self.overloads: tuple[str, ...] = ()
-        self.earlier = ""
-        self.said = ""
-        self.traits: frozenset[str] = frozenset()
-        self.batch: Any = None  # what the statement says of a batch
-        self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
-        self.tangent: Any = None
-        self.jvp: dict[int, Rule] = {}
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.signature}>"
@@ -194,11 +169,23 @@ _PYTHON = frozenset(
     "overloads earlier said traits".split()
 )
 
+# What goes into the row of the table as it is said, and under which name.
+_ROW = {w: w for w in "doc samples reference kernel overloads earlier said batch".split()}
+_ROW["where"] = "namespace"
+
 
 def _keeps(words: str, names: list[str]) -> tuple[int, int]:
     """What `keeps=` says: a rule, and the arguments that it is about."""
     rule, _, arguments = words.partition(": ")
     return KEEPS[rule], sum(1 << names.index(name) for name in arguments.split())
+
+
+def _tangent_rule(op: str, names: list[str], wanted: str, rule: Any) -> tuple[int, Rule]:
+    """What `jvp=` says of one argument: its place, and the rule."""
+    reads = read_by(rule)
+    if wanted not in names or reads[0] != "t":
+        raise TypeError(f"op '{op}': jvp of '{wanted}' must be of an argument, and read t")
+    return names.index(wanted), Rule(rule, sources(reads[1:], names, op))
 
 
 def define(
@@ -245,23 +232,19 @@ def define(
             said["typed_out"] = names.index("dtype")
             said["float_out"] = word == "float dtype"
     op = _core.make_op(name, kind, params, positional, forward, said)
-    entry = Entry(name, kind, signature, words.get("doc", ""), op)
-    entry.samples, entry.reference = words.get("samples"), words.get("reference")
-    entry.namespace, entry.kernel = words.get("where", "torch"), words.get("kernel")
+    entry = Entry(name, kind, signature, op)
+    for word, value in words.items():
+        if word in _ROW:
+            setattr(entry, _ROW[word], value)
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
-    entry.overloads, entry.earlier = words.get("overloads", ()), words.get("earlier", "")
-    entry.said = words.get("said", "")
-    entry.traits = traits_of(words.get("traits", ""), name)
-    entry.rules = list(rules.values())
-    entry.targets = [row[2] for row in rows]
-    entry.batch = words.get("batch")
+    if "traits" in words:
+        entry.traits = traits_of(words["traits"], name)
+    if rows:
+        entry.rules, entry.targets = list(rules.values()), [row[2] for row in rows]
     if isinstance(entry.batch, str) and entry.batch not in BATCH:
         raise TypeError(f"op '{name}': batch={entry.batch!r} is none of {', '.join(BATCH)}")
-    for wanted, rule in words.get("jvp", {}).items():
-        reads = read_by(rule)
-        if wanted not in names or reads[0] != "t":
-            raise TypeError(f"op '{name}': jvp of '{wanted}' must be of an argument, and read t")
-        entry.jvp[names.index(wanted)] = Rule(rule, sources(reads[1:], names, name))
+    if "jvp" in words:
+        entry.jvp = dict(_tangent_rule(name, names, *item) for item in words["jvp"].items())
     op.entry = entry
     enter(
         entry,
