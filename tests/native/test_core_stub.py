@@ -48,8 +48,9 @@ def declared(body: list[ast.stmt]) -> dict[str, str]:
             words = {ast.unparse(d) for d in node.decorator_list}
             found[node.name] = "value" if "property" in words else "function"
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = "value"
-    return {name: kind for name, kind in found.items() if name[:2] != "__"}
+            kinds = {"_Function": "function", "TypeAlias": ""}
+            found[node.target.id] = kinds.get(ast.unparse(node.annotation), "value")
+    return {name: kind for name, kind in found.items() if kind and name[:2] != "__"}
 
 
 BODY = ast.parse(STUB.read_text(encoding="utf-8")).body
