@@ -19,8 +19,8 @@ int settle(Tensor* t) {
   return (t->flags & kWrapped) != 0;
 }
 
-int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
-  Ref done(ask_levels(asked::refuse_captured, as_object(t), name, value ? value : Py_None));
+int refuse_captured(Tensor* t, PyObject* written, PyObject* value) {
+  Ref done(ask_levels(asked::refuse_captured, as_object(t), written, value ? value : Py_None));
   return done ? 0 : -1;
 }
 
@@ -144,8 +144,8 @@ PyObject* made_in(PyObject*, PyObject* o) {
   return t ? PyLong_FromUnsignedLong(t->made_in) : nullptr;
 }
 
-// check_captured(t, name, value): raises where a transformed function may not write t, as it was not given it. `name`: of what
-// writes `value`.
+// check_captured(t, written, value): raises where a transformed function may not write t, as it was not given it. `written`: the
+// in-place op, or PyTorch's name of it; `value`: its last argument.
 PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* t = n == 3 ? tensor_argument(args[0]) : nullptr;
   if (!t || check_captured(t, args[1], args[2]) < 0) return nullptr;

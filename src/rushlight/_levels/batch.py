@@ -13,7 +13,7 @@ from .._core import Flag
 from . import places
 from .backward import run_backward
 from .batching import inner, spread
-from .captured import public_name
+from .captured import in_place_name
 from .level import Level, Wrapper
 from .settling import made_since, show_history, take_part
 from .structure import (
@@ -239,31 +239,20 @@ def _reads_itself(entry: Any) -> bool:
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
 
 
-_ARITHMETIC = frozenset(
-    "clamp_max clamp_min copy div logical_and logical_or logical_xor mul sub".split()
-)
-_BROADCAST = frozenset(
-    "add arctan2 atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor "
-    "copysign gcd lcm".split()
-)
-_BY_THEIR_NAME = frozenset("fill index_fill index_put index_add scatter_add scatter_reduce".split())
-
-
-def _refuse_write(op: Any, slots: Any, level: Any) -> None:
-    """torch's words for a write of what differs from element to element to what does not."""
-    name = public_name(op.__name__)[:-1]
-    if name in _BROADCAST:
-        shape = list(slots[0].shape)
+def _refuse_write(op: Any, args: Any, level: Any) -> None:
+    """PyTorch's words for a write of what differs from element to element to what does not."""
+    said, name = op.base.entry.shared_write, in_place_name(op, None).partition(".")[0]
+    if said == "shape":
+        shape = list(args[0].shape)
         _core.refuse_shape(
             shape,
             [level.size, *shape],
             ". Under vmap the written tensor is one that all elements share: make it from one that "
-            f"differs (zeros_like), or use {name} in place of {name}_.",
+            f"differs (zeros_like), or use {name[:-1]} in place of {name}.",
         )
-    if name in _ARITHMETIC or (name == "masked_fill" and inner(slots[1], level) is not None):
+    what = name if said == "name" else f"aten::{name}"
+    if said == "arithmetic" or (said == "number" and not isinstance(args[-1], _Tensor)):
         what = "inplace arithmetic"
-    else:
-        what = f"{name}_" if name in _BY_THEIR_NAME else f"aten::{name}_"
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
         "extra_args that has more elements than `self`. This happened due to `other` being vmapped "

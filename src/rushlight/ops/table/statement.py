@@ -27,7 +27,7 @@ from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
 from .signature import parse
-from .words import BATCH, TRAITS, Spec
+from .words import BATCH, SHARED_WRITES, TRAITS, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -63,6 +63,7 @@ class Entry:
     """A row of the table: the op, and what documentation and tests derive from."""
 
     __slots__ = (
+        "aten",
         "batch",
         "batching",
         "doc",
@@ -82,6 +83,7 @@ class Entry:
         "rules",
         "said",
         "samples",
+        "shared_write",
         "signature",
         "tangent",
         "targets",
@@ -106,6 +108,8 @@ class Entry:
         self.overloads: tuple[str, ...] = ()
         self.earlier = ""
         self.said = ""
+        self.aten = ""
+        self.shared_write = ""
         self.traits: frozenset[str] = frozenset()
         self.batch: Any = None  # what the statement says of a batch
         self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
@@ -191,7 +195,7 @@ def node_name(op: str) -> str:
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
     "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said traits".split()
+    "overloads earlier said traits aten shared_write".split()
 )
 
 
@@ -251,6 +255,9 @@ def define(
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     entry.overloads, entry.earlier = words.get("overloads", ()), words.get("earlier", "")
     entry.said = words.get("said", "")
+    entry.aten, entry.shared_write = words.get("aten", ""), words.get("shared_write", "")
+    if entry.shared_write not in ("", *SHARED_WRITES):
+        raise TypeError(f"op '{name}': shared_write={entry.shared_write!r} is none of its words")
     entry.traits = traits_of(words.get("traits", ""), name)
     entry.rules = list(rules.values())
     entry.targets = [row[2] for row in rows]
