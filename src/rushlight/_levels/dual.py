@@ -7,7 +7,7 @@ from typing import Any
 from .. import _core
 from .._core import Flag
 from ..ops.making.creation import zeros_like
-from . import places, tangent_rules  # noqa: F401 - those are rules of ops
+from . import places
 from .backward import run_backward
 from .level import Level, Wrapper
 from .running import state

@@ -85,7 +85,6 @@ class Entry:
         "samples",
         "shared_write",
         "signature",
-        "tangent",
         "targets",
         "traced_forward",
         "traits",
@@ -112,8 +111,7 @@ class Entry:
         self.shared_write = ""
         self.traits: frozenset[str] = frozenset()
         self.batch: Any = None  # what the statement says of a batch
-        self.batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
-        self.tangent: Any = None
+        self.batching: Any = None  # the rule of vmap; see `_levels`
         self.jvp: dict[int, Rule] = {}
 
     def __repr__(self) -> str:
