@@ -12,7 +12,7 @@ from .. import _core
 from .._core import Flag
 from . import places
 from .backward import run_backward
-from .batching import inner, spread
+from .batching import batched, inner
 from .captured import in_place_name
 from .level import Level, Wrapper
 from .settling import made_since, show_history, take_part
@@ -122,40 +122,40 @@ class BatchLevel(Level):
 
     # ---- calls
 
-    def call(self, op: Any, slots: Any) -> Any:
+    def call(self, op: Any, args: Any) -> Any:
         rule = op.entry.batching or _rules()(op)
-        result = rule(op, slots, self)
-        if all_alike(slots, self):
+        result = rule(op, args, self)
+        if all_alike(args, self):
             note_alike(result, self)
         if op.view:
-            self.view(result, op, slots)
+            self.view(result, op, args)
         return result
 
-    def in_place(self, op: Any, slots: Any) -> Any:
-        self_ = slots[0]
+    def in_place(self, op: Any, args: Any) -> Any:
+        self_ = args[0]
         value = inner(self_, self)
         if value is None:
-            if not all_alike(slots, self):
-                _refuse_write(op, slots, self)
+            if not all_alike(args, self):
+                _refuse_write(op, args, self)
             if not made_since(self_, self):
-                _call(op, [self._one_of(a) for a in slots])
+                _call(op, [self._one_of(a) for a in args])
                 return self_
             self._take(self_)
             value = inner(self_, self)
-        self_._wrapped.alike = self_._wrapped.alike and all_alike(slots, self)
+        self_._wrapped.alike = self_._wrapped.alike and all_alike(args, self)
         if (
             _core.is_grad_enabled()
             and _reads_itself(op.base.entry)
-            and any(isinstance(a, _Tensor) and needs_grad(a) for a in slots)
+            and any(isinstance(a, _Tensor) and needs_grad(a) for a in args)
         ):
             # A rule saves the values that are about to be overwritten.
-            slots = [self.wrap(value.clone()), *slots[1:]]
-        result = _call(op.base, slots)
+            args = [self.wrap(value.clone()), *args[1:]]
+        result = _call(op.base, args)
         if result._seen.shape != self_._seen.shape:
             _core.refuse_shape(self_.shape, result.shape)
         if not _core.can_cast(result.dtype.code, self_.dtype.code):
             _core.refuse_cast(result.dtype.scalar_name, self_.dtype.scalar_name)
-        value.copy_(spread(result, self))
+        value.copy_(batched(result, self))
         show_history(self_, value.requires_grad)
         return self_
 

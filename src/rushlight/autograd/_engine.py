@@ -29,7 +29,7 @@ _CREATE_GRAPH_WARNING = (
 
 
 # What cut a tensor off: what happened, and what to do instead.
-_CUTS = {
+_REASONS = {
     _core.Cut.DETACHED: (
         "detach() (or .data) cut its history",
         "Use the tensor itself where its gradient is wanted.",
@@ -57,14 +57,14 @@ _CUTS = {
 
 def _why_no_history(tensor: Any) -> str:
     """Where and why a tensor lost its history, as the lines that follow an error's first one."""
-    cut = _core.cut_of(tensor)
-    if cut is None:
+    found = _core.cut_of(tensor)
+    if found is None:
         return (
             "\n  Nothing that it was computed from requires grad. Give the inputs to differentiate "
             "by requires_grad=True, or compute it from a module's parameters."
         )
-    what, instead = _CUTS[cut[0]]
-    return f"\n  {what}, here:\n{cut[1]}  {instead}" if cut[1] else f"\n  {what}. {instead}"
+    what, instead = _REASONS[found[0]]
+    return f"\n  {what}, here:\n{found[1]}  {instead}" if found[1] else f"\n  {what}. {instead}"
 
 
 def _no_grad_root(index: int, root: Any) -> None:

@@ -87,13 +87,13 @@ def _plain_view(o: Any) -> Any:
 
 
 def _say_who_made(
-    results: Any, outputs: Any, inputs: Any, dirty: Any, cut: Any, recording: bool
+    results: Any, outputs: Any, inputs: Any, dirty: Any, detached: Any, recording: bool
 ) -> None:
     """Views among the outputs, recorded or not, were made by a Function; by one that gives several,
     where that was recorded."""
     several = recording and (
         sum(
-            isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, cut)
+            isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, detached)
             for o, given in zip(results, outputs, strict=True)
         )
         > 1
@@ -120,7 +120,7 @@ def finish(
     ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
 ) -> tuple[Any, ...]:
     """Make the outputs the node's, and what was saved its saved values."""
-    dirty, cut = ctx.dirty_tensors, ctx.non_differentiable
+    dirty, detached = ctx.dirty_tensors, ctx.non_differentiable
     for t in dirty:
         t._bump_version()
     for t in dirty:
@@ -134,7 +134,7 @@ def finish(
                 raise RuntimeError(f"{_DIRTY_NO_INPUT} This one is a view of another tensor.")
             warnings.warn(_DIRTY_NO_INPUT, UserWarning, stacklevel=3)
         if recording and _among(t, inputs):
-            if not _among(t, cut):
+            if not _among(t, detached):
                 _core.check_dirty(t)
             if t._is_view() and sum(isinstance(o, _Tensor) for o in outputs) > 1:
                 raise RuntimeError(
@@ -143,19 +143,19 @@ def finish(
                     "alone, or clone it before it is changed."
                 )
     # Written in place, and the same tensors afterwards.
-    same = [t for t in dirty if not t.requires_grad or (recording and not _among(t, cut))]
+    same = [t for t in dirty if not t.requires_grad or (recording and not _among(t, detached))]
     results = [
-        _as_output(o, _among(o, inputs), recording and not _among(o, cut))
+        _as_output(o, _among(o, inputs), recording and not _among(o, detached))
         if isinstance(o, _Tensor) and not _among(o, same)
         else o
         for o in outputs
     ]
-    _say_who_made(results, outputs, inputs, dirty, cut, recording)
+    _say_who_made(results, outputs, inputs, dirty, detached, recording)
     saved = ctx.to_save
     if recording:
         attached = [
             o
-            if isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, cut)
+            if isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, detached)
             else None
             for o, given in zip(results, outputs, strict=True)
         ]

@@ -253,7 +253,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
                     f"{name} returned a complex gradient for input {i}, which is {dtype}: return "
                     "its real part."
                 )
-            if value.numel() > shape.numel() and _spreads(shape, value.shape):
+            if value.numel() > shape.numel() and _broadcasts(shape, value.shape):
                 warnings.warn(
                     f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
                     f"shape {tuple(shape)}: it is summed to the input's shape. If this is not a "
@@ -266,7 +266,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         return tuple(kept)
 
 
-def _spreads(small: Any, large: Any) -> bool:
+def _broadcasts(small: Any, large: Any) -> bool:
     """Whether a shape broadcasts to another."""
     shift = len(large) - len(small)
     return shift >= 0 and all(n in (1, m) for n, m in zip(small, large[shift:], strict=True))
