@@ -472,14 +472,9 @@ PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr)
 PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->numel()); }
 PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->item()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
-  Ref memory;
-  const int wrapped = is_wrapped(as_tensor(self));
-  if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    memory = Ref(ask_levels(asked::memory, self));
-    if (!(self = memory.get())) return nullptr;
-  }
-  const Tensor* t = as_tensor(self);
+  Ref held;
+  const Tensor* t = memory_of(self, &held);
+  if (!t) return nullptr;
   return PyLong_FromVoidPtr(t->numel() && t->storage()->data ? t->data() : nullptr);
 }
 PyObject* method_is_view(PyObject* self, PyObject*) {

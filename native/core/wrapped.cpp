@@ -4,6 +4,7 @@
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
 // are used: each call looks at the flags of a view's root as well, and `settle` lets the view share what the root stands for.
 #include "core/layout.h"
+#include "core/tensor.h"
 
 namespace rushlight {
 
@@ -42,12 +43,6 @@ PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (requires_grad(value)) t->flags |= kRequiresGrad;
   t->wrapped.set(Py_NewRef(args[2]));
   return as_object(t);
-}
-
-Tensor* tensor_argument(PyObject* o) {
-  if (is_tensor(o)) return as_tensor(o);
-  PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-  return nullptr;
 }
 
 // split(t): a tensor with the memory, the versions, the history and what is attached of t, which is no view. What happens to it

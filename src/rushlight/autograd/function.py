@@ -414,13 +414,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _under_dual(cls, args: tuple[Any, ...], level: Any) -> Any:
-        from ._custom_function import with_tangents
+        from ._custom_function import with_tangents  # here, as it is written with Function
 
         return with_tangents(cls, args, level)
 
     @classmethod
     def _under_batch(cls, args: tuple[Any, ...], level: Any) -> Any:
-        from ._custom_function import mapped
+        from ._custom_function import mapped  # here, as it is written with Function
 
         return mapped(cls, args, level)
 
