@@ -168,11 +168,6 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     values = tuple(v for v, _ in parts)
     with only(below(level)):
         context, output = _called(cls, values, level)
-    if cls.jvp is Function.jvp:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with "
-            "forward mode AD."
-        )
     tangents = [
         zeros_like(v)
         if t is None

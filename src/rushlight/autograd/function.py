@@ -289,6 +289,12 @@ class FunctionMeta(type):
         )
 
 
+_NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use "
+    "it with backward mode AD."
+)
+
+
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base of custom differentiable functions: override `forward` and `backward`, call `apply`.
 
@@ -360,18 +366,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """One gradient per input of forward, None where there is none."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom "
-            "autograd.Function to use it with backward mode AD."
-        )
+        raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
         """Another name of `backward`."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom "
-            "autograd.Function to use it with backward mode AD."
-        )
+        raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
