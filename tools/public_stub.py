@@ -6,8 +6,8 @@
 The functions come from the op table, so no checker can see them in the sources. Their parameters
 are those of their signatures (ops/table/signature.py). What a function gives is what its signature
 says, or is found by calling it with the samples of its entry, or with small tensors; where several
-signatures give different things, each is listed. A room of the table has a file in _typed/, with
-its functions in torch and its methods of Tensor; the other stubs take from there.
+signatures give different things, each is listed. A room of the table has two files in _typed/, its
+functions in torch and its methods of Tensor; the other stubs take from there.
 """
 
 from __future__ import annotations
@@ -324,9 +324,9 @@ def function_stub(name: str, function: Any, entry: Any, *, method: bool = False)
     """A function of the table, or a method,
     with all its signatures that differ in what they give."""
     indent = "    " if method else ""
-    doc = "" if method else summary(entry, function)
-    own, listed = own_signature(function), signatures(function)
     in_place = name.endswith("_") and not name.startswith("_")
+    doc = "" if method or in_place else summary(entry, function)
+    own, listed = own_signature(function), signatures(function)
     params = valid([p for p in parameters(own, listed) if not p.name.startswith("_")])
     if in_place:
         params = [p for p in params if p.name not in ("out", "inplace")]
@@ -403,6 +403,11 @@ def _import_order(name: str) -> tuple[int, str]:
 
 
 ROOMS = "making elementwise layout random matrix reduction indexing layers".split()
+# The functions of torch.nn.functional that have a file of their own, by the files of ops/layers/.
+NN_FILES = {
+    "pooling": ("pooling", "average_pooling", "adaptive_pooling", "unfold"),
+    "losses": ("loss", "class_loss", "margin_loss"),
+}
 
 
 def _modules(room: str) -> list[Any]:
@@ -412,10 +417,10 @@ def _modules(room: str) -> list[Any]:
 
 @functools.cache
 def _stated() -> dict[int, str]:
-    """The rooms of the ops, by the names of modules in which they stand."""
+    """The room of each op: the first that has it, as later ones import it from there."""
     return {
         id(value): room
-        for room in ROOMS
+        for room in reversed(ROOMS)
         for module in _modules(room)
         for value in vars(module).values()
         if isinstance(value, _core.Op)
@@ -448,11 +453,20 @@ def functions_of(where: str) -> dict[str, Any]:
     return {n: f for n, f in sorted(namespace(where).items()) if not n.startswith("_")}
 
 
-def namespace_body(where: str) -> list[str]:
-    """The stubs of a namespace of the table; what is in torch too is taken from there."""
+def file_of(where: str, function: Any) -> str:
+    """The file in _typed/ of a function that is not in torch; "" of one without."""
+    stem = inspect.unwrap(function).__module__.rpartition(".")[2] if where == "nn" else ""
+    return next((f"nn_{name}" for name, stems in NN_FILES.items() if stem in stems), "")
+
+
+def namespace_body(where: str, file: str = "") -> list[str]:
+    """The stubs of a namespace of the table; what is in torch too is taken from there, and what has
+    a file of its own stands in that."""
     body = []
     shared = functions_of("torch")
     for name, function in functions_of(where).items():
+        if file_of(where, function) != file:
+            continue
         if isinstance(function, type):
             body += [f"class {name}({function.__bases__[0].__name__}): ...", ""]
         elif shared.get(name) is function:
@@ -463,13 +477,12 @@ def namespace_body(where: str) -> list[str]:
 
 
 def room_body(room: str) -> list[str]:
-    """A room's functions in torch, and its methods of Tensor."""
+    """A room's functions in torch."""
     body = []
     for name, function in functions_of("torch").items():
         if room_of(function) == room:
             body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
-    gap = [""] if body and body[-1] else []
-    return [*body, *gap, f"class {room.capitalize()}Methods:", *methods_body(room)]
+    return body
 
 
 def other_body() -> list[str]:
@@ -559,7 +572,7 @@ def methods_body(room: str) -> list[str]:
 
 def tensor_body() -> list[str]:
     """Tensor's methods: those of the rooms, and what stands elsewhere."""
-    lines = [f"from ._typed.{room} import {room.capitalize()}Methods" for room in ROOMS]
+    lines = [f"from ._typed.{room}_methods import {room.capitalize()}Methods" for room in ROOMS]
     bases = ",\n    ".join(f"{room.capitalize()}Methods" for room in ROOMS)
     return [*lines, "class TensorMethods(", f"    {bases},", "):", *methods_body("")]
 
@@ -581,6 +594,18 @@ def return_types_body() -> list[str]:
     ]
 
 
+def typed_files() -> Iterator[tuple[str, str, list[str]]]:
+    """The files in _typed/: their names, what they are, and their bodies."""
+    for room in ROOMS:
+        yield room, f"ops/{room}/: functions in torch.", room_body(room)
+        methods = [f"class {room.capitalize()}Methods:", *methods_body(room)]
+        yield f"{room}_methods", f"ops/{room}/: methods of Tensor.", methods
+    yield "other", "The functions in torch that stand in no room of ops/.", other_body()
+    for name in NN_FILES:
+        body = namespace_body("nn", f"nn_{name}")
+        yield f"nn_{name}", f"ops/layers/: {name} in torch.nn.functional.", body
+
+
 def stubs() -> dict[Path, str]:
     """Every generated stub by its path."""
     with warnings.catch_warnings():
@@ -595,21 +620,19 @@ def stubs() -> dict[Path, str]:
                 "What the table and _tensor.py give Tensor.", tensor_body(), "."
             ),
             **{
-                SOURCE / "_typed" / f"{room}.pyi": module_text(
-                    f"ops/{room}/: functions in torch, methods of Tensor.",
-                    room_body(room),
-                    "..",
-                )
-                for room in ROOMS
+                SOURCE / "_typed" / f"{file}.pyi": module_text(doc, body, "..")
+                for file, doc, body in typed_files()
             },
-            SOURCE / "_typed" / "other.pyi": module_text(
-                "The functions in torch that stand in no room of ops/.", other_body(), ".."
-            ),
             SOURCE / "return_types.pyi": module_text(
                 "The named tuples of ops with several results.", return_types_body(), "."
             ),
             SOURCE / "nn" / "functional.pyi": module_text(
-                "`torch.nn.functional`.", namespace_body("nn"), ".."
+                "`torch.nn.functional`.",
+                [
+                    *namespace_body("nn"),
+                    *(f"from {{up}}_typed.nn_{name} import *  # noqa: F403" for name in NN_FILES),
+                ],
+                "..",
             ),
         }
         for where in ("linalg", "fft", "special"):

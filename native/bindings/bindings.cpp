@@ -93,21 +93,6 @@ Ref held_items(PyObject* object, const char* otherwise) {
   return Ref(items ? PySequence_Tuple(items.get()) : nullptr);
 }
 
-int normal_dim(Py_ssize_t dim, int ndim) {
-  const Py_ssize_t n = ndim > 0 ? ndim : 1;
-  if (dim < -n || dim >= n) {
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n, n - 1, dim);
-    return -1;
-  }
-  return static_cast<int>(dim < 0 ? dim + n : dim);
-}
-
-int dim_argument(PyObject* object, int ndim) {
-  const Py_ssize_t dim = PyNumber_AsSsize_t(object, PyExc_IndexError);
-  if (dim == -1 && PyErr_Occurred()) return -1;
-  return normal_dim(dim, ndim);
-}
-
 bool dims_argument(PyObject* object, int ndim, uint64_t& mask) {
   const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
   if (object == Py_None) {
@@ -166,10 +151,7 @@ bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim) {
     Ref items = held_items(object, "size must be a sequence of ints");
     if (!items) return false;
     const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-    if (length > kMaxDims) {
-      PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, length);
-      return false;
-    }
+    if (!check_ndim(length)) return false;
     ndim = static_cast<int>(length);
     for (int i = 0; i < ndim; i++) {
       shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_OverflowError);
@@ -219,10 +201,7 @@ int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
   Ref items = held_items(o, "");
   if (!items) return -1;
   const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-  if (length > kMaxDims) {
-    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, length);
-    return -1;
-  }
+  if (!check_ndim(length)) return -1;
   n = static_cast<int>(length);
   for (int i = 0; i < n; ++i) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
@@ -263,6 +242,8 @@ PyObject* fail(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
   return nullptr;
 }
+
+bool check_room(int ndim) { return ndim < kMaxDims || fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions"); }
 
 PyObject* make_kernels_module() {
   static PyModuleDef definition = {PyModuleDef_HEAD_INIT,

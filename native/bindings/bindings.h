@@ -156,10 +156,6 @@ class Unlocked {
 // code, which may change a list. TypeError with that text for anything else.
 Ref held_items(PyObject* object, const char* otherwise);
 
-// A dim of a tensor of ndim dimensions (at least 1) made non-negative, -1 with IndexError set if it is out of range.
-int normal_dim(Py_ssize_t dim, int ndim);
-// A Python int as a normalised dim; -1 with an exception set.
-int dim_argument(PyObject* object, int ndim);
 // A bit for every dimension named by None (all of them), an int or a sequence of ints. False with an exception set.
 bool dims_argument(PyObject* object, int ndim, uint64_t& mask);
 // A sequence of ints (or one int, for each) as exactly n of them; false with an exception set.
@@ -198,6 +194,8 @@ inline bool first_tensor(const char* name, PyObject* const* args, Py_ssize_t n, 
 inline PyObject* no_tensor() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
 // Sets the exception; nullptr.
 PyObject* fail(PyObject* type, const std::string& message);
+// Whether one more dimension than `ndim` is possible; false with an exception set.
+bool check_room(int ndim);
 
 inline PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 inline PyObject* none() { return Py_NewRef(Py_None); }

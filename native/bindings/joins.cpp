@@ -162,7 +162,7 @@ PyObject* stack(PyObject*, PyObject* const* args, Py_ssize_t n) {
                                         " at entry 0 and " + sizes_text(a.shape, a.ndim) + " at entry " + std::to_string(i));
   }
   if (!same_dtype(tensors)) return not_implemented();
-  if (model.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  if (!check_room(model.ndim)) return nullptr;
   Py_ssize_t shape[kMaxDims];
   for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? tensors.count : model.shape[d++];
   Ref result = joined(tensors, model.ndim + 1, shape, dim, true);

@@ -89,7 +89,7 @@ PyObject* unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!first_tensor("unsqueeze", args, n, 2, 2, a)) return no_tensor();
   const int dim = dim_argument(args[1], a.ndim + 1);
   if (dim < 0) return nullptr;
-  if (a.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  if (!check_room(a.ndim)) return nullptr;
   const Py_ssize_t stride = dim < a.ndim ? times(a.strides[dim], a.shape[dim]) : a.tensor->item();
   Layout l;
   for (int i = 0; i < dim; ++i) l.add(a.shape[i], a.strides[i]);
@@ -256,7 +256,7 @@ PyObject* unfold(PyObject*, PyObject* const* args, Py_ssize_t n) {
                                         std::to_string(longest) + " but size is " + std::to_string(size));
   }
   if (step <= 0) return fail(PyExc_RuntimeError, "step is " + std::to_string(step) + " but must be > 0");
-  if (a.ndim == kMaxDims) return fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions");
+  if (!check_room(a.ndim)) return nullptr;
   Layout l(a.tensor);
   if (a.ndim) {
     l.shape[dim] = (longest - size) / step + 1;

@@ -625,11 +625,11 @@ PyObject* ask_levels(PyObject* what, Args... args) {
 // Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
 int settle(Tensor* t);
 inline int is_wrapped(Tensor* t) { return t->flags & kWrapped ? 1 : wrapped_bits(t) ? settle(t) : 0; }
-// -1 with torch's exception for a tensor that a transformed function has not been given. `name`: of what writes it; `value`:
-// what it writes, or nullptr.
-int refuse_captured(Tensor* t, PyObject* name, PyObject* value);
-inline int check_captured(Tensor* t, PyObject* name, PyObject* value) {
-  return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, name, value) : 0;
+// -1 with torch's exception for a tensor that a transformed function has not been given. `written`: the in-place op, or PyTorch's
+// name of it; `value`: its last argument, or nullptr.
+int refuse_captured(Tensor* t, PyObject* written, PyObject* value);
+inline int check_captured(Tensor* t, PyObject* written, PyObject* value) {
+  return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, written, value) : 0;
 }
 extern PyMethodDef kWrappedFunctions[];
 

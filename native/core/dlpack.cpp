@@ -168,10 +168,7 @@ bool read_tensor(const DLTensor& from, DType* dtype, Layout* l, Py_ssize_t* high
                  from.dtype.bits, from.dtype.lanes);
     return false;
   }
-  if (from.ndim < 0 || from.ndim > kMaxDims) {
-    PyErr_Format(PyExc_BufferError, "a tensor has at most %d dimensions, got %d", kMaxDims, from.ndim);
-    return false;
-  }
+  if (!check_ndim(from.ndim, PyExc_BufferError)) return false;
   const Py_ssize_t item = item_size(*dtype);
   l->ndim = from.ndim;
   bool fits = true;

@@ -546,7 +546,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   if (tls.derivative) {
     int last = op->n_params - 1;
     while (last > 1 && slots[last] == Py_None) --last;
-    if (check_captured(self, op->name, last > 0 ? slots[last] : nullptr) < 0) return nullptr;
+    if (check_captured(self, as_object(op), last > 0 ? slots[last] : nullptr) < 0) return nullptr;
   }
   const bool recording = wants_grad && grad_enabled() && is_differentiable(self->dtype) && real->backward.differentiable;
   if (check_place(self, recording) < 0) return nullptr;

@@ -388,6 +388,30 @@ void raise_too_large(int ndim, const Py_ssize_t* sizes) {
 
 }  // namespace
 
+int refuse_dim(Py_ssize_t dim, int ndim) {
+  const Py_ssize_t n = ndim > 0 ? ndim : 1;
+  PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n, n - 1, dim);
+  return -1;
+}
+
+int normal_dim(Py_ssize_t dim, int ndim) {
+  const Py_ssize_t n = ndim > 0 ? ndim : 1;
+  if (dim < -n || dim >= n) return refuse_dim(dim, ndim);
+  return static_cast<int>(dim < 0 ? dim + n : dim);
+}
+
+int dim_argument(PyObject* object, int ndim) {
+  const Py_ssize_t dim = PyNumber_AsSsize_t(object, PyExc_IndexError);
+  if (dim == -1 && PyErr_Occurred()) return -1;
+  return normal_dim(dim, ndim);
+}
+
+bool check_ndim(Py_ssize_t ndim, PyObject* type) {
+  if (ndim >= 0 && ndim <= kMaxDims) return true;
+  PyErr_Format(type, "a tensor has at most %d dimensions, got %zd", kMaxDims, ndim);
+  return false;
+}
+
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device) {
   const Py_ssize_t item = item_size(dtype);
   if (ndim <= Tensor::kInlineDims) {  // the everyday case: one pass, into the tensor itself
@@ -411,10 +435,7 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType de
       return t;
     }
   }
-  if (ndim > kMaxDims) {
-    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %d", kMaxDims, ndim);
-    return nullptr;
-  }
+  if (!check_ndim(ndim)) return nullptr;
   Py_ssize_t strides[kMaxDims], numel;
   if (!contiguous_strides(ndim, sizes, item, strides, &numel)) {
     raise_too_large(ndim, sizes);

@@ -56,6 +56,16 @@ bool owns_memory(const Tensor* t);
 // Whether it shows a place twice, as an expanded tensor does.
 bool overlaps_itself(const Tensor* t);
 
+// ---- dimensions; torch's exceptions
+// For a dim that a tensor of so many dimensions does not have; -1.
+int refuse_dim(Py_ssize_t dim, int ndim);
+// A dim of a tensor of ndim dimensions (at least 1) made non-negative, -1 with IndexError set if it is out of range.
+int normal_dim(Py_ssize_t dim, int ndim);
+// A Python int as such a dim; -1 with an exception set.
+int dim_argument(PyObject* object, int ndim);
+// Whether a tensor can have so many dimensions; false with an exception set.
+bool check_ndim(Py_ssize_t ndim, PyObject* type = PyExc_RuntimeError);
+
 // ---- tensors; a new reference, nullptr with torch's exception
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes);  // contiguous, uninitialised
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device);

@@ -1,6 +1,7 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
 #include "core/layout.h"
 #include "core/override.h"
+#include "core/tensor.h"
 #include "core/untyped_storage.h"
 
 #include <cstring>
@@ -82,11 +83,8 @@ PyObject* set_version(PyObject*, PyObject* args) {
   PyObject* o;
   unsigned value;
   if (!PyArg_ParseTuple(args, "OI", &o, &value)) return nullptr;
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-    return nullptr;
-  }
-  VersionCounter* v = shared_version(as_tensor(o));
+  Tensor* t = tensor_argument(o);
+  VersionCounter* v = t ? shared_version(t) : nullptr;
   if (!v) return nullptr;
   v->value = value;
   Py_RETURN_NONE;
@@ -107,11 +105,8 @@ PyObject* check_in_place_function(PyObject*, PyObject* args) {
   PyObject* o;
   int recording;
   if (!PyArg_ParseTuple(args, "Op", &o, &recording)) return nullptr;
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-    return nullptr;
-  }
-  if (check_in_place(as_tensor(o), recording) < 0) return nullptr;
+  Tensor* t = tensor_argument(o);
+  if (!t || check_in_place(t, recording) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -120,21 +115,15 @@ PyObject* check_place_function(PyObject*, PyObject* args) {
   PyObject* o;
   int recording;
   if (!PyArg_ParseTuple(args, "Op", &o, &recording)) return nullptr;
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-    return nullptr;
-  }
-  if (check_place(as_tensor(o), recording) < 0) return nullptr;
+  Tensor* t = tensor_argument(o);
+  if (!t || check_place(t, recording) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 
 // check_dirty(tensor): raises where a custom Function may not have written it.
 PyObject* check_dirty_function(PyObject*, PyObject* o) {
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-    return nullptr;
-  }
-  if (check_dirty(as_tensor(o)) < 0) return nullptr;
+  Tensor* t = tensor_argument(o);
+  if (!t || check_dirty(t) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -175,12 +164,9 @@ PyObject* set_history_function(PyObject*, PyObject* args) {
 
 // gradient_edge(tensor): (node, output number), the AccumulateGrad of a leaf made when needed; None where there is none.
 PyObject* gradient_edge_function(PyObject*, PyObject* o) {
-  if (!is_tensor(o)) {
-    PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-    return nullptr;
-  }
+  Tensor* t = tensor_argument(o);
   Edge e{nullptr, 0};
-  if (gradient_edge(as_tensor(o), &e) < 0) return nullptr;
+  if (!t || gradient_edge(t, &e) < 0) return nullptr;
   if (!e.node) Py_RETURN_NONE;
   Ref node(as_object(e.node));
   return Py_BuildValue("(OI)", node.get(), e.nr);

@@ -142,8 +142,7 @@ class Walk {
 
  private:
   Outcome dimension_error(int dim) {
-    const int n = ndim_ > 0 ? ndim_ : 1;
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n, n - 1, dim);
+    refuse_dim(dim, ndim_);
     return Outcome::Error;
   }
 

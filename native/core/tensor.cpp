@@ -426,18 +426,6 @@ PyObject* method_detach(PyObject* self, PyObject*) {
   return work.begin("detach", self) ? work.end(detached(self)) : nullptr;
 }
 
-int normalize_dim(PyObject* object, int ndim, Py_ssize_t* dim) {
-  const Py_ssize_t d = PyNumber_AsSsize_t(object, PyExc_IndexError);
-  if (d == -1 && PyErr_Occurred()) return -1;
-  const Py_ssize_t n = ndim > 0 ? ndim : 1;
-  if (d < -n || d >= n) {
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%zd, %zd], but got %zd)", -n, n - 1, d);
-    return -1;
-  }
-  *dim = d < 0 ? d + n : d;
-  return 0;
-}
-
 // size() and stride(): the whole tuple, or one dimension's.
 PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int ndim, const Py_ssize_t* values, bool as_size) {
   static const char* names[] = {"dim", nullptr};
@@ -459,8 +447,8 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
                  PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(dim)->tp_name);
     return nullptr;
   }
-  Py_ssize_t d;
-  if (normalize_dim(dim, ndim, &d) < 0) return nullptr;
+  const int d = dim_argument(dim, ndim);
+  if (d < 0) return nullptr;
   if (ndim == 0) {
     PyErr_SetString(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions");
     return nullptr;
@@ -484,14 +472,9 @@ PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr)
 PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->numel()); }
 PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromSsize_t(as_tensor(self)->item()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
-  Ref memory;
-  const int wrapped = is_wrapped(as_tensor(self));
-  if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    memory = Ref(ask_levels(asked::memory, self));
-    if (!(self = memory.get())) return nullptr;
-  }
-  const Tensor* t = as_tensor(self);
+  Ref held;
+  const Tensor* t = memory_of(self, &held);
+  if (!t) return nullptr;
   return PyLong_FromVoidPtr(t->numel() && t->storage()->data ? t->data() : nullptr);
 }
 PyObject* method_is_view(PyObject* self, PyObject*) {

@@ -18,6 +18,12 @@ int check_can_require_grad(DType dtype) {
 
 }  // namespace
 
+Tensor* tensor_argument(PyObject* o) {
+  if (is_tensor(o)) return as_tensor(o);
+  PyErr_SetString(PyExc_TypeError, "expected a Tensor");
+  return nullptr;
+}
+
 int check_subclass(PyObject* cls) {
   if (!PyType_Check(cls)) {
     PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);

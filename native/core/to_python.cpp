@@ -99,18 +99,21 @@ PyObject* method_item(PyObject* self, PyObject*) {
   return scalar_of(as_tensor(self));
 }
 
+Tensor* memory_of(PyObject* self, Ref* keep) {
+  const int wrapped = is_wrapped(as_tensor(self));
+  if (wrapped < 0) return nullptr;
+  if (!wrapped) return as_tensor(self);
+  *keep = Ref(ask_levels(asked::memory, self));
+  return *keep ? as_tensor(keep->get()) : nullptr;
+}
+
 PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"force", nullptr};
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
-  Ref memory;
-  const int wrapped = is_wrapped(as_tensor(self));
-  if (wrapped < 0) return nullptr;
-  if (wrapped) {
-    memory = Ref(ask_levels(asked::memory, self));
-    if (!(self = memory.get())) return nullptr;
-  }
-  Tensor* t = as_tensor(self);
+  Ref held;
+  Tensor* t = memory_of(self, &held);
+  if (!t) return nullptr;
   if (!force && requires_grad(t) && grad_enabled()) {
     PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     return nullptr;

@@ -390,10 +390,7 @@ DType dtype_from(PyObject* o) {
 int read_numbers(PyObject* sequence, Py_ssize_t* numbers, int* n) {
   const Ref items(PySequence_Tuple(sequence));
   if (!items) return -1;
-  if (PyTuple_GET_SIZE(items.get()) > kMaxDims) {
-    PyErr_Format(PyExc_RuntimeError, "a tensor has at most %d dimensions, got %zd", kMaxDims, PyTuple_GET_SIZE(items.get()));
-    return -1;
-  }
+  if (!check_ndim(PyTuple_GET_SIZE(items.get()))) return -1;
   *n = static_cast<int>(PyTuple_GET_SIZE(items.get()));
   for (int i = 0; i < *n; ++i) {
     numbers[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_OverflowError);

@@ -4,6 +4,7 @@
 // then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
 // are used: each call looks at the flags of a view's root as well, and `settle` lets the view share what the root stands for.
 #include "core/layout.h"
+#include "core/tensor.h"
 
 namespace rushlight {
 
@@ -19,8 +20,8 @@ int settle(Tensor* t) {
   return (t->flags & kWrapped) != 0;
 }
 
-int refuse_captured(Tensor* t, PyObject* name, PyObject* value) {
-  Ref done(ask_levels(asked::refuse_captured, as_object(t), name, value ? value : Py_None));
+int refuse_captured(Tensor* t, PyObject* written, PyObject* value) {
+  Ref done(ask_levels(asked::refuse_captured, as_object(t), written, value ? value : Py_None));
   return done ? 0 : -1;
 }
 
@@ -42,12 +43,6 @@ PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (requires_grad(value)) t->flags |= kRequiresGrad;
   t->wrapped.set(Py_NewRef(args[2]));
   return as_object(t);
-}
-
-Tensor* tensor_argument(PyObject* o) {
-  if (is_tensor(o)) return as_tensor(o);
-  PyErr_SetString(PyExc_TypeError, "expected a Tensor");
-  return nullptr;
 }
 
 // split(t): a tensor with the memory, the versions, the history and what is attached of t, which is no view. What happens to it
@@ -144,8 +139,8 @@ PyObject* made_in(PyObject*, PyObject* o) {
   return t ? PyLong_FromUnsignedLong(t->made_in) : nullptr;
 }
 
-// check_captured(t, name, value): raises where a transformed function may not write t, as it was not given it. `name`: of what
-// writes `value`.
+// check_captured(t, written, value): raises where a transformed function may not write t, as it was not given it. `written`: the
+// in-place op, or PyTorch's name of it; `value`: its last argument.
 PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* t = n == 3 ? tensor_argument(args[0]) : nullptr;
   if (!t || check_captured(t, args[1], args[2]) < 0) return nullptr;

@@ -11,14 +11,14 @@ from ._device import device as _device
 from ._device import layout as _layout
 from ._device import memory_format as _memory_format
 from ._dtypes import dtype as _dtype
-from ._typed.elementwise import ElementwiseMethods
-from ._typed.indexing import IndexingMethods
-from ._typed.layers import LayersMethods
-from ._typed.layout import LayoutMethods
-from ._typed.making import MakingMethods
-from ._typed.matrix import MatrixMethods
-from ._typed.random import RandomMethods
-from ._typed.reduction import ReductionMethods
+from ._typed.elementwise_methods import ElementwiseMethods
+from ._typed.indexing_methods import IndexingMethods
+from ._typed.layers_methods import LayersMethods
+from ._typed.layout_methods import LayoutMethods
+from ._typed.making_methods import MakingMethods
+from ._typed.matrix_methods import MatrixMethods
+from ._typed.random_methods import RandomMethods
+from ._typed.reduction_methods import ReductionMethods
 
 _Ints: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int

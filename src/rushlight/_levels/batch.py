@@ -12,8 +12,8 @@ from .. import _core
 from .._core import Flag
 from . import places
 from .backward import run_backward
-from .batching import inner, spread
-from .captured import public_name
+from .batching import batched, inner
+from .captured import in_place_name
 from .level import Level, Wrapper
 from .settling import made_since, show_history, take_part
 from .structure import (
@@ -122,40 +122,40 @@ class BatchLevel(Level):
 
     # ---- calls
 
-    def call(self, op: Any, slots: Any) -> Any:
+    def call(self, op: Any, args: Any) -> Any:
         rule = op.entry.batching or _rules()(op)
-        result = rule(op, slots, self)
-        if all_alike(slots, self):
+        result = rule(op, args, self)
+        if all_alike(args, self):
             note_alike(result, self)
         if op.view:
-            self.view(result, op, slots)
+            self.view(result, op, args)
         return result
 
-    def in_place(self, op: Any, slots: Any) -> Any:
-        self_ = slots[0]
+    def in_place(self, op: Any, args: Any) -> Any:
+        self_ = args[0]
         value = inner(self_, self)
         if value is None:
-            if not all_alike(slots, self):
-                _refuse_write(op, slots, self)
+            if not all_alike(args, self):
+                _refuse_write(op, args, self)
             if not made_since(self_, self):
-                _call(op, [self._one_of(a) for a in slots])
+                _call(op, [self._one_of(a) for a in args])
                 return self_
             self._take(self_)
             value = inner(self_, self)
-        self_._wrapped.alike = self_._wrapped.alike and all_alike(slots, self)
+        self_._wrapped.alike = self_._wrapped.alike and all_alike(args, self)
         if (
             _core.is_grad_enabled()
             and _reads_itself(op.base.entry)
-            and any(isinstance(a, _Tensor) and needs_grad(a) for a in slots)
+            and any(isinstance(a, _Tensor) and needs_grad(a) for a in args)
         ):
             # A rule saves the values that are about to be overwritten.
-            slots = [self.wrap(value.clone()), *slots[1:]]
-        result = _call(op.base, slots)
+            args = [self.wrap(value.clone()), *args[1:]]
+        result = _call(op.base, args)
         if result._seen.shape != self_._seen.shape:
             _core.refuse_shape(self_.shape, result.shape)
         if not _core.can_cast(result.dtype.code, self_.dtype.code):
             _core.refuse_cast(result.dtype.scalar_name, self_.dtype.scalar_name)
-        value.copy_(spread(result, self))
+        value.copy_(batched(result, self))
         show_history(self_, value.requires_grad)
         return self_
 
@@ -239,31 +239,20 @@ def _reads_itself(entry: Any) -> bool:
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
 
 
-_ARITHMETIC = frozenset(
-    "clamp_max clamp_min copy div logical_and logical_or logical_xor mul sub".split()
-)
-_BROADCAST = frozenset(
-    "add arctan2 atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor "
-    "copysign gcd lcm".split()
-)
-_BY_THEIR_NAME = frozenset("fill index_fill index_put index_add scatter_add scatter_reduce".split())
-
-
-def _refuse_write(op: Any, slots: Any, level: Any) -> None:
-    """torch's words for a write of what differs from element to element to what does not."""
-    name = public_name(op.__name__)[:-1]
-    if name in _BROADCAST:
-        shape = list(slots[0].shape)
+def _refuse_write(op: Any, args: Any, level: Any) -> None:
+    """PyTorch's words for a write of what differs from element to element to what does not."""
+    said, name = op.base.entry.shared_write, in_place_name(op, None).partition(".")[0]
+    if said == "shape":
+        shape = list(args[0].shape)
         _core.refuse_shape(
             shape,
             [level.size, *shape],
             ". Under vmap the written tensor is one that all elements share: make it from one that "
-            f"differs (zeros_like), or use {name} in place of {name}_.",
+            f"differs (zeros_like), or use {name[:-1]} in place of {name}.",
         )
-    if name in _ARITHMETIC or (name == "masked_fill" and inner(slots[1], level) is not None):
+    what = name if said == "name" else f"aten::{name}"
+    if said == "arithmetic" or (said == "number" and not isinstance(args[-1], _Tensor)):
         what = "inplace arithmetic"
-    else:
-        what = f"{name}_" if name in _BY_THEIR_NAME else f"aten::{name}_"
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
         "extra_args that has more elements than `self`. This happened due to `other` being vmapped "

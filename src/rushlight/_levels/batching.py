@@ -14,7 +14,18 @@ from typing import Any, TypeVar
 
 from .. import _core
 
-__all__ = ["batching", "folded", "inner", "normal", "pointwise", "spread", "trailing", "wrap_all"]
+__all__ = [
+    "all_batched",
+    "batched",
+    "batching",
+    "folded",
+    "inner",
+    "normal",
+    "padded",
+    "pointwise",
+    "trailing",
+    "wrap_all",
+]
 
 _Rule = TypeVar("_Rule", bound=Callable[[Any, Any, Any], Any])
 
@@ -44,10 +55,22 @@ def inner(t: Any, level: Any) -> Any:
     return w.value if w is not None and w.level is level else None
 
 
-def spread(t: Any, level: Any) -> Any:
+def batched(t: Any, level: Any) -> Any:
     """The value with the batch as dimension 0, expanded where it had none."""
     value = inner(t, level)
     return t.expand(level.size, *t.shape) if value is None else value
+
+
+def all_batched(args: Any, level: Any) -> list[Any]:
+    """The arguments of an op with `batched` tensors."""
+    return [batched(a, level) if isinstance(a, _Tensor) else a for a in args]
+
+
+def padded(v: Any, have: int, want: int) -> Any:
+    """A batched value with dimensions of size 1 behind the batch."""
+    if have >= want:
+        return v
+    return v.reshape(v.shape[:1] + (1,) * (want - have) + v.shape[1:])
 
 
 def wrap_all(out: Any, level: Any) -> Any:
@@ -73,48 +96,41 @@ def normal(dim: int, ndim: int) -> int:
 # ---- pointwise
 
 
-def pointwise(op: Any, slots: Any, level: Any) -> Any:
-    values = list(slots)
+def pointwise(op: Any, args: Any, level: Any) -> Any:
+    values = list(args)
     ndim = 0
-    batched = []
+    at = []
     low = False
-    for i, a in enumerate(slots):
+    for i, a in enumerate(args):
         if isinstance(a, _Tensor):
             n = a.ndim
             if n > ndim:
                 ndim = n
             w = a._wrapped
             if w is not None and w.level is level:
-                batched.append(i)
+                at.append(i)
                 values[i] = w.value
                 low = low or n == 0
     if low and len(values) > 1:
-        _same_types(slots, values, batched)
-    for i in batched:
-        n = slots[i].ndim
+        _same_types(args, values, at)
+    for i in at:
+        n = args[i].ndim
         if n < ndim:
             v = values[i]
             values[i] = v.reshape(v.shape[:1] + (1,) * (ndim - n) + v.shape[1:])
     return level.wrap(_call(op, values))
 
 
-def pointwise_results(op: Any, slots: Any, level: Any) -> Any:
-    """An op of one tensor that is pointwise though it is not said to be;
-    it may have several results."""
-    values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
-    return wrap_all(_call(op, values), level)
-
-
-def _same_types(slots: Any, values: list[Any], batched: list[int]) -> None:
+def _same_types(args: Any, values: list[Any], at: list[int]) -> None:
     """A batched number has a dimension, but is to count as a number when types are promoted."""
-    tensors = [i for i, a in enumerate(slots) if isinstance(a, _Tensor)]
-    numbers = [a for a in slots if type(a) in (int, float, complex)]
+    tensors = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
+    numbers = [a for a in args if type(a) in (int, float, complex)]
     if len(tensors) < 2 and not numbers:
         return
-    wanted = _core.result_type(tuple(slots[i] for i in tensors) + tuple(numbers))
+    wanted = _core.result_type(tuple(args[i] for i in tensors) + tuple(numbers))
     if wanted is _core.result_type(tuple(values[i] for i in tensors) + tuple(numbers)):
         return
-    for i in batched:
+    for i in at:
         v = values[i]
         if v.dtype is not wanted and v.dtype.category == wanted.category:
             values[i] = v.to(wanted)
@@ -123,37 +139,34 @@ def _same_types(slots: Any, values: list[Any], batched: list[int]) -> None:
 # ---- trailing
 
 
-def trailing(op: Any, slots: Any, level: Any) -> Any:
+def trailing(op: Any, args: Any, level: Any) -> Any:
     """Every tensor has the batch in front; the op looks at the last dimensions only."""
-    values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
-    return wrap_all(_call(op, values), level)
+    return wrap_all(_call(op, all_batched(args, level)), level)
 
 
 # ---- folded
 
 
-def folded(op: Any, slots: Any, level: Any) -> Any:
+def folded(op: Any, args: Any, level: Any) -> Any:
     """Dimension 0 of the first argument is a batch already: both become one."""
-    x = slots[0]
-    value = spread(x, level)
-    n = x.shape[0]
-    values = [value.flatten(0, 1), *slots[1:]]
+    x = args[0]
+    values = [batched(x, level).flatten(0, 1), *args[1:]]
     for i, name in enumerate(op.params):
         if name == "shape" and i:
-            values[i] = (level.size * slots[i][0], *slots[i][1:])
-        elif i and isinstance(slots[i], _Tensor):
-            values[i] = spread(slots[i], level).flatten(0, 1)
-    out = _call(op, values)
-    if isinstance(out, _Tensor):
-        return wrap_all(out.unflatten(0, (level.size, n)), level)
-    return wrap_all(tuple(o.unflatten(0, (level.size, n)) for o in out), level)
+            values[i] = (level.size * args[i][0], *args[i][1:])
+        elif i and isinstance(args[i], _Tensor):
+            values[i] = batched(args[i], level).flatten(0, 1)
+    return _unfolded(_call(op, values), x.shape[0], level)
 
 
-def folded_first(op: Any, slots: Any, level: Any) -> Any:
+def folded_first(op: Any, args: Any, level: Any) -> Any:
     """`folded` where the tensors after the first have no batch of their own."""
-    x = slots[0]
-    out = _call(op, [inner(x, level).flatten(0, 1), *slots[1:]])
-    split = (level.size, x.shape[0])
+    x = args[0]
+    return _unfolded(_call(op, [inner(x, level).flatten(0, 1), *args[1:]]), x.shape[0], level)
+
+
+def _unfolded(out: Any, n: int, level: Any) -> Any:
+    split = (level.size, n)
     if isinstance(out, _Tensor):
         return wrap_all(out.unflatten(0, split), level)
     return wrap_all(tuple(o.unflatten(0, split) for o in out), level)

@@ -33,7 +33,7 @@ from ..ops.layout.transposes import _permute_back, permute, t
 from ..ops.making.copies import alias
 from ..ops.making.creation import zeros
 from ..ops.reduction.reductions import _spread
-from .batching import batching, inner, normal, spread, wrap_all
+from .batching import all_batched, batched, batching, inner, normal, padded, wrap_all
 
 __all__ = ["DIMS", "along", "picked", "reduced"]
 
@@ -45,13 +45,13 @@ def _shifted_dim(d: Any, ndim: int) -> Any:
     return normal(d, ndim) + 1
 
 
-def reduced(op: Any, slots: Any, level: Any) -> Any:
+def reduced(op: Any, args: Any, level: Any) -> Any:
     """An op that reduces `dim`: an int, several, or all (None or ())."""
-    values = list(slots)
-    x = slots[0]
+    values = list(args)
+    x = args[0]
     value = inner(x, level)
     at = op.params.index("dim")
-    d, n = slots[at], x.ndim
+    d, n = args[at], x.ndim
     if n == 0:
         if d is not None and d != ():
             for one in d if isinstance(d, (tuple, list)) else (d,):
@@ -69,23 +69,23 @@ def reduced(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, values), level)
 
 
-def picked(op: Any, slots: Any, level: Any) -> Any:
+def picked(op: Any, args: Any, level: Any) -> Any:
     """An op that reduces one dimension, or (None) all of them as one row."""
-    values = list(slots)
-    x = slots[0]
+    values = list(args)
+    x = args[0]
     value = inner(x, level)
     at = op.params.index("dim")
     keep = op.params.index("keepdim") if "keepdim" in op.params else None
-    n, keepdim = x.ndim, keep is not None and bool(slots[keep])
-    whole = slots[at] is None
+    n, keepdim = x.ndim, keep is not None and bool(args[keep])
+    whole = args[at] is None
     if whole or n == 0:
         if not whole:
-            normal(slots[at], 0)
+            normal(args[at], 0)
         value, d = value.reshape(level.size, -1 if level.size else math.prod(x.shape)), 1
         if keep is not None:
             values[keep] = False
     else:
-        d = _shifted_dim(slots[at], n)
+        d = _shifted_dim(args[at], n)
     values[0], values[at] = value, d
     out = _call(op, values)
     if whole and keepdim and n:
@@ -102,20 +102,17 @@ def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
 DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
 
 
-_SHAPES = frozenset(["shape"])
-
-
-def along(op: Any, slots: Any, level: Any) -> Any:
+def along(op: Any, args: Any, level: Any) -> Any:
     """An op along dimensions it names; every tensor argument has the batch in front."""
-    values = list(slots)
-    tensors = [i for i, a in enumerate(slots) if isinstance(a, _Tensor)]
-    n = slots[tensors[0]].ndim
+    values = list(args)
+    tensors = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
+    n = args[tensors[0]].ndim
     scalar = n == 0
     for i in tensors:
-        v = spread(slots[i], level)
+        v = batched(args[i], level)
         values[i] = v.unsqueeze(1) if scalar and v.ndim == 1 else v
     for i, name in enumerate(op.params):
-        a = slots[i]
+        a = args[i]
         if name == "dims" and a is None:
             values[i] = (1, 2)
         elif name in DIMS and a is not None:
@@ -123,7 +120,7 @@ def along(op: Any, slots: Any, level: Any) -> Any:
                 values[i] = tuple(_shifted_dim(d, n) for d in a)
             else:
                 values[i] = _shifted_dim(a, n)
-        elif name in _SHAPES and a is not None:
+        elif name == "shape" and a is not None:
             values[i] = (level.size, *a)
     out = _call(op, values)
     if scalar:
@@ -133,84 +130,81 @@ def along(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(_gather_backward, _slice_backward, _select_backward, _unfold_backward)
-def _into_zeros(op: Any, slots: Any, level: Any) -> Any:
+def _into_zeros(op: Any, args: Any, level: Any) -> Any:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
-    values = list(slots)
-    n = len(slots[op.params.index("shape")])
+    values = all_batched(args, level)
+    n = len(args[op.params.index("shape")])
     for i, name in enumerate(op.params):
-        a = slots[i]
-        if isinstance(a, _Tensor):
-            values[i] = spread(a, level)
-        elif name in DIMS:
-            values[i] = _shifted_dim(a, n)
+        if name in DIMS:
+            values[i] = _shifted_dim(args[i], n)
         elif name == "shape":
-            values[i] = (level.size, *a)
+            values[i] = (level.size, *args[i])
     return wrap_all(_call(op, values), level)
 
 
 @batching(select, unbind)
-def _select(op: Any, slots: Any, level: Any) -> Any:
+def _select(op: Any, args: Any, level: Any) -> Any:
     at = op.params.index("dim")
-    n = slots[0].ndim
-    values = [inner(slots[0], level), *slots[1:]]
+    n = args[0].ndim
+    values = [inner(args[0], level), *args[1:]]
     if n == 0:
-        return _call(op, [zeros(()), *slots[1:]])  # raises
-    values[at] = _shifted_dim(slots[at], n)
+        return _call(op, [zeros(()), *args[1:]])  # raises
+    values[at] = _shifted_dim(args[at], n)
     return wrap_all(_call(op, values), level)
 
 
 @batching(diagonal, _diagonal_backward)
-def _diagonal(op: Any, slots: Any, level: Any) -> Any:
-    values = list(slots)
-    values[0] = inner(slots[0], level)
-    n = slots[0].ndim
+def _diagonal(op: Any, args: Any, level: Any) -> Any:
+    values = list(args)
+    values[0] = inner(args[0], level)
+    n = args[0].ndim
     if "shape" in op.params:
         at = op.params.index("shape")
-        n, values[at] = len(slots[at]), (level.size, *slots[at])
+        n, values[at] = len(args[at]), (level.size, *args[at])
     for name in ("dim1", "dim2"):
         at = op.params.index(name)
-        values[at] = _shifted_dim(slots[at], n)
+        values[at] = _shifted_dim(args[at], n)
     return wrap_all(_call(op, values), level)
 
 
 @batching(diag_embed)
-def _diag_embed(op: Any, slots: Any, level: Any) -> Any:
-    values = [inner(slots[0], level), *slots[1:]]
-    n = slots[0].ndim + 1
+def _diag_embed(op: Any, args: Any, level: Any) -> Any:
+    values = [inner(args[0], level), *args[1:]]
+    n = args[0].ndim + 1
     for at in (2, 3):
-        values[at] = _shifted_dim(slots[at], n)
+        values[at] = _shifted_dim(args[at], n)
     return wrap_all(_call(op, values), level)
 
 
 @batching(unsqueeze, _unsqueeze_in_place)
-def _unsqueeze(op: Any, slots: Any, level: Any) -> Any:
-    n = slots[0].ndim + 1
-    return wrap_all(_call(op, [inner(slots[0], level), _shifted_dim(slots[1], n)]), level)
+def _unsqueeze(op: Any, args: Any, level: Any) -> Any:
+    n = args[0].ndim + 1
+    return wrap_all(_call(op, [inner(args[0], level), _shifted_dim(args[1], n)]), level)
 
 
 @batching(squeeze, _squeeze_in_place)
-def _squeeze(op: Any, slots: Any, level: Any) -> Any:
-    dims = tuple(i + 1 for i, n in enumerate(slots[0].shape) if n == 1)
-    return wrap_all(_squeeze_dims(inner(slots[0], level), dims), level)
+def _squeeze(op: Any, args: Any, level: Any) -> Any:
+    dims = tuple(i + 1 for i, n in enumerate(args[0].shape) if n == 1)
+    return wrap_all(_squeeze_dims(inner(args[0], level), dims), level)
 
 
 @batching(set_away)
-def _set_away(op: Any, slots: Any, level: Any) -> Any:
-    values = [spread(t, level) for t in slots[:2]]
-    return wrap_all(_call(op, [*values, (level.size, *slots[2])]), level)
+def _set_away(op: Any, args: Any, level: Any) -> Any:
+    values = [batched(t, level) for t in args[:2]]
+    return wrap_all(_call(op, [*values, (level.size, *args[2])]), level)
 
 
 @batching(t, _t_in_place)
-def _t(op: Any, slots: Any, level: Any) -> Any:
-    value, n = inner(slots[0], level), slots[0].ndim
+def _t(op: Any, args: Any, level: Any) -> Any:
+    value, n = inner(args[0], level), args[0].ndim
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
     return wrap_all(value.transpose(1, 2) if n == 2 else alias(value), level)
 
 
 @batching(permute, _permute_back)
-def _permute(op: Any, slots: Any, level: Any) -> Any:
-    x, dims = slots
+def _permute(op: Any, args: Any, level: Any) -> Any:
+    x, dims = args
     if len(dims) != x.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -223,8 +217,8 @@ def _permute(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(view, _unsafe_view, _reshape_alias)
-def _view(op: Any, slots: Any, level: Any) -> Any:
-    x, size = slots
+def _view(op: Any, args: Any, level: Any) -> Any:
+    x, size = args
     value = inner(x, level)
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
@@ -254,19 +248,17 @@ def _sizes(x: Any, size: Any) -> tuple[int, ...]:
 
 
 @batching(expand)
-def _expand(op: Any, slots: Any, level: Any) -> Any:
-    x, size = slots[0], slots[1]
+def _expand(op: Any, args: Any, level: Any) -> Any:
+    x, size = args[0], args[1]
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    value, more = inner(x, level), len(size) - x.ndim
-    if more > 0:
-        value = value.reshape(value.shape[:1] + (1,) * more + value.shape[1:])
-    return wrap_all(_call(op, [value, (level.size, *size), *slots[2:]]), level)
+    value = padded(inner(x, level), x.ndim, len(size))
+    return wrap_all(_call(op, [value, (level.size, *size), *args[2:]]), level)
 
 
 @batching(sum_to)
-def _sum_to(op: Any, slots: Any, level: Any) -> Any:
-    x, shape = slots
+def _sum_to(op: Any, args: Any, level: Any) -> Any:
+    x, shape = args
     value, more = inner(x, level), x.ndim - len(shape)
     if more > 0:
         value = value.sum(tuple(range(1, more + 1)))
@@ -274,19 +266,17 @@ def _sum_to(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(repeat)
-def _repeat(op: Any, slots: Any, level: Any) -> Any:
-    x, times = slots
+def _repeat(op: Any, args: Any, level: Any) -> Any:
+    x, times = args
     if len(times) == 1 and isinstance(times[0], (tuple, list)):
         times = times[0]
-    value, more = inner(x, level), len(times) - x.ndim
-    if more > 0:
-        value = value.reshape(value.shape[:1] + (1,) * more + value.shape[1:])
+    value = padded(inner(x, level), x.ndim, len(times))
     return wrap_all(_call(op, [value, (1, *times)]), level)
 
 
 @batching(roll)
-def _roll(op: Any, slots: Any, level: Any) -> Any:
-    x, shifts, dims = slots
+def _roll(op: Any, args: Any, level: Any) -> Any:
+    x, shifts, dims = args
     value = inner(x, level)
     if dims is None or dims == ():
         flat = value.reshape(level.size, math.prod(x.shape))
@@ -297,8 +287,8 @@ def _roll(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(_spread)
-def _spread_rule(op: Any, slots: Any, level: Any) -> Any:
-    x, shape, dim, keepdim = slots
+def _spread_rule(op: Any, args: Any, level: Any) -> Any:
+    x, shape, dim, keepdim = args
     value, n = inner(x, level), len(shape)
     dims = range(n) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     lost = sorted(d % n for d in dims) if n else []
@@ -309,16 +299,16 @@ def _spread_rule(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(cat)
-def _cat(op: Any, slots: Any, level: Any) -> Any:
-    tensors, dim = slots
+def _cat(op: Any, args: Any, level: Any) -> Any:
+    tensors, dim = args
     # torch lets old empty tensors of one dimension be joined with anything.
     kept = [t for t in tensors if t.shape != (0,)] or list(tensors)
     n = kept[0].ndim
-    return wrap_all(_call(op, [[spread(t, level) for t in kept], _shifted_dim(dim, n)]), level)
+    return wrap_all(_call(op, [[batched(t, level) for t in kept], _shifted_dim(dim, n)]), level)
 
 
 @batching(stack)
-def _stack(op: Any, slots: Any, level: Any) -> Any:
-    tensors, dim = slots
+def _stack(op: Any, args: Any, level: Any) -> Any:
+    tensors, dim = args
     moved = _shifted_dim(dim, tensors[0].ndim + 1)
-    return wrap_all(_call(op, [[spread(t, level) for t in tensors], moved]), level)
+    return wrap_all(_call(op, [[batched(t, level) for t in tensors], moved]), level)

@@ -23,8 +23,7 @@ from ..ops.reduction.extremes import _share as share
 from ..ops.reduction.extremes import _take_along as take_along
 from ..ops.reduction.sorting import _isin as isin
 from ..ops.reduction.sorting import _searchsorted as searchsorted
-from .batching import batching, inner, normal, pointwise, spread, trailing
-from .batching_products import padded
+from .batching import batched, batching, inner, normal, padded, pointwise, trailing
 
 __all__: list[str] = []
 
@@ -36,8 +35,8 @@ _call = _core.call_op
 
 
 @batching(index_select)
-def _index_select(op: Any, slots: Any, level: Any) -> Any:
-    x, dim, index = slots
+def _index_select(op: Any, args: Any, level: Any) -> Any:
+    x, dim, index = args
     if inner(index, level) is None and x.ndim:
         return level.wrap(_call(op, [inner(x, level), normal(dim, x.ndim) + 1, index]))
     if not x.ndim:
@@ -55,29 +54,27 @@ def _index_along(index: Any, x: Any, dim: int) -> Any:
 
 
 @batching(index_add, index_copy, _fill_tensor, _fill_number)
-def _index_write(op: Any, slots: Any, level: Any) -> Any:
-    x, dim, index = slots[:3]
+def _index_write(op: Any, args: Any, level: Any) -> Any:
+    x, dim, index = args[:3]
     if inner(index, level) is None and x.ndim:
-        values = list(slots)
-        values[0], values[1] = spread(x, level), normal(dim, x.ndim) + 1
+        values = list(args)
+        values[0], values[1] = batched(x, level), normal(dim, x.ndim) + 1
         if op is _fill_tensor:
-            if inner(slots[3], level) is not None:
-                return x.index_copy(
-                    dim, index, slots[3].expand(*_replace(x.shape, dim, len(index)))
-                )
-        elif isinstance(slots[3], _Tensor):
-            values[3] = spread(slots[3], level)
+            if inner(args[3], level) is not None:
+                return x.index_copy(dim, index, args[3].expand(*_replace(x.shape, dim, len(index))))
+        elif isinstance(args[3], _Tensor):
+            values[3] = batched(args[3], level)
         return level.wrap(_call(op, values))
     if not x.ndim:
-        one = [a.reshape(1) if isinstance(a, _Tensor) else a for a in slots]
+        one = [a.reshape(1) if isinstance(a, _Tensor) else a for a in args]
         return _index_write(op, one, level).squeeze(0)
     dim = normal(dim, x.ndim)
     where = _index_along(index, x, dim)
     if op is _fill_number:
-        return x.scatter(dim, where, slots[3])
-    source = slots[3].expand(where.shape) if op is _fill_tensor else slots[3]
+        return x.scatter(dim, where, args[3])
+    source = args[3].expand(where.shape) if op is _fill_tensor else args[3]
     if op is index_add:
-        return x.scatter_add(dim, where, source if slots[4] == 1 else source * slots[4])
+        return x.scatter_add(dim, where, source if args[4] == 1 else source * args[4])
     return x.scatter(dim, where, source)
 
 
@@ -88,29 +85,29 @@ def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
 
 
 @batching(take_along, _put_along)
-def _take_along(op: Any, slots: Any, level: Any) -> Any:
-    values = list(slots)
+def _take_along(op: Any, args: Any, level: Any) -> Any:
+    values = list(args)
     put = "shape" in op.params
     at = op.params.index("dim")
-    n = len(slots[2]) if put else slots[0].ndim
+    n = len(args[2]) if put else args[0].ndim
     if n == 0:
         # A number has one place: there it is.
-        return level.wrap(spread(slots[0], level).clone())
-    values[0], values[1] = spread(slots[0], level), spread(slots[1], level)
+        return level.wrap(batched(args[0], level).clone())
+    values[0], values[1] = batched(args[0], level), batched(args[1], level)
     if put:
-        values[2] = (level.size, *slots[2])
-    values[at] = normal(slots[at], n) + 1
+        values[2] = (level.size, *args[2])
+    values[at] = normal(args[at], n) + 1
     return level.wrap(_call(op, values))
 
 
 @batching(searchsorted)
-def _searchsorted(op: Any, slots: Any, level: Any) -> Any:
-    values, x = slots[0], slots[1]
-    if values.ndim == 1 and inner(values, level) is None and inner(slots[5], level) is None:
-        return level.wrap(_call(op, [values, inner(x, level), *slots[2:]]))
+def _searchsorted(op: Any, args: Any, level: Any) -> Any:
+    values, x = args[0], args[1]
+    if values.ndim == 1 and inner(values, level) is None and inner(args[5], level) is None:
+        return level.wrap(_call(op, [values, inner(x, level), *args[2:]]))
     number = x.ndim == 0
-    rest = [slots[2], slots[3], slots[4], None if slots[5] is None else spread(slots[5], level)]
-    v, found = spread(values, level), spread(x, level)
+    rest = [args[2], args[3], args[4], None if args[5] is None else batched(args[5], level)]
+    v, found = batched(values, level), batched(x, level)
     if number:
         found = found.unsqueeze(1)
     elif values.ndim == 1 and x.ndim > 1:
@@ -120,8 +117,8 @@ def _searchsorted(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(isin)
-def _isin(op: Any, slots: Any, level: Any) -> Any:
-    elements, wanted, invert = slots
+def _isin(op: Any, args: Any, level: Any) -> Any:
+    elements, wanted, invert = args
     found = (elements.unsqueeze(-1) == wanted.reshape(-1)).any(-1)
     return ~found if invert else found
 
@@ -130,26 +127,26 @@ def _isin(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(fill, _overwrite, _copied)
-def _written_over(op: Any, slots: Any, level: Any) -> Any:
-    x, value = slots[0], slots[1]
+def _written_over(op: Any, args: Any, level: Any) -> Any:
+    x, value = args[0], args[1]
     if not isinstance(value, _Tensor):
-        return trailing(op, slots, level)
+        return trailing(op, args, level)
     v = inner(value, level)
     if v is None:
-        return level.wrap(_call(op, [spread(x, level), *slots[1:]]))
+        return level.wrap(_call(op, [batched(x, level), *args[1:]]))
     return level.wrap(
         padded(v, value.ndim, x.ndim).to(x.dtype).expand(level.size, *x.shape).clone()
     )
 
 
 @batching(diagonal_copy)
-def _diagonal_copy(op: Any, slots: Any, level: Any) -> Any:
-    return slots[0].diagonal(slots[1]).clone()
+def _diagonal_copy(op: Any, args: Any, level: Any) -> Any:
+    return args[0].diagonal(args[1]).clone()
 
 
 @batching(block_diag)
-def _block_diag(op: Any, slots: Any, level: Any) -> Any:
-    blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in slots[0]]
+def _block_diag(op: Any, args: Any, level: Any) -> Any:
+    blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in args[0]]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
     for b in blocks:
@@ -159,19 +156,19 @@ def _block_diag(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(share)
-def _share(op: Any, slots: Any, level: Any) -> Any:
-    x, value, dim, keepdim, nan = slots
+def _share(op: Any, args: Any, level: Any) -> Any:
+    x, value, dim, keepdim, nan = args
     dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     if not x.ndim:
-        rows = spread(x, level).unsqueeze(1)
-        return level.wrap(_call(op, [rows, spread(value, level), (1,), False, nan]).squeeze(1))
+        rows = batched(x, level).unsqueeze(1)
+        return level.wrap(_call(op, [rows, batched(value, level), (1,), False, nan]).squeeze(1))
     moved = tuple(normal(d, x.ndim) + 1 for d in dims)
-    return level.wrap(_call(op, [spread(x, level), spread(value, level), moved, keepdim, nan]))
+    return level.wrap(_call(op, [batched(x, level), batched(value, level), moved, keepdim, nan]))
 
 
 @batching(masked_fill)
-def _masked_fill(op: Any, slots: Any, level: Any) -> Any:
-    x, mask, value = slots
+def _masked_fill(op: Any, args: Any, level: Any) -> Any:
+    x, mask, value = args
     if isinstance(value, _Tensor) and inner(value, level) is not None and not value.ndim:
         return where(mask, value.to(x.dtype), x)
-    return pointwise(op, slots, level)
+    return pointwise(op, args, level)

@@ -23,7 +23,7 @@ from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _
 from ..ops.making.creation import arange, ones, zeros
 from ..ops.matrix.norms import _vector_norm_op as vector_norm
 from ..ops.matrix.norms import renorm
-from .batching import batching, folded_first, inner, pointwise, spread, wrap_all
+from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
 from .batching_places import first_rows
 from .batching_products import fold, unfold
 from .structure import detach
@@ -39,11 +39,19 @@ where: Any = _where
 
 
 @batching(_native_layer_norm)
-def _layer_norm(op: Any, slots: Any, level: Any) -> Any:
-    x, n, weight, bias, eps = slots
+def _layer_norm(op: Any, args: Any, level: Any) -> Any:
+    x, n, weight, bias, eps = args
     if inner(x, level) is not None and inner(weight, level) is None and inner(bias, level) is None:
-        return wrap_all(_call(op, [inner(x, level), *slots[1:]]), level)
-    found = _call(op, [x, n, None, None, eps])
+        return wrap_all(_call(op, [inner(x, level), *args[1:]]), level)
+    return _affine(_call(op, [x, n, None, None, eps]), weight, bias, 2)
+
+
+def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
+    """The results of a normalization with weights and biases; of channels, where x has `ndim`
+    dimensions."""
+    if ndim > 2:
+        behind = (1,) * (ndim - 2)
+        weight, bias = (None if t is None else t.reshape(t.shape + behind) for t in (weight, bias))
     single = isinstance(found, _Tensor)
     out = found if single else found[0]
     out = out if weight is None else out * weight
@@ -51,26 +59,17 @@ def _layer_norm(op: Any, slots: Any, level: Any) -> Any:
     return out if single else (out, *found[1:])
 
 
-def _per_channel(t: Any, ndim: int) -> Any:
-    return t.reshape(t.shape + (1,) * (ndim - 2))
-
-
 @batching(_native_group_norm)
-def _group_norm(op: Any, slots: Any, level: Any) -> Any:
-    x, groups, weight, bias, eps = slots
+def _group_norm(op: Any, args: Any, level: Any) -> Any:
+    x, groups, weight, bias, eps = args
     if inner(weight, level) is None and inner(bias, level) is None:
-        return folded_first(op, slots, level)
-    found = _call(op, [x, groups, None, None, eps])
-    single = isinstance(found, _Tensor)
-    out = found if single else found[0]
-    out = out if weight is None else out * _per_channel(weight, x.ndim)
-    out = out if bias is None else out + _per_channel(bias, x.ndim)
-    return out if single else (out, *found[1:])
+        return folded_first(op, args, level)
+    return _affine(_call(op, [x, groups, None, None, eps]), weight, bias, x.ndim)
 
 
 @batching(_native_batch_norm)
-def _batch_norm(op: Any, slots: Any, level: Any) -> Any:
-    x, weight, bias, mean, var, training, momentum, eps = slots
+def _batch_norm(op: Any, args: Any, level: Any) -> Any:
+    x, weight, bias, mean, var, training, momentum, eps = args
     size = level.size
     stats: list[Any] = [None if s is None else inner(s, level) for s in (mean, var)]
     if training and mean is not None and stats[0] is None:
@@ -80,8 +79,8 @@ def _batch_norm(op: Any, slots: Any, level: Any) -> Any:
             "not need eval mode, please set `track_running_stats` to be False."
         )
     if mean is not None:
-        stats = [spread(s, level).reshape(-1) for s in (mean, var)]
-    wide = fold(spread(x, level), 1)
+        stats = [batched(s, level).reshape(-1) for s in (mean, var)]
+    wide = fold(batched(x, level), 1)
     found = _call(op, [wide, None, None, *stats, training, momentum, eps])
     single = isinstance(found, _Tensor)
     if training and mean is not None:
@@ -90,11 +89,10 @@ def _batch_norm(op: Any, slots: Any, level: Any) -> Any:
             if new.data_ptr() != value.data_ptr():
                 value.copy_(new.reshape(value.shape))
     out = level.wrap(unfold(found if single else found[0], 1, size))
-    out = out if weight is None else out * _per_channel(weight, x.ndim)
-    out = out if bias is None else out + _per_channel(bias, x.ndim)
-    if single:
-        return out
-    return (out, *(level.wrap(f.reshape(size, -1)) if f is not None else None for f in found[1:]))
+    if not single:
+        rest = (None if f is None else level.wrap(f.reshape(size, -1)) for f in found[1:])
+        out = (out, *rest)
+    return _affine(out, weight, bias, x.ndim)
 
 
 # ---- losses
@@ -110,10 +108,10 @@ _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
     _binary_cross_entropy_with_logits,
     _soft_margin_loss,
 )
-def _elementwise_loss(op: Any, slots: Any, level: Any) -> Any:
-    values = list(slots)
+def _elementwise_loss(op: Any, args: Any, level: Any) -> Any:
+    values = list(args)
     at = op.params.index("reduction")
-    reduction = slots[at]
+    reduction = args[at]
     values[at] = "none" if isinstance(reduction, str) else 0
     out = pointwise(op, values, level)
     if reduction in _MEAN:
@@ -122,10 +120,10 @@ def _elementwise_loss(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(_nll_loss, _nll_loss2d)
-def _nll(op: Any, slots: Any, level: Any) -> Any:
-    x, target, weight, ignored, reduction = slots
+def _nll(op: Any, args: Any, level: Any) -> Any:
+    x, target, weight, ignored, reduction = args
     one = x.ndim == 1
-    v, t = spread(x, level), spread(target, level)
+    v, t = batched(x, level), batched(target, level)
     if inner(weight, level) is not None:
         return _weighted_nll(x, target, weight, ignored, reduction)
     if not one:
@@ -146,9 +144,9 @@ def _nll(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(_multi_margin_loss)
-def _multi_margin(op: Any, slots: Any, level: Any) -> Any:
+def _multi_margin(op: Any, args: Any, level: Any) -> Any:
     """The loss in terms of ops."""
-    x, target, weight, p, margin, reduction = slots
+    x, target, weight, p, margin, reduction = args
     rows, classes = (x.unsqueeze(0) if x.ndim == 1 else x), target.reshape(-1, 1)
     excess = (margin - rows.gather(1, classes) + rows).relu()
     if p == 2:
@@ -162,9 +160,9 @@ def _multi_margin(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(renorm)
-def _renorm(op: Any, slots: Any, level: Any) -> Any:
+def _renorm(op: Any, args: Any, level: Any) -> Any:
     """The slices brought down, in terms of ops."""
-    x, p, dim, maxnorm = slots
+    x, p, dim, maxnorm = args
     others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
     wide = x.float() if x.dtype.itemsize == 2 else x
     sizes = vector_norm(wide, p, others, True)
@@ -193,8 +191,8 @@ def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any
 
 
 @batching(nll_transpose)
-def _nll_transpose(op: Any, slots: Any, level: Any) -> Any:
-    g, target, weight, ignored, reduction, shape = slots
+def _nll_transpose(op: Any, args: Any, level: Any) -> Any:
+    g, target, weight, ignored, reduction, shape = args
     if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
         one = ones((), dtype=g.dtype)
         return _call(op, [one, target, weight, ignored, reduction, shape]) * g
@@ -209,12 +207,13 @@ def _nll_transpose(op: Any, slots: Any, level: Any) -> Any:
 # ---- embeddings
 
 
-@batching(_embedding_op)
-def _embedding(op: Any, slots: Any, level: Any) -> Any:
-    weight, indices, padding = slots
-    if inner(weight, level) is None:
+@batching(_embedding_op, embedding_scaled)
+def _embedding(op: Any, args: Any, level: Any) -> Any:
+    weight, indices, padding = args
+    # With scaling the uses are counted in one element: each needs a weight of its own.
+    if op is _embedding_op and inner(weight, level) is None:
         return level.wrap(_call(op, [weight, inner(indices, level), padding]))
-    value, places = inner(weight, level), spread(indices, level)
+    value, places = batched(weight, level), batched(indices, level)
     rows = weight.shape[0]
     if padding is not None and padding >= 0:
         masked = arange(rows).eq(padding).unsqueeze(1)
@@ -222,45 +221,21 @@ def _embedding(op: Any, slots: Any, level: Any) -> Any:
     return level.wrap(_call(op, [value.flatten(0, 1), first_rows(places, rows, level), -1]))
 
 
-@batching(embedding_transpose)
-def _embedding_transpose(op: Any, slots: Any, level: Any) -> Any:
-    g, indices, padding, n = slots
-    value, places = spread(g, level), spread(indices, level)
-    places = first_rows(places, n, level)
+@batching(embedding_transpose, embedding_scaled_transpose)
+def _embedding_transpose(op: Any, args: Any, level: Any) -> Any:
+    g, indices, padding, n = args
+    value, places = batched(g, level), batched(indices, level)
     if padding is not None and padding >= 0:
-        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
-    out = _call(op, [value, places, -1, n * level.size])
-    return level.wrap(out.unflatten(0, (level.size, n)))
-
-
-@batching(embedding_scaled)
-def _embedding_scaled(op: Any, slots: Any, level: Any) -> Any:
-    # With a weight for each element: uses are counted in one element.
-    weight, indices, padding = slots
-    rows = weight.shape[0]
-    value = spread(weight, level)
-    if padding is not None and padding >= 0:
-        masked = arange(rows).eq(padding).unsqueeze(1)
-        value = where(masked, value.detach(), value)
-    places = first_rows(spread(indices, level), rows, level)
-    return level.wrap(_call(op, [value.flatten(0, 1), places, -1]))
-
-
-@batching(embedding_scaled_transpose)
-def _embedding_scaled_transpose(op: Any, slots: Any, level: Any) -> Any:
-    g, indices, padding, n = slots
-    value = spread(g, level)
-    if padding is not None and padding >= 0:
-        value = value * spread(indices, level).ne(padding).unsqueeze(-1)
-    out = _call(op, [value, first_rows(spread(indices, level), n, level), -1, n * level.size])
+        value = value * places.ne(padding).unsqueeze(-1)
+    out = _call(op, [value, first_rows(places, n, level), -1, n * level.size])
     return level.wrap(out.unflatten(0, (level.size, n)))
 
 
 @batching(one_hot)
-def _one_hot(op: Any, slots: Any, level: Any) -> Any:
-    if slots[1] == -1:
+def _one_hot(op: Any, args: Any, level: Any) -> Any:
+    if args[1] == -1:
         raise RuntimeError(
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
             "num_classes argument. Without it the result's shape would depend on the values."
         )
-    return level.wrap(_call(op, [inner(slots[0], level), slots[1]]))
+    return level.wrap(_call(op, [inner(args[0], level), args[1]]))

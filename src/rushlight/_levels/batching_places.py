@@ -38,7 +38,7 @@ from ..ops.layout.strided import (
 from ..ops.making.creation import arange, zeros
 from ..ops.matrix.norms import _vector_norm_op, dist
 from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
-from .batching import batching, inner, normal, pointwise, spread
+from .batching import all_batched, batched, batching, inner, normal, padded, pointwise
 from .structure import plain_parts
 
 __all__ = ["first_rows"]
@@ -64,21 +64,20 @@ def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
 
 
 @batching(subscript, _index_zero, _index_backward, _index_put)
-def _index(op: Any, slots: Any, level: Any) -> Any:
-    x, index, dims, at = slots[:4]
-    values = list(slots)
+def _index(op: Any, args: Any, level: Any) -> Any:
+    x, index, dims, at = args[:4]
+    values = list(args)
     back, put = op is _index_backward, op is _index_put
-    values[0], values[2] = spread(x, level), tuple(d + 1 for d in dims)
-    shape = slots[4] if back else x.shape
+    values[0], values[2] = batched(x, level), tuple(d + 1 for d in dims)
+    shape = args[4] if back else x.shape
     if back:
         values[4] = (level.size, *shape)
     n = index.ndim
     if put:
-        v = slots[4]
+        v = args[4]
         want = n + x.ndim - len(dims)
         if inner(v, level) is not None:
-            v = inner(v, level)
-            values[4] = v.reshape(v.shape[:1] + (1,) * (want + 1 - v.ndim) + v.shape[1:])
+            values[4] = padded(inner(v, level), v.ndim, want)
     if inner(index, level) is None:
         values[3] = at + 1
         return level.wrap(_call(op, values))
@@ -90,7 +89,7 @@ def _index(op: Any, slots: Any, level: Any) -> Any:
         values[0] = values[0].movedim(here, there)
     elif put:
         v = values[4]
-        if inner(slots[4], level) is None:
+        if inner(args[4], level) is None:
             v = v.reshape((1,) * (want + 1 - v.ndim) + v.shape)
         values[4] = v.movedim(here, there)
     out = _call(op, values)
@@ -101,8 +100,8 @@ def _index(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(take)
-def _take(op: Any, slots: Any, level: Any) -> Any:
-    flat, index = slots[0].reshape(-1), slots[1]
+def _take(op: Any, args: Any, level: Any) -> Any:
+    flat, index = args[0].reshape(-1), args[1]
     return flat.gather(0, _in_row(index, flat.shape[0])).reshape(index.shape)
 
 
@@ -111,16 +110,16 @@ def _in_row(index: Any, n: int) -> Any:
 
 
 @batching(take_backward)
-def _take_backward(op: Any, slots: Any, level: Any) -> Any:
-    g, index, shape = slots
+def _take_backward(op: Any, args: Any, level: Any) -> Any:
+    g, index, shape = args
     n = math.prod(shape)
     flat = zeros(n, dtype=g.dtype)
     return flat.scatter_add(0, _in_row(index, n), g.reshape(-1)).reshape(shape)
 
 
 @batching(put)
-def _put(op: Any, slots: Any, level: Any) -> Any:
-    x, index, source, accumulate = slots
+def _put(op: Any, args: Any, level: Any) -> Any:
+    x, index, source, accumulate = args
     if index.numel() != source.numel():
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
@@ -137,7 +136,7 @@ def _put(op: Any, slots: Any, level: Any) -> Any:
 def _dynamic(aten: str) -> Any:
     """An op whose result is as large as values say."""
 
-    def refuse(op: Any, slots: Any, level: Any) -> Any:
+    def refuse(op: Any, args: Any, level: Any) -> Any:
         raise RuntimeError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted "
             f"to vmap over aten::{aten}. How large its result is depends on the values, which "
@@ -164,8 +163,8 @@ def _one_mask(mask: Any, level: Any) -> None:
 
 
 @batching(masked_select)
-def _masked_select(op: Any, slots: Any, level: Any) -> Any:
-    x, mask = slots
+def _masked_select(op: Any, args: Any, level: Any) -> Any:
+    x, mask = args
     _one_mask(mask, level)
     value = inner(x, level)
     if x.ndim < mask.ndim:
@@ -181,8 +180,8 @@ def _common(x: Any, mask: Any) -> Any:
 
 
 @batching(masked_select_backward)
-def _masked_select_backward(op: Any, slots: Any, level: Any) -> Any:
-    g, mask, shape = slots
+def _masked_select_backward(op: Any, args: Any, level: Any) -> Any:
+    g, mask, shape = args
     _one_mask(mask, level)
     whole = broadcast_shapes(tuple(shape), tuple(mask.shape))
     out = _call(
@@ -192,8 +191,8 @@ def _masked_select_backward(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(masked_scatter)
-def _masked_scatter(op: Any, slots: Any, level: Any) -> Any:
-    x, mask, source = slots
+def _masked_scatter(op: Any, args: Any, level: Any) -> Any:
+    x, mask, source = args
     shape = _common(x, mask)
     mask = mask.expand(shape)
     # The k-th element where the mask holds takes the k-th of the source.
@@ -209,15 +208,15 @@ def _masked_scatter(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(strided_view, _strided_backward, _strided_gather, _strided_zeroed, _strided_scatter)
-def _strided(op: Any, slots: Any, level: Any) -> Any:
+def _strided(op: Any, args: Any, level: Any) -> Any:
     """Elements one after another, each in the layout that the op counts in."""
     at = {name: i for i, name in enumerate(op.params)}
     size, stride, offset, layout = (
-        slots[at[name]] for name in ("size", "stride", "storage_offset", "layout")
+        args[at[name]] for name in ("size", "stride", "storage_offset", "layout")
     )
-    shape = slots[at["shape"]] if "shape" in at else slots[0].shape
+    shape = args[at["shape"]] if "shape" in at else args[0].shape
     place = _Place(shape, size, stride, offset, layout)
-    values = [spread(a, level) if isinstance(a, _Tensor) else a for a in slots]
+    values = all_batched(args, level)
     step = values[0].stride(0) if op is strided_view else place.total
     if "shape" in at:
         values[at["shape"]] = (level.size, *shape)
@@ -230,8 +229,8 @@ def _strided(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(index_reduce)
-def _index_reduce(op: Any, slots: Any, level: Any) -> Any:
-    x, dim, index, source, reduce, include_self = slots
+def _index_reduce(op: Any, args: Any, level: Any) -> Any:
+    x, dim, index, source, reduce, include_self = args
     if not x.ndim:
         out = _index_reduce(
             op,
@@ -241,15 +240,15 @@ def _index_reduce(op: Any, slots: Any, level: Any) -> Any:
         return out.squeeze(0)
     dim = normal(dim, x.ndim)
     if inner(index, level) is None:
-        tensors = [spread(x, level), dim + 1, index, spread(source, level)]
+        tensors = [batched(x, level), dim + 1, index, batched(source, level)]
         return level.wrap(_call(op, [*tensors, reduce, include_self]))
     where = index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]).expand(source.shape)
     return x.scatter_reduce(dim, where, source, reduce, include_self=bool(include_self))
 
 
 @batching(dist)
-def _dist(op: Any, slots: Any, level: Any) -> Any:
-    x, y, p = slots
+def _dist(op: Any, args: Any, level: Any) -> Any:
+    x, y, p = args
     return _vector_norm_op(x - y, p)
 
 

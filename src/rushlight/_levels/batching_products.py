@@ -30,27 +30,20 @@ from ..ops.matrix.products import (
     viewed_product,
 )
 from ..ops.matrix.solving import solve
-from .batching import batching, inner, normal, spread, wrap_all
+from .batching import batched, batching, inner, normal, padded, wrap_all
 
-__all__ = ["fold", "padded", "unfold"]
+__all__ = ["fold", "unfold"]
 
 _Tensor = _core.Tensor
 _call = _core.call_op
-
-
-def padded(v: Any, have: int, want: int) -> Any:
-    """A batched value with dimensions of size 1 behind the batch."""
-    if have >= want:
-        return v
-    return v.reshape(v.shape[:1] + (1,) * (want - have) + v.shape[1:])
 
 
 # ---- products
 
 
 @batching(matmul, viewed_product, mm, bmm, mv, dot)
-def _matmul(op: Any, slots: Any, level: Any) -> Any:
-    a, b = slots[0], slots[1]
+def _matmul(op: Any, args: Any, level: Any) -> Any:
+    a, b = args[0], args[1]
     na, nb = a.ndim, b.ndim
     va, vb = inner(a, level), inner(b, level)
     _check_product(op, a, b)
@@ -58,16 +51,13 @@ def _matmul(op: Any, slots: Any, level: Any) -> Any:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {na}D and {nb}D"
         )
-    if vb is None and nb <= 2 and (na > 1 or nb == 2):
-        return level.wrap(matmul(va, b))
-    if vb is None and nb == 1:
+    if vb is None and nb <= 2:
         return level.wrap(matmul(va, b))
     if va is None and na <= 2 and nb == 1:
         return level.wrap(matmul(vb, a.transpose(0, 1) if na == 2 else a))
     if va is None and na <= 2 and nb == 2:
         return level.wrap(matmul(a, vb))
-    left = va if va is not None else a.expand(level.size, *a.shape)
-    right = vb if vb is not None else b.expand(level.size, *b.shape)
+    left, right = batched(a, level), batched(b, level)
     if na == 1:
         left = left.unsqueeze(1)
     if nb == 1:
@@ -96,13 +86,13 @@ def _plain_like(t: Any) -> Any:
 
 
 @batching(vdot)
-def _vdot(op: Any, slots: Any, level: Any) -> Any:
-    return (slots[0].conj() * slots[1]).sum()
+def _vdot(op: Any, args: Any, level: Any) -> Any:
+    return (args[0].conj() * args[1]).sum()
 
 
 @batching(linear, _linear_bias)
-def _linear(op: Any, slots: Any, level: Any) -> Any:
-    x, weight, bias = slots
+def _linear(op: Any, args: Any, level: Any) -> Any:
+    x, weight, bias = args
     vx = inner(x, level)
     if vx is not None and inner(weight, level) is None and inner(bias, level) is None:
         return level.wrap(_call(op, [vx, weight, bias]))
@@ -111,8 +101,8 @@ def _linear(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(addmm, addmv, baddbmm)
-def _add_product(op: Any, slots: Any, level: Any) -> Any:
-    x, a, b, beta, alpha = slots
+def _add_product(op: Any, args: Any, level: Any) -> Any:
+    x, a, b, beta, alpha = args
     product = matmul(a, b)
     if alpha != 1:
         product = product * alpha
@@ -122,31 +112,31 @@ def _add_product(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(addr)
-def _addr(op: Any, slots: Any, level: Any) -> Any:
-    x, a, b, beta, alpha = slots
+def _addr(op: Any, args: Any, level: Any) -> Any:
+    x, a, b, beta, alpha = args
     return x * beta + a.unsqueeze(1) * b * alpha
 
 
 @batching(addbmm)
-def _addbmm(op: Any, slots: Any, level: Any) -> Any:
-    x, a, b, beta, alpha = slots
+def _addbmm(op: Any, args: Any, level: Any) -> Any:
+    x, a, b, beta, alpha = args
     return x * beta + matmul(a, b).sum(0) * alpha
 
 
 @batching(linalg_cross)
-def _cross(op: Any, slots: Any, level: Any) -> Any:
-    a, b, dim = slots
+def _cross(op: Any, args: Any, level: Any) -> Any:
+    a, b, dim = args
     n = max(a.ndim, b.ndim)
     dim = normal(dim, n)
-    va, vb = (padded(spread(t, level), t.ndim, n) for t in (a, b))
+    va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
     return level.wrap(_call(op, [va, vb, dim + 1]))
 
 
 @batching(solve)
-def _solve(op: Any, slots: Any, level: Any) -> Any:
-    a, b, left = slots
+def _solve(op: Any, args: Any, level: Any) -> Any:
+    a, b, left = args
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
-    va, vb = spread(a, level), spread(b, level)
+    va, vb = batched(a, level), batched(b, level)
     if vector:
         vb = vb.unsqueeze(-1)
     n = max(va.ndim, vb.ndim)
@@ -155,9 +145,9 @@ def _solve(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(_least_squares_op)
-def _least_squares(op: Any, slots: Any, level: Any) -> Any:
-    a, b, rcond, driver = slots
-    va, vb = spread(a, level), spread(b, level)
+def _least_squares(op: Any, args: Any, level: Any) -> Any:
+    a, b, rcond, driver = args
+    va, vb = batched(a, level), batched(b, level)
     n = max(va.ndim, vb.ndim)
     x, left = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), rcond, driver])
     if left.ndim == 1 and n > 2:  # none remain to be told
@@ -166,21 +156,21 @@ def _least_squares(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(trace)
-def _trace(op: Any, slots: Any, level: Any) -> Any:
-    return slots[0].diagonal().sum()
+def _trace(op: Any, args: Any, level: Any) -> Any:
+    return args[0].diagonal().sum()
 
 
 @batching(trace_transpose)
-def _trace_transpose(op: Any, slots: Any, level: Any) -> Any:
-    g, shape = slots
+def _trace_transpose(op: Any, args: Any, level: Any) -> Any:
+    g, shape = args
     return eye(*shape, dtype=g.dtype) * g
 
 
 @batching(_cdist_op)
-def _cdist(op: Any, slots: Any, level: Any) -> Any:
-    a, b, p = slots
+def _cdist(op: Any, args: Any, level: Any) -> Any:
+    a, b, p = args
     n = max(a.ndim, b.ndim)
-    va, vb = (padded(spread(t, level), t.ndim, n) for t in (a, b))
+    va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
     return level.wrap(_call(op, [va, vb, p]))
 
 
@@ -198,9 +188,9 @@ def unfold(v: Any, dim: int, size: int) -> Any:
 
 
 @batching(convolution, _convolution_input)
-def _convolution(op: Any, slots: Any, level: Any) -> Any:
-    x, weight, bias = slots[:3]
-    rest = list(slots[3:])
+def _convolution(op: Any, args: Any, level: Any) -> Any:
+    x, weight, bias = args[:3]
+    rest = list(args[3:])
     shaped = op is _convolution_input
     size = level.size
     if inner(weight, level) is None and inner(bias, level) is None:
@@ -208,11 +198,11 @@ def _convolution(op: Any, slots: Any, level: Any) -> Any:
             rest[0] = (size * rest[0][0], *rest[0][1:])
         out = _call(op, [inner(x, level).flatten(0, 1), weight, bias, *rest])
         return level.wrap(out.unflatten(0, (size, x.shape[0])))
-    wide = fold(spread(x, level), 1)
+    wide = fold(batched(x, level), 1)
     if shaped:
         rest[0] = (rest[0][0], size * rest[0][1], *rest[0][2:])
     rest[-1] *= size
-    out = _call(op, [wide, spread(weight, level).flatten(0, 1), None, *rest])
+    out = _call(op, [wide, batched(weight, level).flatten(0, 1), None, *rest])
     result = level.wrap(unfold(out, 1, size))
     if bias is not None:
         result = result + bias.reshape(bias.shape + (1,) * (x.ndim - 2))
@@ -220,10 +210,10 @@ def _convolution(op: Any, slots: Any, level: Any) -> Any:
 
 
 @batching(convolution_weight)
-def _convolution_weight(op: Any, slots: Any, level: Any) -> Any:
-    x, other, shape = slots[:3]
-    rest = list(slots[3:])
+def _convolution_weight(op: Any, args: Any, level: Any) -> Any:
+    x, other, shape = args[:3]
+    rest = list(args[3:])
     rest[-1] *= level.size
-    wide, g = fold(spread(x, level), 1), fold(spread(other, level), 1)
+    wide, g = fold(batched(x, level), 1), fold(batched(other, level), 1)
     out = _call(op, [wide, g, (level.size * shape[0], *shape[1:]), *rest])
     return level.wrap(out.unflatten(0, (level.size, shape[0])))

@@ -15,7 +15,7 @@ from . import (  # noqa: F401 - they hold rules of ops
     batching_places,
     batching_products,
 )
-from .batching import folded, inner, pointwise, pointwise_results, trailing, wrap_all
+from .batching import folded, inner, pointwise, trailing, wrap_all
 from .batching_dims import DIMS, along, picked, reduced
 from .composites import warn_of_loop
 
@@ -26,7 +26,7 @@ _call = _core.call_op
 
 _FAMILIES = {
     "trailing": trailing,
-    "elements": pointwise_results,
+    "elements": trailing,
     "folded": folded,
     "reduced": reduced,
     "picked": picked,
@@ -47,7 +47,7 @@ def _said(op: Any) -> Any:
     """The rule that follows from an op's statement."""
     said = op.entry.batch
     if callable(said):
-        return lambda op, slots, level: said(*slots)
+        return lambda op, args, level: said(*args)
     if said is not None:
         return _FAMILIES[said]
     if op.entry.kind == "pointwise":
@@ -55,7 +55,7 @@ def _said(op: Any) -> Any:
     return looped if DIMS.isdisjoint(op.params) else along
 
 
-def looped(op: Any, slots: Any, level: Any) -> Any:
+def looped(op: Any, args: Any, level: Any) -> Any:
     """The last resort: the op once for each element."""
     name = op.entry.name
     warn_of_loop(name)
@@ -68,7 +68,7 @@ def looped(op: Any, slots: Any, level: Any) -> Any:
         value = inner(a, level)
         return a if value is None else value[i]
 
-    results = [_call(op, [element(a, i) for a in slots]) for i in range(level.size)]
+    results = [_call(op, [element(a, i) for a in args]) for i in range(level.size)]
     if isinstance(results[0], _Tensor):
         return wrap_all(_stacked(name, results), level)
     columns = [_stacked(name, list(c)) for c in zip(*results, strict=True)]

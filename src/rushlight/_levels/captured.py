@@ -5,49 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from ..ops.table.documentation import signatures
 from .running import transforms
 from .structure import plain_parts
 
-__all__ = ["check_captured", "public_name", "refuse_captured", "refuse_requires_grad"]
+__all__ = ["check_captured", "in_place_name", "refuse_captured", "refuse_requires_grad"]
 
 _Tensor = _core.Tensor
 
 
-_BY_OTHER = frozenset(
-    "bitwise_and_ bitwise_left_shift_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ copysign_ eq_ "
-    "fill_ fmod_ ge_ gt_ le_ lerp_ lt_ masked_fill_ ne_ pow_ remainder_".split()
-)
-_OVERLOADS = {
-    **dict.fromkeys("add_ div_ floor_divide_ mul_ sub_".split(), (".Tensor", ".Tensor")),
-    **dict.fromkeys(_BY_OTHER, (".Tensor", ".Scalar")),
-    **dict.fromkeys("clamp_ clamp_max_ clamp_min_".split(), (".Tensor", "")),
-    "xlogy_": (".Tensor", ".Scalar_Other"),
-    "_scatter_": (".src", ".src"),
-    "_scatter_value_": (".value", ".value"),
-    "_fill_tensor_": (".int_Tensor", ".int_Tensor"),
-    "_fill_number_": (".int_Scalar", ".int_Scalar"),
-    "bernoulli_": (".Tensor", ".float"),
-    "randint_": (".from", ".from"),
-}
+def in_place_name(op: Any, value: Any) -> str:
+    """PyTorch's name of an in-place op whose last argument is `value`, with the overload."""
+    said: list[str] = op.base.entry.aten.split(" | ")
+    name: str = op.__name__.lstrip("_")
+    if said == [""]:
+        return name + _overload(signatures(op.base), isinstance(value, _Tensor))
+    return said[0] if isinstance(value, _Tensor) else said[-1]
 
 
-_NAMES = {
-    "_fill_tensor_": "index_fill_",
-    "_fill_number_": "index_fill_",
-    "_scatter_value_": "scatter_",
-    "randint_": "random_",
-}
+def _overload(listed: Any, tensor: bool) -> str:
+    """The overload that PyTorch takes for a tensor or a number as the last argument. An op that
+    has no `out` for the number, or one signature for both, makes a tensor of it."""
+    takes_out: dict[str, bool] = {}
+    for signature in listed:
+        first, *more = [p for p in signature.params if not p.keyword_only]
+        if more and "Tensor" in first.types:
+            for kind in more[-1].types:
+                takes_out.setdefault(kind, any(p.name == "out" for p in signature.params))
+    if takes_out.keys() < {"Tensor", "Number"}:
+        return ""
+    if len(listed) == 1:
+        return ".Tensor" if len(more) == 1 and "Number" in first.types else ""
+    return ".Tensor" if tensor or takes_out["Tensor"] != takes_out["Number"] else ".Scalar"
 
 
-def public_name(name: str) -> str:
-    """The name that programs know the in-place form of an op by."""
-    return _NAMES.get(name) or name.lstrip("_")
-
-
-def refuse_captured(t: Any, name: str, value: Any) -> None:
-    """What a write to a tensor is answered with that the transformed function was not given."""
-    overload = _OVERLOADS.get(name, ("", ""))[not isinstance(value, _Tensor)]
-    name = public_name(name) + overload
+def refuse_captured(t: Any, written: Any, value: Any) -> None:
+    """Raise what a write is answered with to a tensor that the transformed function was not given.
+    `written`: the in-place op, or PyTorch's name of it; `value`: its last argument."""
+    name = written if isinstance(written, str) else in_place_name(written, value)
     raise RuntimeError(
         "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
         f"in-place operation (aten::{name}) that would mutate a captured Tensor. This is not "
@@ -56,11 +51,11 @@ def refuse_captured(t: Any, name: str, value: Any) -> None:
     )
 
 
-def check_captured(t: Any, op: Any, slots: Any) -> None:
+def check_captured(t: Any, op: Any, args: Any) -> None:
     """Raise where a transformed function may not write what a tensor stands for."""
-    value = next((a for a in reversed(slots[1:]) if a is not None), None)
+    value = next((a for a in reversed(args[1:]) if a is not None), None)
     for part in plain_parts(t):
-        _core.check_captured(part, op.__name__, value)
+        _core.check_captured(part, op, value)
 
 
 def refuse_requires_grad() -> None:

@@ -27,32 +27,32 @@ class _Wrapped:
     refuse_captured = staticmethod(captured.refuse_captured)
     refuse_requires_grad = staticmethod(captured.refuse_requires_grad)
 
-    def call(self, op: Any, slots: tuple[Any, ...]) -> Any:
+    def call(self, op: Any, args: tuple[Any, ...]) -> Any:
         """The result of an op; NotImplemented where no argument is wrapped after all."""
-        settle_all(slots)
-        w = youngest(slots)
+        settle_all(args)
+        w = youngest(args)
         if w is None:
             return NotImplemented
         level = w.level
         if not level.active:
-            return _call(op, [alive(a) for a in slots])
-        return level.call(op, slots)
+            return _call(op, [alive(a) for a in args])
+        return level.call(op, args)
 
-    def in_place(self, op: Any, slots: tuple[Any, ...]) -> Any:
-        """The same of an op's in-place form."""
-        settle_all(slots)
+    def in_place(self, op: Any, args: tuple[Any, ...]) -> Any:
+        """The same of an op's in-place variant."""
+        settle_all(args)
         if any(level.differentiates for level in state.stack):
-            captured.check_captured(slots[0], op, slots)
+            captured.check_captured(args[0], op, args)
         if _core.is_grad_enabled():
-            for part in plain_parts(slots[0]):
+            for part in plain_parts(args[0]):
                 _core.renew_history(part)
-        w = youngest(slots)
+        w = youngest(args)
         if w is None:
             return NotImplemented
         level = w.level
         if not level.active:
-            return _call(op, [alive(a) for a in slots])
-        return level.in_place(op, slots)
+            return _call(op, [alive(a) for a in args])
+        return level.in_place(op, args)
 
     def item(self, t: Any) -> Any:
         """`t.item()`."""

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _core
 from .._core import Flag
 from ..ops.making.creation import zeros_like
-from . import places, tangent_rules  # noqa: F401 - those are rules of ops
+from . import places
 from .backward import run_backward
 from .level import Level, Wrapper
 from .running import state
@@ -139,27 +139,27 @@ class DualLevel(Level):
         that began in it."""
         return state.forward and (self.in_inference or not _core.is_inference())
 
-    def call(self, op: Any, slots: Any) -> Any:
+    def call(self, op: Any, args: Any) -> Any:
         if _core.is_inference() and not self.in_inference:
-            return _call(op, [self._value(a) for a in slots])
-        values, tangents = self._split(slots)
+            return _call(op, [self._value(a) for a in args])
+        values, tangents = self._split(args)
         out = _call(op, values)
         if op.differentiable and state.forward:
             out = self._join(op, out, tangent_of(op, values, tangents, out), tangents.values())
         if op.view:
-            self.view(out, op, slots)
+            self.view(out, op, args)
         return out
 
-    def in_place(self, op: Any, slots: Any) -> Any:
-        self_ = slots[0]
-        values, tangents = self._split(slots)
+    def in_place(self, op: Any, args: Any) -> Any:
+        self_ = args[0]
+        values, tangents = self._split(args)
         computes = self.computes_tangents()
         if 0 not in tangents:
             if not op.base.differentiable or not self_.dtype.is_differentiable or not computes:
                 _call(op, values)
                 return self_
             let_have_tangent(self_, self)
-            values, tangents = self._split(slots)
+            values, tangents = self._split(args)
         w = self_._wrapped
         if not computes:
             _call(op, values)
@@ -169,7 +169,7 @@ class DualLevel(Level):
             before = [values[0].clone(), *values[1:]]
             result = _call(op.base, self._rejoined(before, {**tangents, 0: w.tangent.clone()}))
         else:
-            result = _call(op.base, slots)
+            result = _call(op.base, args)
         _, tangent = parts_at(result, self)
         _call(op, values)
         if tangent is None:
@@ -189,11 +189,11 @@ class DualLevel(Level):
             return [self._value(x) for x in a]
         return parts_at(a, self)[0] if isinstance(a, _Tensor) else a
 
-    def _split(self, slots: Any) -> tuple[list[Any], dict[int, Any]]:
+    def _split(self, args: Any) -> tuple[list[Any], dict[int, Any]]:
         """The arguments without tangents, and the tangents by position."""
         values: list[Any] = []
         tangents: dict[int, Any] = {}
-        for i, a in enumerate(slots):
+        for i, a in enumerate(args):
             if isinstance(a, _Tensor):
                 w = a._wrapped
                 if w is not None and w.level is self:

@@ -99,12 +99,12 @@ class Level:
 
     # ---- calls; this level is the youngest among the arguments
 
-    def call(self, op: Any, slots: Any) -> Any:
+    def call(self, op: Any, args: Any) -> Any:
         """The result of an op."""
         raise NotImplementedError
 
-    def in_place(self, op: Any, slots: Any) -> Any:
-        """The first argument, which an op's in-place form has written."""
+    def in_place(self, op: Any, args: Any) -> Any:
+        """The first argument, which an op's in-place variant has written."""
         raise NotImplementedError
 
     def function(self, cls: Any, args: Any) -> Any:
@@ -117,9 +117,9 @@ class Level:
         """`backward.run_backward` of roots and inputs, in terms of tensors without this level."""
         raise NotImplementedError
 
-    def view(self, result: Any, op: Any, slots: Any) -> None:
+    def view(self, result: Any, op: Any, args: Any) -> None:
         """Told of each view that `call` gave."""
-        note_view(result, op, slots)
+        note_view(result, op, args)
 
     # ---- what a program asks a tensor for; `w` is its wrapper, of this level
 

@@ -35,11 +35,11 @@ def settled(t: Any) -> Any:
                 _adopt(t, view)
         return t._attached
     if w.shows is not None:
-        op, slots, i, place = w.shows
-        shown = _as_it_was(slots[0], place)
+        op, args, i, place = w.shows
+        shown = _as_it_was(args[0], place)
         whole = settled(shown)
         if whole is not None and whole.level.number > w.level.number:
-            found = _as_made(w.value, op, [shown, *slots[1:]])
+            found = _as_made(w.value, op, [shown, *args[1:]])
             _adopt(t, found if i is None else found[i])
             return t._attached
     return w
@@ -61,9 +61,9 @@ def _as_it_was(t: Any, place: Any) -> Any:
     return before
 
 
-def settle_all(slots: Any) -> None:
+def settle_all(args: Any) -> None:
     """`settled`, of all tensors among the arguments of an op."""
-    for a in slots:
+    for a in args:
         if isinstance(a, _Tensor):
             settled(a)
         elif type(a) is list or type(a) is tuple:
@@ -136,16 +136,16 @@ def take_part(t: Any, level: Any, make: Callable[[Any], Any]) -> None:
     _adopt(t, made)
 
 
-def note_view(result: Any, op: Any, slots: tuple[Any, ...]) -> None:
+def note_view(result: Any, op: Any, args: tuple[Any, ...]) -> None:
     """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
-    place = _place(slots[0])
+    place = _place(args[0])
     if isinstance(result, _Tensor):
-        if result._wrapped is not None and result is not slots[0]:
-            result._wrapped.shows = (op, slots, None, place)
+        if result._wrapped is not None and result is not args[0]:
+            result._wrapped.shows = (op, args, None, place)
         return
     for i, r in enumerate(result):
         if r._wrapped is not None:
-            r._wrapped.shows = (op, slots, i, place)
+            r._wrapped.shows = (op, args, i, place)
 
 
 def made_since(t: Any, level: Any) -> bool:

@@ -132,9 +132,9 @@ def given(t: Any) -> Any:
     return w.over(given)
 
 
-def all_alike(slots: Any, level: Any) -> bool:
+def all_alike(args: Any, level: Any) -> bool:
     """Whether all batches of a level among arguments have the same elements."""
-    for a in slots:
+    for a in args:
         if isinstance(a, _Tensor):
             w = a._attached
             if w is not None and w.level is level and not w.alike:

@@ -3,8 +3,8 @@
 - pointwise: the sum of partial * tangent; a boolean partial selects.
 - linear: the op itself on the tangents of the arguments it is linear in.
 - bilinear: the product rule.
-- general: a rule of the op where one is cheaper (`tangent_rules.py`); else the transpose of the
-  op's gradient rule, which is linear in the incoming gradient u: v = vjp(u), and the gradient of v
+- general: a rule of its statement where one is cheaper (`jvp=`); else the transpose of the op's
+  gradient rule, which is linear in the incoming gradient u: v = vjp(u), and the gradient of v
   with respect to u, given the tangents, is the tangent of the result.
 
 Composites call ops, so they never come here.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import _core
 from .._core import Source
@@ -26,32 +26,17 @@ from .places import as_tangent
 from .structure import needs_grad
 from .variables import zero_leaf
 
-__all__ = ["has_history", "tangent_of", "tangent_rule", "transposed"]
+__all__ = ["has_history", "tangent_of", "transposed"]
 
-_Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _Tensor = _core.Tensor
 _call = _core.call_op
 where: Any = _where
 
 
-def tangent_rule(*ops: Any) -> Callable[[_Rule], _Rule]:
-    """Decorator: the tangent rule of these ops."""
-    for op in ops:
-        if not isinstance(op, _core.Op) or op.entry.tangent is not None:
-            raise TypeError(f"{op!r} is no op, or has a tangent rule already")
-
-    def attach(f: _Rule) -> _Rule:
-        for op in ops:
-            op.entry.tangent = f
-        return f
-
-    return attach
-
-
 def tangent_of(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     """The tangent of `out`, the op's result: a tensor or None; of several results, a tuple."""
     entry = op.entry
-    rule = entry.tangent or (_by_statement if entry.jvp else _KINDS[entry.kind])
+    rule = _by_statement if entry.jvp else _KINDS[entry.kind]
     try:
         return rule(op, values, tangents, out)
     except RuntimeError as error:

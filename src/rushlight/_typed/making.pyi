@@ -1,4 +1,4 @@
-"""ops/making/: functions in torch, methods of Tensor. Written by tools/public_stub.py."""
+"""ops/making/: functions in torch. Written by tools/public_stub.py."""
 
 from builtins import bool as _bool
 from builtins import complex as _complex
@@ -6,7 +6,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._device import device as _device
@@ -43,6 +43,9 @@ def asarray(
     copy: _bool | None = None,
     requires_grad: _bool | None = None,
 ) -> Tensor: ...
+def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+    """A copy, which gradients flow through."""
+
 def empty(
     *size: _Ints,
     out: Tensor | None = None,
@@ -259,69 +262,3 @@ def zeros_like(
     pin_memory: _bool | None = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 0."""
-
-class MakingMethods:
-    def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def bool(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def byte(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def cdouble(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def cfloat(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def char(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def contiguous(self, memory_format: _memory_format = ...) -> Tensor: ...
-    def double(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def float(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def half(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def int(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def is_contiguous(self, memory_format: _memory_format = ...) -> _bool: ...
-    def long(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def new_empty(
-        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
-    ) -> Tensor: ...
-    def new_full(
-        self, size: Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = None
-    ) -> Tensor: ...
-    def new_ones(
-        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
-    ) -> Tensor: ...
-    def new_tensor(
-        self,
-        data: Any,
-        *,
-        dtype: _dtype | None = None,
-        device: _Device | None = None,
-        requires_grad: _bool = False,
-    ) -> Tensor: ...
-    def new_zeros(
-        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
-    ) -> Tensor: ...
-    def short(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def storage_offset(self) -> _int: ...
-    @overload
-    def to(
-        self,
-        device: _Device | None = None,
-        dtype: _dtype | None = None,
-        non_blocking: _bool = False,
-        copy: _bool = False,
-        *,
-        memory_format: _memory_format | None = None,
-    ) -> Tensor: ...
-    @overload
-    def to(
-        self,
-        dtype: _dtype,
-        non_blocking: _bool = False,
-        copy: _bool = False,
-        *,
-        memory_format: _memory_format | None = None,
-    ) -> Tensor: ...
-    @overload
-    def to(
-        self,
-        tensor: Tensor,
-        non_blocking: _bool = False,
-        copy: _bool = False,
-        *,
-        memory_format: _memory_format | None = None,
-    ) -> Tensor: ...
-    def type_as(self, other: Tensor) -> Tensor: ...

@@ -97,7 +97,7 @@ class _Mapped(Function):
         ctx.call = (cls, level, batched, context, tuple(getattr(a, "shape", None) for a in inside))
         single = not isinstance(output, tuple)
         outs = (output,) if single else output
-        values = tuple(_spread(o, level) if isinstance(o, _Tensor) else o for o in outs)
+        values = tuple(_ensure_batched(o, level) if isinstance(o, _Tensor) else o for o in outs)
         return values[0] if single else values
 
     @staticmethod
@@ -114,7 +114,7 @@ class _Mapped(Function):
                 if g is None or shape is None:
                     results.append(None)
                 elif b:
-                    results.append(_spread(g, level))
+                    results.append(_ensure_batched(g, level))
                 else:
                     value = batched_at(g, level)
                     results.append(g if value is None else value.sum(0))
@@ -133,7 +133,7 @@ def _backward_of(cls: Any) -> Any:
     return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
 
-def _spread(t: Any, level: Any) -> Any:
+def _ensure_batched(t: Any, level: Any) -> Any:
     value = batched_at(t, level)
     return t.expand(level.size, *t.shape).clone() if value is None else value
 
@@ -168,11 +168,6 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     values = tuple(v for v, _ in parts)
     with only(below(level)):
         context, output = _called(cls, values, level)
-    if cls.jvp is Function.jvp:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with "
-            "forward mode AD."
-        )
     tangents = [
         zeros_like(v)
         if t is None

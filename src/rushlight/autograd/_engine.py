@@ -12,7 +12,7 @@ from .._levels.batch import BatchLevel
 from .._levels.running import refuse_backward
 from .._levels.running import state as _state
 from .._levels.structure import rows
-from ..ops import overridable
+from ..ops import namespace, overridable
 from ..ops.table.signature import Tensor
 
 __all__ = ["backward", "grad"]
@@ -29,7 +29,7 @@ _CREATE_GRAPH_WARNING = (
 
 
 # What cut a tensor off: what happened, and what to do instead.
-_CUTS = {
+_REASONS = {
     _core.Cut.DETACHED: (
         "detach() (or .data) cut its history",
         "Use the tensor itself where its gradient is wanted.",
@@ -57,14 +57,14 @@ _CUTS = {
 
 def _why_no_history(tensor: Any) -> str:
     """Where and why a tensor lost its history, as the lines that follow an error's first one."""
-    cut = _core.cut_of(tensor)
-    if cut is None:
+    found = _core.cut_of(tensor)
+    if found is None:
         return (
             "\n  Nothing that it was computed from requires grad. Give the inputs to differentiate "
             "by requires_grad=True, or compute it from a module's parameters."
         )
-    what, instead = _CUTS[cut[0]]
-    return f"\n  {what}, here:\n{cut[1]}  {instead}" if cut[1] else f"\n  {what}. {instead}"
+    what, instead = _REASONS[found[0]]
+    return f"\n  {what}, here:\n{found[1]}  {instead}" if found[1] else f"\n  {what}. {instead}"
 
 
 def _no_grad_root(index: int, root: Any) -> None:
@@ -84,8 +84,6 @@ def _no_grad_input(index: int, tensor: Any) -> None:
 
 def _copy_gradient(grad: Any) -> Any:
     """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
-    from ..ops import namespace
-
     return namespace("torch")["empty_like"](grad.detach()).copy_(grad)
 
 
@@ -94,8 +92,6 @@ def _as_gradient(output: Any, gradient: Any) -> Any:
     if gradient is None:
         return None
     if not isinstance(gradient, _Tensor):
-        from ..ops import namespace
-
         if isinstance(gradient, (str, bytes)) or not isinstance(output, _Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -325,8 +321,6 @@ def grad(
         found = _run(roots, gradients, retain, bool(create_graph), wanted)
     if any(f is None for f in found):
         if materialize_grads:
-            from ..ops import namespace
-
             zeros = namespace("torch")["zeros_like"]
             if any(
                 f is None and not isinstance(i, _Tensor) for f, i in zip(found, wanted, strict=True)

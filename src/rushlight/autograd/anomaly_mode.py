@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from . import profiler as _profiler
 from .grad_mode import check_bool
 
 __all__ = [
@@ -205,9 +206,7 @@ def _where(mask: Any) -> str:
 
 
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
-    from . import profiler
-
-    profiler.note_node(node, start, stop)
+    _profiler.note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
     for i, g in enumerate(gradients):
@@ -270,9 +269,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: int) -> None:
-    from . import profiler
-
-    profiler.note_op(op, arguments, start, stop)
+    _profiler.note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return
     if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 from typing import Any
 
@@ -104,8 +105,6 @@ class dual_level:
         exit_dual_level()
 
     def __call__(self, function: Any) -> Any:
-        import functools
-
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with dual_level():

@@ -7,6 +7,7 @@ the core's, one per thread; a generator's frames see the mode only while they ru
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -77,9 +78,6 @@ class _Mode:
             )
             function.__init__ = self(function.__init__)  # type: ignore[misc]
             return function
-        # inspect is imported late: programs without decorators need not pay for it.
-        import inspect
-
         if inspect.isgeneratorfunction(function):
             return _wrap_generator(self, function)  # type: ignore[return-value]
         if inspect.iscoroutinefunction(function):

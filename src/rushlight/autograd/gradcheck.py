@@ -1,17 +1,13 @@
 """gradcheck: compares the gradients that backward gives with finite differences.
 
-Jacobians here have one row per input element and one column per output element. Of complex outputs
-the imaginary and the real part are checked one after the other; for a complex input the numerical
-entry is d/dx + i d/dy, which is what the convention for gradients gives for a real output.
-
-On a mismatch the error goes on after PyTorch's text: which element is worst, both its values, their
-ratio, and what such a ratio usually means.
+The Jacobians are computed in `_jacobians.py` and compared in `_mismatch.py`. Of complex
+outputs the imaginary and the real part are checked one after the other.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,18 +15,33 @@ import numpy as np
 from .. import _core
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
+from ..ops import namespace
 from . import forward_ad
 from ._engine import grad as _grad
+from ._jacobians import (
+    Duals,
+    GradcheckError,
+    Matrix,
+    as_jacobians,
+    by_backward,
+    by_differences,
+    by_forward_mode,
+    combined,
+    direction,
+    quotients,
+    replaced,
+    steps,
+    tangents_of,
+    values,
+    write,
+)
+from ._mismatch import close, lesson, mismatch, shown
+from .function import Function
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 _Tensor = _core.Tensor
-_Matrix = np.ndarray[Any, Any]
-
-
-class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck` when gradients are wrong."""
-
+_torch = namespace("torch")
 
 _SEE = (
     'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
@@ -51,12 +62,6 @@ this failure might be expected.
 Every operation here is deterministic: look for random numbers, counters or other state in the
 backward of a custom Function, or pass `nondet_tol=<tol>` if the difference is meant.
 """
-
-
-def _torch(name: str) -> Any:
-    from ..ops import namespace
-
-    return namespace("torch")[name]
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -84,237 +89,6 @@ def _part(tensor: Any, part: str | None) -> Any:
     if part is None or not tensor.dtype.is_complex:
         return tensor
     return tensor.imag if part == "imaginary" else tensor.real
-
-
-# ---- Jacobians
-
-
-def _values(tensors: Sequence[Any]) -> list[_Matrix]:
-    return [np.array(t.detach()._array, copy=True).reshape(-1) for t in tensors]
-
-
-def _set(x: Any, array: Any, index: Any, value: Any) -> None:
-    """Write into what `to_write` gave for x, and so into x."""
-    array[index] = value
-    _core.write_values(x, array)
-
-
-def _slopes(above: Sequence[Any], below: Sequence[Any], eps: float, where: str) -> list[_Matrix]:
-    """Differences of results on both sides, which must be of one shape and type."""
-    for a, b in zip(above, below, strict=True):
-        for what in ("shape", "dtype"):
-            if getattr(a, what) != getattr(b, what):
-                raise AssertionError(
-                    f"Expected `func` to return outputs with the same {what} when inputs are "
-                    f"perturbed {where}by {eps}, but got: {what}s {getattr(b, what)} and "
-                    f"{getattr(a, what)}."
-                )
-    with np.errstate(all="ignore"):
-        return [(a - b) / (2 * eps) for a, b in zip(_values(above), _values(below), strict=True)]
-
-
-def _combined(rows: list[list[_Matrix]]) -> list[_Matrix]:
-    """What the directions 1 and i of one element give: d/dx + i d/dy; of real ones d/dx."""
-    if len(rows) == 1:
-        return rows[0]
-    return [a + 1j * b for a, b in zip(*rows, strict=True)]
-
-
-def _as_jacobians(columns: list[list[list[_Matrix]]], results: Sequence[Any]) -> list[Any]:
-    """[input][element][output] as [output][input] matrices of one row for each element."""
-    return [
-        [
-            np.stack([row[o] for row in rows]) if rows else np.zeros((0, result.numel()))
-            for rows in columns
-        ]
-        for o, result in enumerate(results)
-    ]
-
-
-def _steps(x: Any) -> tuple[complex, ...]:
-    return (1, 1j) if x.dtype.is_complex else (1,)
-
-
-def _numerical(
-    function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any], eps: float
-) -> list[list[_Matrix]]:
-    """[output][input] Jacobians by central differences; inputs are changed and put back."""
-    columns: list[list[list[_Matrix]]] = []
-    for x in wanted:
-        array, rows = _core.to_write(x), []
-        for index in np.ndindex(*array.shape):
-            original = array[index].item()
-            parts = []
-            for step in _steps(x):
-                _set(x, array, index, original - eps * step)
-                below = [r.clone() for r in function(*inputs)]
-                _set(x, array, index, original + eps * step)
-                above = function(*inputs)
-                parts.append(_slopes(above, below, eps, f"on index {index} "))
-                _set(x, array, index, original)
-            rows.append(_combined(parts))
-        columns.append(rows)
-    return _as_jacobians(columns, function(*inputs))
-
-
-def _analytical(output: Any, wanted: list[Any], check_dtypes: bool = False) -> list[_Matrix]:
-    """One backward for each output element."""
-    rows: list[list[_Matrix]] = [[] for _ in wanted]
-    for k in range(output.numel()):
-        seed = _torch("zeros_like")(output.detach()).contiguous()
-        seed._array.reshape(-1)[k] = 1
-        found = _grad((output,), tuple(wanted), (seed,), retain_graph=True, allow_unused=True)
-        for row, g, x in zip(rows, found, wanted, strict=True):
-            if g is not None and g.shape != x.shape:
-                raise GradcheckError("Analytical gradient has incorrect size")
-            if g is not None and check_dtypes and g.dtype is not x.dtype:
-                raise GradcheckError("Analytical gradient has dtype mismatch")
-            row.append(
-                np.zeros(x.numel(), x._array.dtype)
-                if g is None
-                else np.array(g.detach()._array, copy=True).reshape(-1)
-            )
-    return [
-        np.stack(row, axis=1) if row else np.zeros((x.numel(), 0))
-        for row, x in zip(rows, wanted, strict=True)
-    ]
-
-
-class _Duals:
-    """The inputs as duals of detached tensors, with tangents of zeros that may be written."""
-
-    def __init__(self, inputs: Sequence[Any], wanted: list[Any]) -> None:
-        plain = [x.detach() for x in wanted]
-        zeros = _torch("zeros_like")
-        self.duals = [forward_ad.make_dual(x, zeros(x)) for x in plain]
-        self.tangents = [forward_ad.unpack_dual(d).tangent for d in self.duals]
-        self.inputs, self.wanted = inputs, wanted
-
-    def arguments(self, instead: dict[int, Any] | None = None) -> list[Any]:
-        """What the function is called with; `instead`: of some wanted inputs another tensor."""
-        given = {
-            id(x): instead[i] if instead and i in instead else d
-            for i, (x, d) in enumerate(zip(self.wanted, self.duals, strict=True))
-        }
-        return [_replaced(a, given) for a in self.inputs]
-
-
-def _replaced(value: Any, given: dict[int, Any]) -> Any:
-    if isinstance(value, (tuple, list)):
-        return type(value)(_replaced(v, given) for v in value)
-    return given.get(id(value), value)
-
-
-def _tangents(results: Sequence[Any]) -> list[Any]:
-    """The tangents of results, zeros for None."""
-    found = []
-    for r in results:
-        value, tangent = forward_ad.unpack_dual(r)
-        found.append(_torch("zeros_like")(value) if tangent is None else tangent)
-    return found
-
-
-def _forward_mode(
-    function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any]
-) -> list[list[_Matrix]]:
-    """[output][input] Jacobians by forward mode: one pass for each input element."""
-    columns: list[list[list[_Matrix]]] = []
-    with forward_ad.dual_level():
-        duals = _Duals(inputs, wanted)
-        for x, tangent in zip(wanted, duals.tangents, strict=True):
-            array, rows = _core.to_write(tangent), []
-            for index in np.ndindex(*array.shape):
-                parts = []
-                for step in _steps(x):
-                    _set(tangent, array, index, step)
-                    parts.append(_values(_tangents(function(*duals.arguments()))))
-                _set(tangent, array, index, 0)
-                rows.append(_combined(parts))
-            columns.append(rows)
-    return _as_jacobians(columns, function(*inputs))
-
-
-def _direction(random: Any, x: Any) -> _Matrix:
-    """A random direction of length 1."""
-    u = random.rand(*x.shape)
-    return np.asarray(u / np.linalg.norm(u) if u.size else u)
-
-
-# ---- comparing
-
-
-def _close(a: _Matrix, n: _Matrix, rtol: float, atol: float) -> bool:
-    with np.errstate(all="ignore"):
-        return bool(np.allclose(a, n, rtol=rtol, atol=atol))
-
-
-_RATIOS = (
-    (2.0, "a factor of 2 too much"),
-    (0.5, "half of it: a factor of 2 is missing"),
-    (-1.0, "the sign is wrong"),
-)
-
-
-def _lesson(a: _Matrix, n: _Matrix, rtol: float, atol: float, x: Any) -> str:
-    """The worst element, both values, their ratio, and what to look for."""
-    if a.shape != n.shape or not a.size:
-        return ""
-    with np.errstate(all="ignore"):
-        excess = np.abs(a - n) - (atol + rtol * np.abs(n))
-        excess = np.where(np.isnan(excess), np.inf, excess)
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
-        wrong = int((excess > 0).sum())
-        got, want = a[at].item(), n[at].item()
-        ratio = got / want if want else None
-    text = (
-        f"\n{wrong} of {a.size} elements differ. The worst: input element {at[0]}, output element "
-        f"{at[1]}: analytical {got:.6g}, numerical {want:.6g}"
-    )
-    text += f", ratio {ratio:.4g}." if ratio is not None else "."
-    if ratio is not None and not isinstance(ratio, complex):
-        bad = excess > 0
-        with np.errstate(all="ignore"):
-            ratios = a[bad] / n[bad]
-        steady = bool(np.allclose(ratios, ratio, rtol=1e-2, atol=1e-3))
-        for value, hint in _RATIOS:
-            if steady and abs(ratio - value) < 1e-2:
-                text += f" The ratio is the same everywhere: {hint}."
-        if steady and abs(got) < 1e-12:
-            text += " Backward gives 0 there: is a term missing, or a tensor detached?"
-        elif not steady and a.shape[0] == a.shape[1] and _close(a.T, n, rtol, atol):
-            text += " The transposed Jacobian would fit: are two arguments or dimensions swapped?"
-    if np.isnan(np.asarray(got)).any() or np.isnan(np.asarray(want)).any():
-        text += (
-            " There is a NaN: keep inputs away from points where the function has no derivative."
-        )
-    if x.dtype.name not in ("float64", "complex128"):
-        text += (
-            f" The input is {x.dtype}: finite differences need double precision, "
-            "try .double() inputs."
-        )
-    return text + "\n"
-
-
-def _shown(matrix: _Matrix) -> str:
-    return str(_core.wrap(np.ascontiguousarray(matrix)))
-
-
-def _prefix(part: str | None, output_is_complex: bool, forward: bool) -> str:
-    if part is None or not output_is_complex:
-        return ""
-    return (
-        f"While considering the {part} part of complex {'inputs' if forward else 'outputs'} only, "
-    )
-
-
-def _mismatch(
-    a: Any, n: Any, output: int, input_: int, prefix: str, forward: bool, tail: str
-) -> GradcheckError:
-    mode = "computed with forward mode " if forward else ""
-    return GradcheckError(
-        f"{prefix}Jacobian {mode}mismatch for output {output} with respect to input {input_},\n"
-        f"numerical:{n}\nanalytical:{a}\n{tail}"
-    )
 
 
 def _warn_of_undefined() -> None:
@@ -366,9 +140,9 @@ class _Check:
         self.which = [i for i in all_outputs if given[i].requires_grad]
         if not self.which:
             self.which = [i for i in all_outputs if given[i].dtype.is_differentiable]
-            for row in _numerical(self.results(None), self.inputs, self.wanted, self.eps):
+            for row in by_differences(self.results(None), self.inputs, self.wanted, self.eps):
                 for n in row:
-                    if not _close(np.zeros_like(n), n, self.rtol, self.atol):
+                    if not close(np.zeros_like(n), n, self.rtol, self.atol):
                         raise GradcheckError("Numerical gradient for function expected to be zero")
             return
         is_complex = [given[i].dtype.is_complex for i in self.which]
@@ -418,10 +192,10 @@ class _Check:
                 continue
             x.retain_grad()
 
-    def jacobians(self, output: Any) -> list[_Matrix]:
+    def jacobians(self, output: Any) -> list[Matrix]:
         """The analytical Jacobians of one output, computed twice."""
-        first = _analytical(output, self.wanted, check_dtypes=self.check_grad_dtypes)
-        again = _analytical(output, self.wanted)
+        first = by_backward(output, self.wanted, check_dtypes=self.check_grad_dtypes)
+        again = by_backward(output, self.wanted)
         for a, b in zip(first, again, strict=True):
             with np.errstate(all="ignore"):
                 if (
@@ -441,19 +215,31 @@ class _Check:
 
     def slow(self, part: str | None, is_complex: list[bool]) -> None:
         function = self.results(part)
-        numerical = _numerical(function, self.inputs, self.wanted, self.eps)
+        numerical = by_differences(function, self.inputs, self.wanted, self.eps)
         outputs = function(*self.inputs)
-        for o, output in enumerate(outputs):
-            for i, (a, n) in enumerate(zip(self.jacobians(output), numerical[o], strict=True)):
-                if not _close(a, n, self.rtol, self.atol):
-                    raise _mismatch(
-                        _shown(a),
-                        _shown(n),
+        analytical = (self.jacobians(output) for output in outputs)
+        self.compare(analytical, numerical, part, is_complex, False)
+
+    def compare(
+        self,
+        analytical: Iterable[list[Any]],
+        numerical: list[Any],
+        part: str | None,
+        is_complex: list[bool],
+        forward: bool,
+    ) -> None:
+        """Raise for the first output and input whose Jacobians differ."""
+        for o, (row_a, row_n) in enumerate(zip(analytical, numerical, strict=True)):
+            for i, (a, n) in enumerate(zip(row_a, row_n, strict=True)):
+                if not close(a, n, self.rtol, self.atol):
+                    raise mismatch(
+                        shown(a),
+                        shown(n),
                         o,
                         i,
-                        _prefix(part, is_complex[o], False),
-                        False,
-                        _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
+                        part if is_complex[o] else None,
+                        forward,
+                        lesson(a, n, self.rtol, self.atol, self.wanted[i]),
                     )
 
     def fast(self, part: str | None, is_complex: list[bool]) -> None:
@@ -463,7 +249,7 @@ class _Check:
         outputs = function(*self.inputs)
         seeds = [random.rand(o.numel()) for o in outputs]
         for i, x in enumerate(self.wanted):
-            u = _direction(random, x)
+            u = direction(random, x)
             slopes = self.slopes(function, x, u)
             for o, output in enumerate(outputs):
                 v = seeds[o] / (np.linalg.norm(seeds[o]) or 1.0)
@@ -478,21 +264,21 @@ class _Check:
                     raise self.not_reentrant()
                 numerical = (v * slopes[o]).sum()
                 analytical = (found[0] * u).sum()
-                if not _close(np.asarray(analytical), np.asarray(numerical), self.rtol, self.atol):
+                if not close(np.asarray(analytical), np.asarray(numerical), self.rtol, self.atol):
                     self.explain_fast(part, is_complex, o, i, analytical, numerical)
 
-    def slopes(self, function: Any, x: Any, u: _Matrix) -> list[_Matrix]:
+    def slopes(self, function: Any, x: Any, u: Matrix) -> list[Matrix]:
         """The differences of all results along a direction of one input."""
         array, original = _core.to_write(x), x._array.copy()
         parts = []
-        for step in _steps(x):
-            _set(x, array, ..., original - self.eps * step * u)
+        for step in steps(x):
+            write(x, array, ..., original - self.eps * step * u)
             below = [r.clone() for r in function(*self.inputs)]
-            _set(x, array, ..., original + self.eps * step * u)
+            write(x, array, ..., original + self.eps * step * u)
             above = function(*self.inputs)
-            parts.append(_slopes(above, below, self.eps, ""))
-            _set(x, array, ..., original)
-        return _combined(parts)
+            parts.append(quotients(above, below, self.eps, ""))
+            write(x, array, ..., original)
+        return combined(parts)
 
     def explain_fast(
         self,
@@ -504,24 +290,24 @@ class _Check:
         numerical: Any,
     ) -> None:
         function = self.results(part)
-        n = _numerical(function, self.inputs, self.wanted, self.eps)[o][i]
-        a = _analytical(function(*self.inputs)[o], self.wanted)[i]
+        n = by_differences(function, self.inputs, self.wanted, self.eps)[o][i]
+        a = by_backward(function(*self.inputs)[o], self.wanted)[i]
         worst = np.abs(n - a).max() if n.size else 0.0
-        raise _mismatch(
+        raise mismatch(
             analytical,
             numerical,
             o,
             i,
-            _prefix(part, is_complex[o], False),
+            part if is_complex[o] else None,
             False,
             "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
             "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more "
             "background \n"
             "about fast mode. Below, we recompute numerical and analytical jacobians in slow "
             "mode:\n\n"
-            f"Numerical:\n {_shown(n)}\nAnalytical:\n{_shown(a)}\n\n"
+            f"Numerical:\n {shown(n)}\nAnalytical:\n{shown(a)}\n\n"
             f"The max per-element difference (slow mode) is: {worst}.\n"
-            + _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
+            + lesson(a, n, self.rtol, self.atol, self.wanted[i]),
         )
 
     def forward(self, part: str | None, is_complex: list[bool]) -> None:
@@ -529,55 +315,44 @@ class _Check:
         if self.fast_mode:
             numerical, analytical = self.along(function)
         else:
-            numerical = _numerical(function, self.inputs, self.wanted, self.eps)
-            analytical = _forward_mode(function, self.inputs, self.wanted)
-        for o, (row_a, row_n) in enumerate(zip(analytical, numerical, strict=True)):
-            for i, (a, n) in enumerate(zip(row_a, row_n, strict=True)):
-                if not _close(a, n, self.rtol, self.atol):
-                    raise _mismatch(
-                        _shown(a),
-                        _shown(n),
-                        o,
-                        i,
-                        _prefix(part, is_complex[o], True),
-                        True,
-                        _lesson(a, n, self.rtol, self.atol, self.wanted[i]),
-                    )
+            numerical = by_differences(function, self.inputs, self.wanted, self.eps)
+            analytical = by_forward_mode(function, self.inputs, self.wanted)
+        self.compare(analytical, numerical, part, is_complex, True)
 
     def along(self, function: Any) -> tuple[list[Any], list[Any]]:
         """Numerical and forward-mode derivatives along one random direction of each input."""
         random = np.random.RandomState(2718)
-        directions = [_direction(random, x) for x in self.wanted]
+        directions = [direction(random, x) for x in self.wanted]
         numerical = [
             [self.slopes(function, x, u)] for x, u in zip(self.wanted, directions, strict=True)
         ]
-        analytical: list[list[list[_Matrix]]] = []
+        analytical: list[list[list[Matrix]]] = []
         with forward_ad.dual_level():
-            duals = _Duals(self.inputs, self.wanted)
+            duals = Duals(self.inputs, self.wanted)
             for x, u, tangent in zip(self.wanted, directions, duals.tangents, strict=True):
                 array, parts = _core.to_write(tangent), []
-                for step in _steps(x):
-                    _set(tangent, array, ..., step * u)
-                    parts.append(_values(_tangents(function(*duals.arguments()))))
-                _set(tangent, array, ..., 0)
-                analytical.append([_combined(parts)])
+                for step in steps(x):
+                    write(tangent, array, ..., step * u)
+                    parts.append(values(tangents_of(function(*duals.arguments()))))
+                write(tangent, array, ..., 0)
+                analytical.append([combined(parts)])
         results = function(*self.inputs)
-        return _as_jacobians(numerical, results), _as_jacobians(analytical, results)
+        return as_jacobians(numerical, results), as_jacobians(analytical, results)
 
     def undefined_tangents(self, part: str | None) -> None:
         """An input without a tangent must do what one with a tangent of zeros does."""
         function = self.results(part)
         random = np.random.RandomState(2718)
         with forward_ad.dual_level():
-            duals = _Duals(self.inputs, self.wanted)
+            duals = Duals(self.inputs, self.wanted)
             for x, tangent in zip(self.wanted, duals.tangents, strict=True):
-                _set(tangent, _core.to_write(tangent), ..., _direction(random, x))
+                write(tangent, _core.to_write(tangent), ..., direction(random, x))
             for i, x in enumerate(self.wanted):
-                zeros = forward_ad.make_dual(x.detach(), _torch("zeros_like")(x.detach()))
-                with_zeros = _tangents(function(*duals.arguments({i: zeros})))
-                without = _tangents(function(*duals.arguments({i: x.detach()})))
+                zeros = forward_ad.make_dual(x.detach(), _torch["zeros_like"](x.detach()))
+                with_zeros = tangents_of(function(*duals.arguments({i: zeros})))
+                without = tangents_of(function(*duals.arguments({i: x.detach()})))
                 for o, (a, b) in enumerate(zip(with_zeros, without, strict=True)):
-                    if not _close(a._array, b._array, 1e-5, 1e-8):
+                    if not close(a._array, b._array, 1e-5, 1e-8):
                         raise GradcheckError(
                             "Mismatch in tangent values for output with index: ",
                             o,
@@ -602,7 +377,7 @@ class _Check:
                 with forward_ad.dual_level():
                     dual = forward_ad.make_dual(x.detach(), tangent)
                     given = {**plain, id(x): dual}
-                    return _tangents(function(*[_replaced(a, given) for a in self.inputs]))
+                    return tangents_of(function(*[replaced(a, given) for a in self.inputs]))
 
             one = [along(_core.wrap(np.array(row))) for row in rows]
             try:
@@ -615,10 +390,10 @@ class _Check:
                 ) from error
             for o, both_rows in enumerate(found):
                 want = np.stack([row[o]._array for row in one])
-                if not _close(both_rows._array, want, 1e-5, 1e-8):
+                if not close(both_rows._array, want, 1e-5, 1e-8):
                     raise GradcheckError(
                         f"\nFor output {o} and input {i}:\n{_FORWARD_BATCHED}\n\nGot:\n"
-                        f"{both_rows}\n\nExpected:\n{_shown(want)}\n".strip()
+                        f"{both_rows}\n\nExpected:\n{shown(want)}\n".strip()
                     )
 
     def batched(self) -> None:
@@ -647,7 +422,7 @@ class _Check:
                     (output,), tuple(self.wanted), (_core.wrap(np.array(seed[k])),), **options
                 )
                 for i, (b, g) in enumerate(zip(both, one, strict=True)):
-                    if g is not None and not _close(b._array[k], g._array, self.rtol, self.atol):
+                    if g is not None and not close(b._array[k], g._array, self.rtol, self.atol):
                         raise GradcheckError(
                             "Gradcheck failed while testing batched gradient computation. For "
                             f"output {o} and input {i}: batched {b[k]}, one by one {g}."
@@ -656,7 +431,7 @@ class _Check:
     def zero_seed(self) -> None:
         """A gradient of zeros must give zeros, of the input's type and size."""
         outputs = _outputs(self.function(*self.inputs))
-        seeds = tuple(_torch("zeros_like")(o.detach()) for o in outputs)
+        seeds = tuple(_torch["zeros_like"](o.detach()) for o in outputs)
         found = _grad(outputs, tuple(self.wanted), seeds, allow_unused=True)
         for g, x in zip(found, self.wanted, strict=True):
             if g is None:
@@ -670,7 +445,6 @@ class _Check:
 
     def undefined(self) -> None:
         """A gradient that nobody sent (None) must do no harm, and count as zeros."""
-        from .function import Function
 
         class UndefinedGrad(Function):
             @staticmethod
@@ -687,7 +461,7 @@ class _Check:
                 UndefinedGrad.apply(o) if skipped in (None, k) else o
                 for k, o in enumerate(_outputs(self.function(*self.inputs)))
             ]
-            seeds = tuple(_torch("zeros_like")(o.detach()) for o in outputs)
+            seeds = tuple(_torch["zeros_like"](o.detach()) for o in outputs)
             try:
                 found = _grad(tuple(outputs), tuple(self.wanted), seeds, allow_unused=True)
             except RuntimeError as error:

@@ -9,6 +9,8 @@ for a leaf: `leaf_before` -> accumulate -> `leaf_after`.
 from __future__ import annotations
 
 import abc
+import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -347,8 +349,6 @@ def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None])
 
 def retain_grad(tensor: Any) -> None:
     """Fill `.grad` of a non-leaf too; no effect on leaves."""
-    import weakref
-
     if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if transforms():
@@ -369,8 +369,6 @@ _RETAINS_GRAD = _core.Flag.RETAINS_GRAD
 
 def _move_retained(tensor: Any, old_node: Any, old_nr: int) -> None:
     """Keep retaining the gradient of a tensor that was written in place: of its new value only."""
-    import weakref
-
     if old_node is not None and old_node._hooks is not None:
         old_node._hooks.retained.pop(old_nr, None)
     _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
@@ -472,8 +470,6 @@ def register_multi_grad_hook(
     [tensor([2.]), tensor([3.])]
     >>> handle.remove()
     """
-    import threading
-
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = list(tensors)

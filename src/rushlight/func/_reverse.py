@@ -87,15 +87,15 @@ class _Variables:
         return result
 
 
-def _cut(tree: Any, variables: _Variables, mode: bool) -> Any:
+def _detached(tree: Any, variables: _Variables, mode: bool) -> Any:
     """Results as they leave a transform: without the history that only leads to its variables."""
 
-    def cut(x: Any) -> Any:
+    def detached(x: Any) -> Any:
         if not is_tensor(x) or not needs_grad(x):
             return x
         return x if mode and variables.reach_further((x,)) else detach(x)
 
-    return tree_map(cut, tree)
+    return tree_map(detached, tree)
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
@@ -132,7 +132,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             found = variables.gradients((output,), (None,), further, further)
             gradients = tree_unflatten(found, variables.spec)
             if has_aux:
-                return gradients, (_cut(output, variables, mode), _cut(aux, variables, mode))
+                return gradients, (
+                    _detached(output, variables, mode),
+                    _detached(aux, variables, mode),
+                )
             return gradients, output if further else detach(output)
 
     return wrapper
@@ -175,7 +178,7 @@ def vjp_at(
         aux = None
         if has_aux:
             output, aux = with_aux(output, "vjp(f, *primals)")
-            aux = _cut(aux, variables, mode)
+            aux = _detached(aux, variables, mode)
         outs, out_spec = tensors_of(output, "vjp(f, *primals)")
         for o in outs:
             if not o.dtype.is_differentiable:
@@ -184,7 +187,7 @@ def vjp_at(
                     f"Tensor with dtype {o.dtype}"
                 )
         further = variables.reach_further(outs)
-        result = _cut(output, variables, mode)
+        result = _detached(output, variables, mode)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, spec = tree_flatten(cotangents)
@@ -246,7 +249,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         variables = _Variables(primals)
         output = func(*variables.tree)
         outs, out_spec = tree_flatten(output)
-        result = _cut(output, variables, mode)
+        result = _detached(output, variables, mode)
         kept = [i for i, o in enumerate(outs) if is_tensor(o) and needs_grad(o)]
         us = [zero_leaf(outs[i]) for i in kept]
         products = variables.gradients([outs[i] for i in kept], us, True, True)

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
+from .._typed.elementwise import sigmoid as sigmoid
+from .._typed.elementwise import tanh as tanh
 from .._typed.layers import celu as celu
 from .._typed.layers import celu_ as celu_
 from .._typed.layers import hardshrink as hardshrink
@@ -17,47 +19,14 @@ from .._typed.layers import relu as relu
 from .._typed.layers import relu_ as relu_
 from .._typed.layers import selu as selu
 from .._typed.layers import selu_ as selu_
-from .._typed.layers import sigmoid as sigmoid
-from .._typed.layers import tanh as tanh
 from .._typed.layers import threshold as threshold
 from .._typed.layers import threshold_ as threshold_
 from .._typed.matrix import bilinear as bilinear
+from .._typed.nn_losses import *  # noqa: F403
+from .._typed.nn_pooling import *  # noqa: F403
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
-
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
-
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows of 3 dimension(s) that cut the input into output_size parts."""
-
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
-    """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
-
-def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Any, return_indices: _bool = True
-) -> tuple[Tensor, Tensor]:
-    """Largest elements and their places."""
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
-    """The largest elements of windows of 2 dimension(s) that cut the input into parts."""
-
-def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Any, return_indices: _bool = True
-) -> tuple[Tensor, Tensor]:
-    """Largest elements and their places."""
-
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
-    """The largest elements of windows of 3 dimension(s) that cut the input into parts."""
-
-def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Any, return_indices: _bool = True
-) -> tuple[Tensor, Tensor]:
-    """Largest elements and their places."""
 
 def affine_grid(theta: Tensor, size: Any, align_corners: _bool | None = None) -> Tensor:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
@@ -66,38 +35,6 @@ def alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor:
     """Dropout to SELU's lowest value that keeps mean and variance."""
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-) -> Tensor:
-    """The mean of each window of 1 dimension(s)."""
-
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-    divisor_override: _int | None = None,
-) -> Tensor:
-    """The mean of each window of 2 dimension(s)."""
-
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-    divisor_override: _int | None = None,
-) -> Tensor:
-    """The mean of each window of 3 dimension(s)."""
 
 def batch_norm(
     input: Tensor,
@@ -108,25 +45,6 @@ def batch_norm(
     training: _bool = False,
     momentum: _float | None = 0.1,
     eps: _float = 1e-05,
-) -> Tensor: ...
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-    pos_weight: Tensor | None = None,
 ) -> Tensor: ...
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
@@ -200,30 +118,9 @@ def conv_transpose3d(
 ) -> Tensor:
     """The transpose of a convolution over 3 dimensions."""
 
-def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: _float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
-
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
 
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    ignore_index: _int = -100,
-    reduce: Any = None,
-    reduction: _str = "mean",
-    label_smoothing: _float = 0.0,
-) -> Tensor: ...
 def dropout(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor: ...
@@ -241,9 +138,7 @@ def elu(
 ) -> Tensor:
     """input above 0, alpha * (e ** input - 1) below."""
 
-def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """input above 0, alpha * (e ** input - 1) below."""
-
+def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor: ...
 def embedding(
     input: Tensor,
     weight: Any,
@@ -274,26 +169,6 @@ def feature_alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels."""
-
-def fold(
-    input: Tensor,
-    output_size: _Ints,
-    kernel_size: _Ints,
-    dilation: _Ints = 1,
-    padding: _Ints = 0,
-    stride: _Ints = 1,
-) -> Tensor:
-    """The transpose of `unfold`: patches summed into images of output_size."""
-
-def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Any,
-    full: _bool = False,
-    eps: _float = 1e-06,
-    reduction: _str = "mean",
-) -> Tensor:
-    """The negative log likelihood of a normal distribution of mean input and variance var."""
 
 def gelu(input: Tensor, *, approximate: _str = ..., out: Tensor | None = None) -> Tensor:
     """input times the normal distribution function of input; approximate 'tanh' is faster."""
@@ -336,26 +211,7 @@ def hardtanh(
 ) -> Tensor:
     """input cut off below min_val and above max_val."""
 
-def hardtanh_(input: Tensor, min_val: _Number = -1.0, max_val: _Number = 1.0) -> Tensor:
-    """input cut off below min_val and above max_val."""
-
-def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: _float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """input where the target is 1, max(0, margin - input) where it is -1."""
-
-def huber_loss(
-    input: Tensor,
-    target: Tensor,
-    reduction: _str = "mean",
-    delta: _float = 1.0,
-    weight: Tensor | None = None,
-) -> Tensor: ...
+def hardtanh_(input: Tensor, min_val: _Number = -1.0, max_val: _Number = 1.0) -> Tensor: ...
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -379,26 +235,6 @@ def interpolate(
 ) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
 
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-    log_target: _bool = False,
-) -> Tensor:
-    """The Kullback-Leibler divergence target * (log(target) - input); input holds logarithms."""
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """The mean of |input - target|."""
-
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[_int],
@@ -417,9 +253,7 @@ def leaky_relu(
 ) -> Tensor:
     """input above 0, negative_slope * input below."""
 
-def leaky_relu_(input: Tensor, negative_slope: _Number = 0.01) -> Tensor:
-    """input above 0, negative_slope * input below."""
-
+def leaky_relu_(input: Tensor, negative_slope: _Number = 0.01) -> Tensor: ...
 def linear(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -436,180 +270,9 @@ def log_softmax(input: Tensor, dim: _int | None = None, dtype: _dtype | None = N
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(input)) without overflow."""
 
-def lp_pool1d(
-    input: Tensor,
-    norm_type: _float,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    ceil_mode: _bool = False,
-) -> Tensor:
-    """The p-norm of each window."""
-
-def lp_pool2d(
-    input: Tensor,
-    norm_type: _float,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    ceil_mode: _bool = False,
-) -> Tensor:
-    """The p-norm of each window."""
-
-def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: _float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)."""
-
-def max_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 1 dimension(s)."""
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 2 dimension(s)."""
-
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
-
-def max_pool3d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 3 dimension(s)."""
-
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
-
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    output_size: _Ints | None = None,
-) -> Tensor:
-    """Elements back at the places that max_pool gave, zeros elsewhere."""
-
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    output_size: _Ints | None = None,
-) -> Tensor:
-    """Elements back at the places that max_pool gave, zeros elsewhere."""
-
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    output_size: _Ints | None = None,
-) -> Tensor:
-    """Elements back at the places that max_pool gave, zeros elsewhere."""
-
 def mish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * tanh(softplus(input))."""
 
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """The mean of (input - target) ** 2."""
-
-def multi_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    p: _int = 1,
-    margin: _float = 1.0,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor: ...
-def multilabel_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor: ...
-def multilabel_soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """The mean over the classes of the cross-entropy of each, as of a logit."""
-
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    ignore_index: _int = -100,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor: ...
 def normalize(
     input: Tensor,
     p: _Number = 2.0,
@@ -639,18 +302,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
 
-def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: _bool = True,
-    full: _bool = False,
-    size_average: Any = None,
-    eps: _float = 1e-08,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
-
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
 
@@ -679,9 +330,7 @@ def rrelu_(
     lower: _Number = 0.125,
     upper: _Number = 0.3333333333333333,
     training: _bool = False,
-) -> Tensor:
-    """In-place version of `rrelu`."""
-
+) -> Tensor: ...
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -694,23 +343,6 @@ def scaled_dot_product_attention(
 ) -> Tensor: ...
 def silu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * sigmoid(input), also called swish."""
-
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-    beta: _float = 1.0,
-) -> Tensor: ...
-def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """log(1 + exp(-target * input)); targets are 1 and -1."""
 
 def softmax(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
     """exp(input), divided by its sum along dim."""
@@ -732,35 +364,6 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """input - tanh(input)."""
 
-def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: _float = 1.0,
-    p: _float = 2,
-    eps: _float = 1e-06,
-    swap: _bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: _str = "mean",
-) -> Tensor:
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
-
-def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Any = None,
-    margin: _float = 1.0,
-    swap: _bool = False,
-    reduction: _str = "mean",
-) -> Tensor:
-    """`triplet_margin_loss` with a distance of the caller's."""
-
-def unfold(
-    input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1
-) -> Tensor: ...
 def upsample(
     input: Tensor,
     size: Any = None,

@@ -12,6 +12,7 @@ from .optimizer import (
     Group,
     check_fused,
     check_lr,
+    check_not_negative,
     decayed,
     move,
     new_count,
@@ -48,14 +49,8 @@ class Adagrad(FusedOptimizer):
         fused: bool | None = None,
     ) -> None:
         check_lr(lr)
-        for name, value in (
-            ("lr_decay", lr_decay),
-            ("weight_decay", weight_decay),
-            ("initial_accumulator_value", initial_accumulator_value),
-            ("epsilon", eps),
-        ):
-            if not value >= 0.0:
-                raise ValueError(f"Invalid {name} value: {value}")
+        check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay)
+        check_not_negative(initial_accumulator_value=initial_accumulator_value, epsilon=eps)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,

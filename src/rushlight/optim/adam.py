@@ -13,6 +13,7 @@ from .optimizer import (
     check_capturable,
     check_fused,
     check_lr,
+    check_not_negative,
     decayed,
     move,
     new_count,
@@ -62,13 +63,11 @@ class Adam(FusedOptimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_lr(lr, foreach, capturable)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(epsilon=eps)
         for i in range(2):
             if not 0.0 <= betas[i] < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(weight_decay=weight_decay)
         if not (
             all(isinstance(beta, float) for beta in betas)
             or all(isinstance(beta, rl.Tensor) for beta in betas)

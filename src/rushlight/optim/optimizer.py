@@ -447,6 +447,13 @@ def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) 
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
+def check_not_negative(**options: Any) -> None:
+    """Raise for options below 0."""
+    for name, value in options.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
 def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> None:
     """Raises for a learning rate that is no number, or a tensor where that is not allowed."""
     if isinstance(lr, rl.Tensor):

@@ -12,6 +12,7 @@ from .optimizer import (
     Group,
     check_capturable,
     check_lr,
+    check_not_negative,
     decayed,
     move,
     new_count,
@@ -55,14 +56,7 @@ class RMSprop(FusedOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_lr(lr)
-        for name, value in (
-            ("epsilon", eps),
-            ("momentum", momentum),
-            ("weight_decay", weight_decay),
-            ("alpha", alpha),
-        ):
-            if not value >= 0.0:
-                raise ValueError(f"Invalid {name} value: {value}")
+        check_not_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
             "lr": lr,
             "momentum": momentum,

@@ -78,10 +78,8 @@ class _ConvNd(Module):
         first, second = reversed(ends) if transposed else ends
         shape = (first, second // groups, *kernel_size)
         self.weight = Parameter(rl.empty(shape, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(rl.empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        made = Parameter(rl.empty(out_channels, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", made)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -50,6 +50,7 @@ add = pointwise(
     numbers_round=True,
     samples=scalars_too,
     earlier="input alpha other",
+    shared_write="shape",
     doc="Add: input + alpha * other.",
 )
 _add_scaled = pointwise(
@@ -75,6 +76,7 @@ sub = pointwise(
     refuses=_NO_BOOLS,
     samples=scalars_too,
     earlier="input alpha other",
+    shared_write="arithmetic",
     doc="Subtract: input - alpha * other.",
 )
 _sub_scaled = pointwise(
@@ -174,6 +176,7 @@ mul = pointwise(
     reference=np.multiply,
     partials={"input": lambda other: other, "other": lambda input: input},
     samples=scalars_too,
+    shared_write="arithmetic",
     doc="Multiply.",
 )
 reciprocal = pointwise(
@@ -211,6 +214,7 @@ div = pointwise(
         "(input: Tensor, other: Tensor, *, rounding_mode: str | None, out)",
         "(input: Tensor, other: Number, *, rounding_mode: str | None)",
     ),
+    shared_write="arithmetic",
     doc="Divide; rounding_mode 'trunc' or 'floor' rounds the quotient.",
 )
 
@@ -568,6 +572,7 @@ for _name in ("gcd", "lcm"):
         refuses={"bool float complex": f"{_name}_cpu"},
         in_place="function",
         samples=lambda make: [(make(2, 3, kind="int"), make(2, 3, kind="int"))],
+        shared_write="shape",
         doc=f"The {'greatest common divisor' if _name == 'gcd' else 'least common multiple'}.",
     )
 

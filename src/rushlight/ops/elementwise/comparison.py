@@ -155,6 +155,7 @@ logical_and = pointwise(
     dtype="bool",
     reference=np.logical_and,
     samples=pair,
+    shared_write="arithmetic",
     doc="Whether both are nonzero.",
 )
 logical_or = pointwise(
@@ -162,6 +163,7 @@ logical_or = pointwise(
     dtype="bool",
     reference=np.logical_or,
     samples=pair,
+    shared_write="arithmetic",
     doc="Whether one is nonzero.",
 )
 logical_xor = pointwise(
@@ -169,6 +171,7 @@ logical_xor = pointwise(
     dtype="bool",
     reference=np.logical_xor,
     samples=pair,
+    shared_write="arithmetic",
     doc="Whether exactly one is nonzero.",
 )
 
@@ -224,6 +227,7 @@ def _bitwise(operator: str, reference: Any, doc: str) -> Any:
             (make(3, kind="int"), 2),
         ],
         overloads=_EITHER_A_NUMBER,
+        shared_write="shape",
         doc=doc,
     )
 
@@ -242,6 +246,8 @@ def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Any:
         refuses={"bool float complex": f"{operator}_cpu"},
         samples=lambda make: [(make(2, 3, kind="int"), 2)],
         overloads=_EITHER_A_NUMBER,
+        shared_write="shape",
+        aten=f"bitwise_{kernel}_.Tensor | bitwise_{kernel}_.Tensor_Scalar",
         doc=doc,
     )
     _core.set_operator(f"r{operator}", lambda self, other: op(other, self))

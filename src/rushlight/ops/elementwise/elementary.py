@@ -191,6 +191,7 @@ atan2 = pointwise(
     },
     refuses={"complex": "atan2_cpu"},
     samples=lambda make: [(make(2, 3, low=0.2), make(2, 3)), (make(2, 3, low=0.2), make(3))],
+    shared_write="shape",
     doc="The angle of the point (other, input).",
 )
 alias("arctan2", atan2)
@@ -323,6 +324,7 @@ copysign = pointwise(
         "(input, other: Tensor, *, out)",
         "(input, other: Number, *, out)",
     ),
+    shared_write="shape",
     doc="|input| with the sign of other.",
 )
 _copysign_number = pointwise(

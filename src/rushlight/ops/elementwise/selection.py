@@ -107,6 +107,7 @@ _clamp = pointwise(
     in_place=False,
     out="found",
     samples=lambda make: [(make(2, 3), make(2, 3, high=0), make(2, 3, low=0))],
+    aten="clamp_.Tensor | clamp_",
     doc="`clamp` between two bounds.",
 )
 _clamp_numbers = pointwise(
@@ -132,6 +133,7 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
     """A clamp with one bound, and its overload for a number."""
     lower = bound == "min"
     hidden = name.startswith("_")
+    written = "clamp_" if hidden else f"{name}_"
     more: dict[str, Any] = {"kernel": kernel, "reference": np.maximum if lower else np.minimum}
     more["out"] = "found" if hidden else "cast"
     inside: dict[str, Any] = dict(_at_least if lower else _at_most)
@@ -145,6 +147,8 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
         in_place="function" if not hidden else False,
         samples=pair,
         overloads=(f"(input, {bound}: Tensor, *, out)", f"(input, {bound}: Number, *, out)"),
+        aten=f"{written}.Tensor | {written}",
+        shared_write="" if hidden else "arithmetic",
         doc=doc,
         **more,
     )
@@ -326,6 +330,7 @@ masked_fill = pointwise(
         "(input, mask, value: Tensor)",
         "(input, mask, value: Number)",
     ),
+    shared_write="number",
     doc="input with `value` where the mask holds.",
 )
 _masked_fill_number = pointwise(
@@ -402,6 +407,7 @@ def _fill_op(name: str, node: str, *, number: bool) -> Any:
         overlap="self" if number else "arguments",
         node=node,
         batch="trailing" if number else None,
+        shared_write="name",
         method=False,
         samples=lambda make: [(make(2, 3), 1.5 if number else make())],
         overloads=("(input, value: Tensor)", "(input, value: Number)"),
@@ -467,6 +473,7 @@ _copied = general(
     method=False,
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3)), (make(2, 2), make())],
     overloads=("(self: Tensor, other: Tensor, non_blocking: bool = False)",),
+    shared_write="arithmetic",
     doc="src in the place of input.",
 )
 like_first.add("_copied")

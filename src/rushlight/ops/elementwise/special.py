@@ -356,6 +356,7 @@ xlogy = _log_product(
     where="torch",
     method=True,
     in_place="function",
+    aten="xlogy_.Tensor | xlogy_.Scalar_Other",
 )
 xlog1py = _log_product(
     "xlog1py",

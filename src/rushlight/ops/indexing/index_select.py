@@ -264,6 +264,7 @@ index_add: Op = linear(
         *_source_samples(make),
         (make(3, 4), 0, make(5, low=0, high=3, kind="int"), make(5, 4)),
     ],
+    shared_write="name",
     doc="The input with alpha * source added to the slices that an index names.",
 )
 index_copy: Op = linear(
@@ -288,6 +289,8 @@ _fill_number: Op = general(
     node="IndexFillBackward0",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), 1.5)],
     keeps="strides: input",
+    aten="index_fill_.int_Scalar",
+    shared_write="name",
     doc="`index_fill` with a number.",
 )
 _fill_tensor: Op = linear(
@@ -305,6 +308,8 @@ _fill_tensor: Op = linear(
     node="IndexFillBackward1",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3), make())],
     keeps="strides: input",
+    aten="index_fill_.int_Tensor",
+    shared_write="name",
     doc="`index_fill` with a tensor.",
 )
 

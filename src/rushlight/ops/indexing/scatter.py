@@ -220,6 +220,7 @@ _scatter: Op = linear(
     method=False,
     node="ScatterBackward0",
     samples=_scatter_samples,
+    aten="scatter_.src",
     doc="`scatter` of a tensor.",
 )
 _scatter_value: Op = general(
@@ -231,6 +232,7 @@ _scatter_value: Op = general(
     method=False,
     node="ScatterBackward1",
     samples=lambda make: [(make(3, 4), 1, make(3, 2, low=0, high=4, kind="int"), 1.5)],
+    aten="scatter_.value",
     doc="`scatter` of a number.",
 )
 _scatter_zero: Op = linear(
@@ -253,6 +255,7 @@ scatter_add: Op = linear(
     },
     in_place=True,
     samples=_add_samples,
+    shared_write="name",
     doc="The input with src added at the places of an index: "
     "input[index[i][j]][j] += src[i][j] for dim 0.",
 )
@@ -451,6 +454,8 @@ scatter_reduce: Op = general(
         for args in _add_samples(make)
         for how in ("sum", "prod", "mean", "amax", "amin")
     ],
+    aten="scatter_reduce_.two",
+    shared_write="name",
     doc="The input reduced with src at the places of an index; reduce is 'sum', 'prod', 'mean', "
     "'amax' or 'amin'.",
 )

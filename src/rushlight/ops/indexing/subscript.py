@@ -152,6 +152,7 @@ _index_put: Op = linear(
         (make(3, 4), _positions(make, 1, below=3), (0,), 0, make(1, 4), False),
         (make(3, 4), _positions(make, 5, below=3), (0,), 0, make(4), True),
     ],
+    shared_write="name",
     doc="The input with values written, or added, at the places of an index.",
 )
 _index_put_ = _Tensor._index_put_

@@ -238,6 +238,10 @@ def _bias_grad(g: Tensor) -> Tensor:
     return g.sum((0, *range(2, g.ndim)))
 
 
+def _bias_tangent(t: Tensor, out: Tensor) -> Tensor:
+    return t.reshape(t.shape + (1,) * (out.ndim - 2)).expand(out.shape)
+
+
 def _samples(make: Callable[..., Any]) -> Any:
     one, pair = (1, 1), (2, 1)
     return [
@@ -248,7 +252,7 @@ def _samples(make: Callable[..., Any]) -> Any:
     ]
 
 
-_convolution = general(
+_convolution: Op = general(
     f"_convolution(input: Tensor, weight: Tensor, bias: Tensor | None = None, {_GEOMETRY})",
     _convolve,
     vjp={
@@ -263,6 +267,15 @@ _convolution = general(
             )
         ),
         "bias": _bias_grad,
+    },
+    jvp={
+        "input": lambda t, weight, stride, padding, dilation, groups: _convolution(
+            t, weight, None, stride, padding, dilation, groups
+        ),
+        "weight": lambda t, input, stride, padding, dilation, groups: _convolution(
+            input, t, None, stride, padding, dilation, groups
+        ),
+        "bias": _bias_tangent,
     },
     method=False,
     samples=_samples,
@@ -284,6 +297,15 @@ _convolution_input: Op = general(
             )
         ),
         "bias": _bias_grad,
+    },
+    jvp={
+        "input": lambda t, weight, shape, stride, padding, dilation, groups: _convolution_input(
+            t, weight, None, shape, stride, padding, dilation, groups
+        ),
+        "weight": lambda t, input, shape, stride, padding, dilation, groups: _convolution_input(
+            input, t, None, shape, stride, padding, dilation, groups
+        ),
+        "bias": _bias_tangent,
     },
     node="ConvolutionBackward0",
     method=False,

@@ -27,6 +27,7 @@ from ..._core import Op
 from ..._device import preserve_format
 from ..elementwise.complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
+from ..making.creation import empty_strided
 from ..table.arrays import Array, is_half
 from ..table.kinds import composite, general, linear
 from ..table.signature import Ints, Sizes, memory_format, overloaded
@@ -130,6 +131,18 @@ def _gathered(g: Array, size: Lengths, stride: Lengths, offset: int, layout: Any
     return place.part(buffer).copy()
 
 
+def _strided_tangent(
+    t: Tensor, input: Tensor, size: Any, stride: Any, storage_offset: int, layout: Any
+) -> Any:
+    if t._seen.strides != input._seen.strides:
+        # Strides are those of the value's storage: a tangent laid out otherwise is copied into
+        # them.
+        laid_out = empty_strided(tuple(input.shape), input.stride(), dtype=t.dtype)
+        t = laid_out.zero_().copy_(t)
+    storage_offset += t.storage_offset() - input.storage_offset()
+    return strided_view(t, size, stride, storage_offset, layout)
+
+
 strided_view: Op = linear(
     "strided_view(input: Tensor, size: Any, stride: Any, storage_offset: int, layout: Any = None)",
     _kernels.strided,
@@ -138,6 +151,7 @@ strided_view: Op = linear(
             g, input_shape, size, stride, storage_offset, layout
         )
     },
+    jvp={"input": _strided_tangent},
     backward=(_scattered, "g input_shape size stride storage_offset layout"),
     node="AsStridedBackward0",
     view=True,

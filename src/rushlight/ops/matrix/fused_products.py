@@ -83,10 +83,23 @@ def _through(g: Any, number: Any) -> Any:
     return g * (number.conjugate() if isinstance(number, complex) else number)
 
 
-def _sum_with_product(signature: str, forward: Any, vjp: dict[str, Any], **more: Any) -> Any:
-    """beta * input + alpha * some product; `vjp` has the rules of the factors."""
-    rules = {"input": lambda g, beta: _through(g, beta), **vjp}
-    return general(signature, forward, vjp=rules, in_place=True, overlap="arguments", **more)
+def _times(t: Any, number: Any) -> Any:
+    return t if number == 1 else t * number
+
+
+def _sum_with_product(
+    signature: str, forward: Any, vjp: dict[str, Any], jvp: dict[str, Any], **more: Any
+) -> Any:
+    """beta * input + alpha * some product; `vjp` and `jvp` have the rules of the factors."""
+    return general(
+        signature,
+        forward,
+        vjp={"input": lambda g, beta: _through(g, beta), **vjp},
+        jvp={"input": lambda t, beta: _times(t, beta), **jvp},
+        in_place=True,
+        overlap="arguments",
+        **more,
+    )
 
 
 addmm = _sum_with_product(
@@ -95,6 +108,10 @@ addmm = _sum_with_product(
     vjp={
         "mat1": lambda g, mat2, alpha: _through(matmul(g, mat2.mH), alpha),
         "mat2": lambda g, mat1, alpha: _through(matmul(mat1.mH, g), alpha),
+    },
+    jvp={
+        "mat1": lambda t, mat2, alpha: _times(matmul(t, mat2), alpha),
+        "mat2": lambda t, mat1, alpha: _times(matmul(mat1, t), alpha),
     },
     samples=lambda make: [
         (make(2, 4), make(2, 3), make(3, 4)),
@@ -133,6 +150,10 @@ addmv = _sum_with_product(
         "mat": lambda g, vec, alpha: _through(g.unsqueeze(-1) * vec.conj(), alpha),
         "vec": lambda g, mat, alpha: _through(matmul(mat.mH, g), alpha),
     },
+    jvp={
+        "mat": lambda t, vec, alpha: _times(matmul(t, vec), alpha),
+        "vec": lambda t, mat, alpha: _times(matmul(mat, t), alpha),
+    },
     samples=lambda make: [
         (make(2), make(2, 3), make(3)),
         (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
@@ -165,6 +186,10 @@ addr = _sum_with_product(
         "vec1": lambda g, vec2, alpha: _through(matmul(g, vec2.conj()), alpha),
         "vec2": lambda g, vec1, alpha: _through(matmul(g.mT, vec1.conj()), alpha),
     },
+    jvp={
+        "vec1": lambda t, vec2, alpha: _times(t.unsqueeze(1) * vec2, alpha),
+        "vec2": lambda t, vec1, alpha: _times(vec1.unsqueeze(1) * t, alpha),
+    },
     out="cast",
     samples=lambda make: [(make(2, 3), make(2), make(3))],
     earlier="beta input alpha vec1 vec2 | beta input vec1 vec2",
@@ -195,6 +220,10 @@ baddbmm = _sum_with_product(
     "alpha: Number = 1)",
     _baddbmm,
     vjp=_OF_BATCHES,
+    jvp={
+        "batch1": lambda t, batch2, alpha: _times(matmul(t, batch2), alpha),
+        "batch2": lambda t, batch1, alpha: _times(matmul(batch1, t), alpha),
+    },
     samples=lambda make: [
         (make(2, 3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})
     ],
@@ -223,6 +252,10 @@ addbmm = _sum_with_product(
     "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
     _addbmm,
     vjp=_OF_BATCHES,
+    jvp={
+        "batch1": lambda t, batch2, alpha: _times(matmul(t, batch2).sum(0), alpha),
+        "batch2": lambda t, batch1, alpha: _times(matmul(batch1, t).sum(0), alpha),
+    },
     samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
     earlier="beta input alpha batch1 batch2 | beta input batch1 batch2",
     doc="beta * input + alpha * the sum of the products of a stack.",

@@ -477,6 +477,11 @@ _linear_bias = general(
         "weight": _weight_grad,
         "bias": lambda g: g,  # the engine sums over what was broadcast
     },
+    jvp={
+        "input": lambda t, weight: linear(t, weight),
+        "weight": lambda t, input: linear(input, t),
+        "bias": lambda t: t,
+    },
     backward=(_kernels.linear_backward, "g input weight needs"),
     edges="bias input weight",
     node="ViewBackward0",

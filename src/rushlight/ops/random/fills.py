@@ -53,9 +53,9 @@ _HISTORY = {
 
 
 @draws(fills=True)
-def _fill(self: Any, kernel: str, generator: Any, *args: Any) -> Any:
+def _fill(self: Any, kernel: str, generator: Any, *args: Any, aten: str = "") -> Any:
     recording = self.requires_grad and _core.is_grad_enabled()
-    _core.check_captured(self, kernel, args[0] if args else None)
+    _core.check_captured(self, aten or kernel, None)
     _core.check_in_place(self, recording)
     if recording:
         _HISTORY[kernel](self)
@@ -233,15 +233,16 @@ def random_(
         raise TypeError("random_() takes from= with to=")
     low = named.pop("from", from_)
     none_left("random_", named)
+    aten = "random_.from"
     if low is not None and to is ...:
-        low, to = 0, low
+        low, to, aten = 0, low, "random_.to"
     if low is None and to is ...:
         check_type(self.dtype, "bif", "random_kernel_cpu")
         return _fill(self, "random_", generator)
     low, end = integer_range(low or 0, to, self.dtype)
     if to is None and self.dtype is dtypes.int64:
-        return _fill(self, "random_", generator, low)
-    return _fill(self, "randint_", generator, low, end)
+        return _fill(self, "random_", generator, low, aten=aten)
+    return _fill(self, "randint_", generator, low, end, aten=aten)
 
 
 @composite(
@@ -257,13 +258,15 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if isinstance(p, Tensor):
         return _fill_by(self, p, generator=generator)
     check_type(self.dtype, "bif", "bernoulli_scalar_cpu_")
-    return _fill(self, "bernoulli_", generator, _probability(p))
+    return _fill(self, "bernoulli_", generator, _probability(p), aten="bernoulli_.float")
 
 
 @draws(fills=True)
 def _fill_by(self: Any, p: Any, *, generator: Any) -> Any:
     check_type(self.dtype, "bif", "bernoulli_tensor_cpu_")
-    return _fill(self, "bernoulli_", generator, _probabilities(p, self.shape))
+    return _fill(
+        self, "bernoulli_", generator, _probabilities(p, self.shape), aten="bernoulli_.Tensor"
+    )
 
 
 def _probability(p: float) -> float:

@@ -27,7 +27,7 @@ from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
 from .signature import parse
-from .words import BATCH, TRAITS, Spec
+from .words import BATCH, SHARED_WRITES, TRAITS, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -73,10 +73,11 @@ class Entry:
     overloads: tuple[str, ...] = ()
     earlier = ""
     said = ""
+    aten = ""
+    shared_write = ""
     traits: frozenset[str] = frozenset()
     batch: Any = None  # what the statement says of a batch
-    batching: Any = None  # the rules of vmap and of forward mode; see `_levels`
-    tangent: Any = None
+    batching: Any = None  # the rule of vmap; see `_levels`
     rules: Sequence[Any] = ()
     targets: Sequence[list[int]] = ()  # of each rule: the parameters it gives gradients for
     partials: Mapping[str, Any] = MappingProxyType({})
@@ -166,11 +167,12 @@ def node_name(op: str) -> str:
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
     "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said traits".split()
+    "overloads earlier said traits aten shared_write".split()
 )
 
 # What goes into the row of the table as it is said, and under which name.
-_ROW = {w: w for w in "doc samples reference kernel overloads earlier said batch".split()}
+_KEPT = "doc samples reference kernel overloads earlier said aten shared_write batch"
+_ROW = {w: w for w in _KEPT.split()}
 _ROW["where"] = "namespace"
 
 
@@ -237,6 +239,8 @@ def define(
         if word in _ROW:
             setattr(entry, _ROW[word], value)
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
+    if entry.shared_write not in ("", *SHARED_WRITES):
+        raise TypeError(f"op '{name}': shared_write={entry.shared_write!r} is none of its words")
     if "traits" in words:
         entry.traits = traits_of(words["traits"], name)
     if rows:

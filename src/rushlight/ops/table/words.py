@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict
 
-__all__ = ["BATCH", "Words"]
+__all__ = ["BATCH", "SHARED_WRITES", "TRAITS", "Words"]
 
 # Of element types, by their codes: the exception and its text.
 Reasons: TypeAlias = dict[int, tuple[type, str]]
@@ -67,6 +67,10 @@ class Levels(TypedDict, total=False):
 
     batch: str | Callable[..., Any] | None  # one of BATCH, or the result in terms of other ops
     jvp: dict[str, Any]  # tangent rules cheaper than the derived one, by argument; they read `t`
+    # PyTorch's name of the in-place operator, where `_levels.captured` finds another: with a tensor
+    # as the last argument and, apart by " | ", with a number.
+    aten: str
+    shared_write: str  # how vmap refuses to write what elements share; one of SHARED_WRITES
 
 
 # What an op does with a batch in front of its dimensions.
@@ -76,6 +80,16 @@ BATCH = {
     "folded": "dimension 0 of its first argument is a batch already",
     "reduced": "it reduces `dim`: one, several or, where none is given, all",
     "picked": "it reduces one `dim`, or all elements as one row",
+}
+
+
+# How vmap refuses an in-place op that would write values of all elements to one tensor that they
+# share. Unless told, PyTorch names the operator: "aten::pow_".
+SHARED_WRITES = {
+    "shape": "as a result of another shape",
+    "name": "by the name of the method",
+    "arithmetic": "as 'inplace arithmetic'",
+    "number": "as that where the last argument is a number",
 }
 
 

@@ -1,0 +1,24 @@
+"""ops/layers/: methods of Tensor. Written by tools/public_stub.py."""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from typing import TypeAlias
+
+from .._core import Tensor
+from .._dtypes import dtype as _dtype
+
+_Number: TypeAlias = _int | _float | _bool | _complex
+
+class LayersMethods:
+    def hardshrink(self, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+    def log_softmax(
+        self, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
+    ) -> Tensor: ...
+    def prelu(self, weight: Tensor) -> Tensor: ...
+    def relu(self, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+    def relu_(self) -> Tensor: ...
+    def softmax(
+        self, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
+    ) -> Tensor: ...
