@@ -10,13 +10,13 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ..making.copies import clone
-from ..table.arrays import scalar_name
+from ..making.creation import zeros_like
+from ..table.arrays import Array, scalar_name
 from ..table.kinds import composite, general, linear, pointwise
 from ..table.reference import add_method
 from ..table.signature import Tensor
-from ..table.statement import LAZY, OPS, namespace
+from ..table.statement import LAZY, namespace
 from .elementary import abs, sgn
 from .selection import where
 
@@ -203,7 +203,7 @@ def _angle(a: Array) -> Array:
 
 def _angle_rule(g: Any, input: Any) -> Any:
     if not input.dtype.is_complex:
-        return OPS["zeros_like"].function(g)
+        return zeros_like(g)
     size = abs(input)
     return where(input == 0, 0, g * input / (size * size) * 1j)
 

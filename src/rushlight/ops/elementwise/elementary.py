@@ -10,15 +10,14 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ...return_types import named
-from ..table.arrays import rounded, widened
+from ..making.creation import zeros_like
+from ..table.arrays import Array, rounded, widened
 from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from ..table.statement import OPS
 from .arithmetic import _conj, _no_derivative, reciprocal
 from .comparison import isfinite, isnan
 from .powers import rsqrt
@@ -178,8 +177,8 @@ atanh = _unary(
 )
 
 
-for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    alias(f"arc{_name}", OPS[f"a{_name}"].function)
+for _op in (asin, acos, atan, asinh, acosh, atanh):
+    alias(f"arc{_op.__name__[1:]}", _op)
 
 atan2 = pointwise(
     "atan2(input: Tensor, other: Tensor)",
@@ -290,10 +289,10 @@ def _sgn(a: Array) -> Array:
 
 def _sgn_rule(g: Any, input: Any) -> Any:
     if isinstance(input, Symbol) or not input.dtype.is_complex:
-        return 0 * g if isinstance(g, Symbol) else OPS["zeros_like"].function(g)
+        return 0 * g if isinstance(g, Symbol) else zeros_like(g)
     size = abs(input)
     direction = sgn(input)
-    across = g - OPS["real"].function(g * direction.conj()) * direction
+    across = g - (g * direction.conj()).real * direction
     return where(size == 0, 0, across / size)
 
 

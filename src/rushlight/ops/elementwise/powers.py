@@ -9,11 +9,12 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._dtypes import complex128, float64
+from ..making.casts import to
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from ..table.statement import OPS
 from .arithmetic import _conj
 from .selection import where
 
@@ -45,7 +46,7 @@ def _not_negative(exponent: Any) -> Any:
 def _log(value: Any) -> Any:
     """The logarithm, of numbers too."""
     if isinstance(value, (_Tensor, Symbol)):
-        return OPS["log"].function(value)
+        return value.log()
     if isinstance(value, complex):
         import cmath
 
@@ -204,23 +205,16 @@ rsqrt: Op = pointwise(
 )
 def float_power(input: Tensor, exponent: Any) -> Any:
     """input ** exponent in double precision."""
-    wide = OPS["to"].function
 
     def widen(value: Any) -> Any:
         if not isinstance(value, _Tensor):
             return value
-        name = "complex128" if value.dtype.is_complex or isinstance(input, complex) else "float64"
-        return wide(value, _double(name))
+        wide = value.dtype.is_complex or isinstance(input, complex)
+        return to(value, complex128 if wide else float64)
 
     if not isinstance(exponent, _Tensor) and not isinstance(exponent, complex):
         exponent = float(exponent)
     return pow(widen(input), widen(exponent))
-
-
-def _double(name: str) -> Any:
-    from ... import _dtypes as dtypes
-
-    return getattr(dtypes, name)
 
 
 ldexp = pointwise(

@@ -14,9 +14,8 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ...ops.table.arrays import Array
 from ..making.factory import allocate
-from ..table.arrays import default_float, rounded, widened
+from ..table.arrays import Array, default_float, rounded, widened
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias

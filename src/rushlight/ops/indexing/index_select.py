@@ -14,6 +14,7 @@ from ... import _core
 from ..._core import Op
 from ..elementwise.selection import masked_fill
 from ..layout.shape import expand
+from ..making.creation import zeros_like
 from ..table.arrays import cell, dim_in, distinct, scalar_name
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Tensor
@@ -24,7 +25,6 @@ from .scatter import (
     _reduce_gradients,
     _reduce_into,
     _refuse_reduction,
-    _zeros,
 )
 from .subscript import _index, _index_backward, _index_zero
 
@@ -297,7 +297,7 @@ _fill_tensor: Op = linear(
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
         "value": lambda g, dim, index: masked_fill(
-            g, _fill_number(_zeros(g), dim, index, 1) == 0, 0
+            g, _fill_number(zeros_like(g), dim, index, 1) == 0, 0
         ).sum(),
     },
     in_place=True,

@@ -17,13 +17,12 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ..elementwise.selection import masked_fill, where
 from ..layout.slices import _slice, _slice_backward
-from ..table.arrays import anywhere, cell, dim_in, scalar_name, unshared
+from ..making.creation import full, ones_like, zeros_like
+from ..table.arrays import Array, anywhere, cell, dim_in, scalar_name, unshared
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Tensor
-from ..table.statement import namespace
 
 __all__: list[str] = []
 
@@ -341,8 +340,8 @@ def _reduce_gradients(
     if reduce == "sum":
         to_input, to_src = g, gather(g, dim, index)
     elif reduce == "mean":
-        counts = (_ones(input) if include_self else _zeros(input)).detach()
-        counts = scatter_add(counts, dim, index, _ones(src).detach())
+        counts = (ones_like(input) if include_self else zeros_like(input)).detach()
+        counts = scatter_add(counts, dim, index, ones_like(src).detach())
         share = g / masked_fill(counts, counts == 0, 1)
         to_input, to_src = share, gather(share, dim, index)
     elif reduce == "prod":
@@ -351,7 +350,7 @@ def _reduce_gradients(
         chosen = src == gather(out, dim, index)
         own = input == out
         if not include_self:
-            own = own & (_scatter_value(_ones(input), dim, index, 0) != 0)
+            own = own & (_scatter_value(ones_like(input), dim, index, 0) != 0)
         hits = scatter_add(own.to(g.dtype), dim, index, chosen.to(g.dtype))
         share = g / masked_fill(hits, hits == 0, 1)
         to_input = masked_fill(share, ~own, 0)
@@ -378,7 +377,7 @@ def _prod_gradients(
     without_own = scatter_reduce(filled, dim, index, src, "prod", include_self=include_self)
     to_input = g * _conjugate(without_own / filled)
     zero = src == 0
-    zeros = gather(scatter_add(_zeros(input), dim, index, zero.to(g.dtype)), dim, index)
+    zeros = gather(scatter_add(zeros_like(input), dim, index, zero.to(g.dtype)), dim, index)
     alone = zero & (zeros == 1)
     other = scatter_reduce(
         input, dim, index, masked_fill(src, alone, 1), "prod", include_self=include_self
@@ -402,18 +401,6 @@ def _not_again(function: str, name: str, g: Tensor) -> None:
 
 def _conjugate(x: Any) -> Any:
     return x.conj() if x.dtype.is_complex else x
-
-
-def _ones(like: Any) -> Any:
-    return _filled(like, 1)
-
-
-def _zeros(like: Any) -> Any:
-    return _filled(like, 0)
-
-
-def _filled(like: Any, value: int) -> Any:
-    return namespace("torch")["full_like"](like, value)
 
 
 def _reduce_rule(
@@ -499,7 +486,7 @@ def _scatter_form(in_place: bool) -> Any:
         if is_tensor:
             warnings.warn(_WITH_SRC, stacklevel=2)
         else:
-            src = namespace("torch")["full"](index.shape, src, dtype=input.dtype)
+            src = full(index.shape, src, dtype=input.dtype)
         if reduce == "add":
             return add(input, dim, index, src, **out)
         return combine(input, dim, index, src, "prod", **out)

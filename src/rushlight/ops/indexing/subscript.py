@@ -24,15 +24,14 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ...ops.table.arrays import Array
 from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import _slice, select
 from ..making.copies import alias
-from ..table.arrays import anywhere, cell, unshared
+from ..table.arrays import Array, anywhere, cell, unshared
 from ..table.kinds import linear
+from ..table.reference import add_method
 from ..table.signature import Tensor
-from ..table.statement import namespace
 
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
 
@@ -594,9 +593,8 @@ def index_put_(
     return _index_put_(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
-namespace("torch")["index_put"] = index_put
-namespace("torch")["index_put_"] = index_put_
-_Tensor.index_put, _Tensor.index_put_ = index_put, index_put_
+add_method("index_put", index_put, function=True)
+add_method("index_put_", index_put_, function=True)
 _core.set_subscript(
     select,
     _slice,

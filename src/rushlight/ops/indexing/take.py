@@ -10,15 +10,15 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ..elementwise.selection import _core_size_error, fill_, masked_fill, where
 from ..layout.shape import expand
 from ..layout.slices import _slice, _slice_backward, diagonal, select
-from ..table.arrays import anywhere, check_tensor, dim_in, distinct, scalar_name
+from ..making.creation import zeros_like
+from ..table.arrays import Array, anywhere, check_tensor, dim_in, distinct, scalar_name
 from ..table.kinds import composite, constant, linear
+from ..table.reference import add_method
 from ..table.signature import Number, Tensor
-from ..table.statement import namespace
-from .scatter import _flat, _permuted, _zeros, gather
+from .scatter import _flat, _permuted, gather
 
 __all__: list[str] = []
 
@@ -101,7 +101,7 @@ put: Op = linear(
     overlap="never late",
     transpose={
         "input": lambda g, index, accumulate: (
-            g if accumulate else put(g, index, _zeros(index).to(g.dtype))
+            g if accumulate else put(g, index, zeros_like(index).to(g.dtype))
         ),
         "source": lambda g, index, source_shape: take(g, index).reshape(source_shape),
     },
@@ -286,7 +286,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Any:
     return _nonzero_rows(input, **out)
 
 
-namespace("torch")["nonzero"] = _Tensor.nonzero = nonzero
+add_method("nonzero", nonzero, function=True)
 
 
 @composite
@@ -324,7 +324,7 @@ select_scatter: Op = linear(
     ),
     transpose={
         "input": lambda g, dim, index, src_shape: select_scatter(
-            g, _zeros(select(g, dim, index)), dim, index
+            g, zeros_like(select(g, dim, index)), dim, index
         ),
         "src": lambda g, dim, index: select(g, dim, index),
     },
@@ -340,7 +340,7 @@ slice_scatter: Op = linear(
     ),
     transpose={
         "input": lambda g, dim, start, end, step: slice_scatter(
-            g, _zeros(_slice(g, dim, start, end, step)), dim, start, end, step
+            g, zeros_like(_slice(g, dim, start, end, step)), dim, start, end, step
         ),
         "src": lambda g, dim, start, end, step: _slice(g, dim, start, end, step),
     },
@@ -355,7 +355,7 @@ diagonal_scatter: Op = linear(
     ),
     transpose={
         "input": lambda g, offset, dim1, dim2: diagonal_scatter(
-            g, _zeros(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
+            g, zeros_like(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
         ),
         "src": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
     },

@@ -17,7 +17,6 @@ from ... import _core
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Tensor
-from ..table.statement import namespace
 from .pooling import _bordered, _each, _frozen, _outputs, _pooled, _reached, _slices, _window
 
 _kernels = _core.kernels
@@ -163,7 +162,7 @@ def _refuse_types(name: str, a: Array, halves: bool = False) -> None:
     refuse(name, a, "bc" if a.dtype == np.int64 else "biuc", halves)
 
 
-def _avg_pool_of(n: int) -> None:
+def _avg_pool_of(n: int) -> Any:
     name = f"avg_pool{n}d"
     op = _avg_pools[n]
 
@@ -207,7 +206,8 @@ def _avg_pool_of(n: int) -> None:
         return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     enter = composite(
-        where="nn",
+        where="nn torch" if n == 1 else "nn",
+        method=False,
         name=name,
         doc=f"The mean of each window of {n} dimension(s).",
     )
@@ -240,12 +240,10 @@ def _avg_pool_of(n: int) -> None:
                 input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
             )
 
-    if n == 1:
-        namespace("torch")[name] = pool
+    return pool
 
 
-for _n in (1, 2, 3):
-    _avg_pool_of(_n)
+avg_pool1d, avg_pool2d, avg_pool3d = _avg_pool_of(1), _avg_pool_of(2), _avg_pool_of(3)
 
 
 @composite(where="nn")
@@ -274,6 +272,6 @@ def lp_pool2d(
 
 def _lp_pool(n: int, input: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
     k = _each(kernel_size, f"lp_pool{n}d", "kernel_size", n)
-    average = namespace("nn")[f"avg_pool{n}d"]
+    average = avg_pool1d if n == 1 else avg_pool2d
     mean = average(input.pow(p), k, stride, 0, ceil_mode)
     return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / p)

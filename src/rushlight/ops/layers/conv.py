@@ -29,7 +29,7 @@ from ..matrix.products import multiply
 from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
 from ..table.kinds import bilinear, composite, general
 from ..table.signature import Ints, Tensor
-from ..table.statement import namespace
+from .padding import pad
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
@@ -426,7 +426,7 @@ def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tu
             stacklevel=5,
         )
         border = [v for t in reversed(total) for v in (0, t % 2)]
-        input = namespace("nn")["pad"](input, border)
+        input = pad(input, border)
     return input, tuple(t // 2 for t in total)
 
 
@@ -539,7 +539,7 @@ def _run_transposed(
             for have, want in zip(reversed(input.shape[2:]), reversed(places), strict=True)
             for v in (0, want - have)
         ]
-        input = namespace("nn")["pad"](input, border)
+        input = pad(input, border)
     shape = (input.shape[0], weight.shape[1] * groups, *out)
     result = _convolution_input(input, weight, bias, shape, stride, padding, dilation, groups)
     return result if batched else result.squeeze(0)
@@ -549,7 +549,8 @@ def _public(n: int) -> None:
     name, transposed_name = f"conv{n}d", f"conv_transpose{n}d"
 
     @composite(
-        where="nn",
+        where="nn torch",
+        method=False,
         name=name,
         doc=f"A convolution over {n} dimension{'s' * (n > 1)}.",
         overloads=(
@@ -569,7 +570,8 @@ def _public(n: int) -> None:
         return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
 
     @composite(
-        where="nn",
+        where="nn torch",
+        method=False,
         name=transposed_name,
         doc=f"The transpose of a convolution over {n} dimension{'s' * (n > 1)}.",
     )
@@ -595,8 +597,6 @@ def _public(n: int) -> None:
             groups,
             dilation,
         )
-
-    namespace("torch").update({name: conv, transposed_name: transposed})
 
 
 for _n in (1, 2, 3):

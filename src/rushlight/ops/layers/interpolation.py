@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..._devices import of
+from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse
 from ..table.kinds import composite, pointwise
 from ..table.signature import Flag, Tensor
-from ..table.statement import namespace
+from .adaptive_pooling import adaptive_avg_pools
 from .padding import _resampling
 
 _Ints = tuple[int, ...]
-_nn = namespace("nn")
 
 # ---- interpolation
 
@@ -206,7 +206,7 @@ def interpolate(
         )
     _check_sizes(input.shape[2:], wanted)
     if mode == "area":
-        return _nn[f"adaptive_avg_pool{n}d"](input, wanted)
+        return adaptive_avg_pools[n](input, wanted)
     kind = input._array.dtype.kind
     if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
         last = "_channels_last" if n > 1 else ""
@@ -466,11 +466,7 @@ def _mirror(x: Any, size: int, corners: bool) -> Any:
     away = (x - half).abs()
     turns = (away.detach() / span).floor()
     rest = away - turns * span
-    return _torch_where(turns % 2 == 1, span - rest + half, rest + half)
-
-
-def _torch_where(condition: Any, a: Any, b: Any) -> Any:
-    return namespace("torch")["where"](condition, a, b)
+    return where(turns % 2 == 1, span - rest + half, rest + half)
 
 
 __all__ = ["affine_grid", "grid_sample", "interpolate", "upsample"]

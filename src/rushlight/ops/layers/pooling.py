@@ -22,7 +22,6 @@ from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Ints, Tensor
-from ..table.statement import namespace
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
@@ -341,9 +340,11 @@ def _max_pool_of(n: int) -> None:
     name = f"max_pool{n}d"
     op = _max_pools[n]
     kernel = name if n > 1 else "max_pool2d"
+    where = "nn torch" if n == 1 else "nn"
 
     @composite(
-        where="nn",
+        where=where,
+        method=False,
         name=f"{name}_with_indices",
         doc="The largest elements of windows and their places.",
     )
@@ -383,7 +384,8 @@ def _max_pool_of(n: int) -> None:
         return op(input, *window, ceil_mode)
 
     @composite(
-        where="nn",
+        where="nn torch",
+        method=False,
         name=name,
         doc=f"The largest element of each window of {n} dimension(s).",
     )
@@ -402,10 +404,6 @@ def _max_pool_of(n: int) -> None:
         asked = f"{name}_with_indices" if return_indices else name
         pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
-
-    namespace("torch")[name] = pool
-    if n == 1:
-        namespace("torch")[f"{name}_with_indices"] = with_indices
 
 
 for _n in (1, 2, 3):

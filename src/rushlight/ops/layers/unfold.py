@@ -10,8 +10,8 @@ from ..._core import Op
 from ..making.factory import allocate
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
+from ..table.reference import alias
 from ..table.signature import Ints, Tensor
-from ..table.statement import namespace
 from .conv import _patches, _scattered, _sizes
 
 _Ints = tuple[int, ...]
@@ -131,7 +131,7 @@ def _image_patches(
     return result if input.ndim == 4 else result.squeeze(0)
 
 
-namespace("nn")["unfold"] = _image_patches
+alias("unfold", _image_patches, method=False, where="nn")
 
 
 @composite(where="nn")

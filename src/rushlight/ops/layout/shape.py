@@ -122,7 +122,7 @@ view = _reshaping(
     doc="The same elements in another shape, which the strides must allow; or the same bytes as "
     "another dtype.",
 )
-_unsafe_view = _reshaping(
+unsafe_view = _reshaping(
     "_unsafe_view(input: Tensor, *size: Ints)",
     _kernels.reshape,
     node="UnsafeViewBackward0",
@@ -165,7 +165,7 @@ def reshape(input: Tensor, *size: Ints, shape: Sizes | None = None) -> Any:
         return view(input, shape)
     if _kernels.viewable(input, shape):
         return _reshape_alias(input, shape)
-    return _unsafe_view(_contiguous_copy(input), shape)
+    return unsafe_view(_contiguous_copy(input), shape)
 
 
 @composite(where="Tensor")

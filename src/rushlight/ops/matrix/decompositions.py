@@ -14,10 +14,11 @@ from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
 from ...return_types import named
+from ..layout.joining import cat
 from ..table.arrays import Array, listed, warn_once
 from ..table.kinds import composite, constant, general
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import namespace
 from .products import matmul
 from .solving import (
     LinAlgError,
@@ -29,10 +30,6 @@ from .solving import (
     solve,
     solve_triangular,
 )
-
-_linalg = namespace("linalg")
-_torch = namespace("torch")
-
 
 # ---- QR
 
@@ -85,17 +82,13 @@ def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
     y = A.narrow(-1, m, n - m)
     gr_x, gr_y = gr.narrow(-1, 0, m), gr.narrow(-1, m, n - m)
     gx = _tall_qr_vjp(gq + matmul(y, gr_y.mH), gr_x, q, r.narrow(-1, 0, m))
-    return _cat([gx, matmul(q, gr_y)], -1)
+    return cat([gx, matmul(q, gr_y)], -1)
 
 
 def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     inner = matmul(gr, r.mH) - matmul(q.mH, gq)
     right = gq + matmul(q, _upper_symmetric(inner))
     return solve_triangular(r.mH, right, upper=False, left=False)
-
-
-def _cat(parts: list[Any], dim: int) -> Any:
-    return _torch["cat"](parts, dim)
 
 
 _qr_op = general(
@@ -110,7 +103,7 @@ _qr_op = general(
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
     batch="trailing",
 )
-_linalg["qr"] = _qr_op
+alias("qr", _qr_op, method=False, where="linalg")
 
 
 @composite
@@ -177,7 +170,7 @@ _eigh_op = general(
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
     batch="trailing",
 )
-_linalg["eigh"] = _eigh_op
+alias("eigh", _eigh_op, method=False, where="linalg")
 
 
 @composite(where="linalg", traits="symmetric")
@@ -227,7 +220,7 @@ _eig_op = general(
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
     batch="trailing",
 )
-_linalg["eig"] = _eig_op
+alias("eig", _eig_op, method=False, where="linalg")
 
 
 @composite(where="linalg")
@@ -316,7 +309,7 @@ def _phase(t: Any, s: Any) -> Any:
     return (turn * 1j).diag_embed()
 
 
-_svd_op = general(
+svd_op = general(
     "_svd(A: Tensor, full_matrices: bool = True)",
     _svd,
     vjp={"A": _svd_vjp},
@@ -335,25 +328,25 @@ _svd_op = general(
 def _linalg_svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Tensor | None = None
 ) -> Tensor:
-    return _svd_op(A, full_matrices) if out is None else _svd_op(A, full_matrices, out=out)
+    return svd_op(A, full_matrices) if out is None else svd_op(A, full_matrices, out=out)
 
 
-_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", _svd_op.entry.doc
-_linalg_svd.entry = _svd_op.entry  # type: ignore[attr-defined]
-_linalg["svd"] = _linalg_svd
+_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", svd_op.entry.doc
+_linalg_svd.entry = svd_op.entry  # type: ignore[attr-defined]
+alias("svd", _linalg_svd, method=False, where="linalg")
 
 
 @composite(traits="phase")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
-    u, s, vh = _svd_op(input, not some)
+    u, s, vh = svd_op(input, not some)
     return _old_svd_result((u, s, vh.mH))
 
 
 @composite(where="linalg")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Any:
     """The singular values, falling."""
-    return _svd_op(A, False)[1]
+    return svd_op(A, False)[1]
 
 
 # ---- LU
@@ -434,7 +427,7 @@ def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
     inner = solve_triangular(L.mH, inner, upper=True)
     inner = solve_triangular(U.mH, inner, upper=False, left=False)
     if rest is not None:
-        inner = _cat([inner, rest], -1 if m < n else -2)
+        inner = cat([inner, rest], -1 if m < n else -2)
     return matmul(_pivot_matrix(out1, m).to(A.dtype), inner)
 
 
@@ -539,4 +532,4 @@ def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
     return lu_solve(LU_data, LU_pivots, b)
 
 
-_torch["lu_solve"] = _torch_lu_solve
+alias("lu_solve", _torch_lu_solve, method=False)

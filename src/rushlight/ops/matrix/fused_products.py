@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..layout.shape import unsafe_view
 from ..table.arrays import (
     Array,
     common_type,
@@ -25,8 +26,8 @@ from ..table.arrays import (
 )
 from ..table.kinds import bilinear, composite, general
 from ..table.kinds import linear as linear_kind
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import OPS, namespace
 from .products import (
     _bmm,
     _check_sizes,
@@ -301,7 +302,7 @@ def kron(input: Tensor, other: Tensor) -> Any:
     left = input.reshape([s for size in p for s in (size, 1)])
     right = other.reshape([s for size in q for s in (1, size)])
     shape = [s * t for s, t in zip(p, q, strict=True)]
-    return OPS["_unsafe_view"].function(left * right, shape)
+    return unsafe_view(left * right, shape)
 
 
 def _cross(a: Array, b: Array, dim: int) -> Array:
@@ -336,7 +337,7 @@ linalg_cross: Op = bilinear(
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(3, 2), make(3, 1), {"dim": 0})],
     doc="The vector product along a dimension of size 3.",
 )
-namespace("linalg")["cross"] = linalg_cross
+alias("cross", linalg_cross, method=False, where="linalg")
 
 
 @composite

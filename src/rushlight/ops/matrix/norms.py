@@ -26,8 +26,9 @@ from ..table.arrays import (
 )
 from ..table.kinds import composite, general
 from ..table.outputs import written
+from ..table.reference import alias
 from ..table.signature import Ints, Tensor, dtype
-from ..table.statement import namespace
+from .decompositions import svdvals
 
 _kernels = _core.kernels
 _INF = math.inf
@@ -187,7 +188,7 @@ def _normed(make: Callable[..., Any]) -> Any:
 
 _vector_norm_op = _norm_op("_vector_norm", "LinalgVectorNormBackward0")
 _distance_norm = _norm_op("_distance_norm", "NormBackward1")
-namespace("linalg")["vector_norm"] = _vector_norm_op
+alias("vector_norm", _vector_norm_op, method=False, where="linalg")
 
 # ---- matrices
 
@@ -232,7 +233,7 @@ def matrix_norm(
     if ord == "fro":
         return _vector_norm_op(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
-        values = namespace("linalg")["svdvals"](A.movedim((rows, columns), (-2, -1)))
+        values = svdvals(A.movedim((rows, columns), (-2, -1)))
         last = values.ndim - 1
         result = values.sum(last) if ord == "nuc" else _extreme(values, ord, last, False)
         if not keepdim:
@@ -307,7 +308,7 @@ def _linalg_norm(
     return result if out is None else written(out, result, "linalg_norm", _NORM_OUT)
 
 
-namespace("linalg")["norm"] = _linalg_norm
+alias("norm", _linalg_norm, method=False, where="linalg")
 
 
 @composite
@@ -409,7 +410,7 @@ dist: Op = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
@@ -417,7 +418,7 @@ def pairwise_distance(
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
@@ -507,7 +508,7 @@ def cdist(
     return _cdist_op(x1, x2, p)
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def pdist(input: Tensor, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
     if input.ndim != 2:
@@ -529,12 +530,7 @@ def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
     return _vector_norm_op(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
 
 
-namespace("torch").update(
-    pairwise_distance=pairwise_distance,
-    cosine_similarity=cosine_similarity,
-    pdist=pdist,
-    norm_except_dim=_norm_except_dim,
-)
+alias("norm_except_dim", _norm_except_dim, method=False)
 
 __all__ = [
     "cdist",

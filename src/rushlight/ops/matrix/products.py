@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..layout.shape import unsafe_view
 from ..table.arrays import Array, c_name, listed, rounded, scalar_name, times, widened
 from ..table.graph_steps import in_steps
 from ..table.kinds import bilinear, composite, general, variant
 from ..table.samples import matrices
 from ..table.signature import Tensor
-from ..table.statement import OPS, namespace
 
 _kernels = _core.kernels
 
@@ -179,7 +179,7 @@ def _matmul_in_steps(a: Any, b: Any) -> Any:
     matrix and a vector, and back."""
 
     def shaped(x: Any, *size: int) -> Any:
-        return OPS["_unsafe_view"].function(x, size)
+        return unsafe_view(x, size)
 
     if b.ndim == 1:
         return shaped(mv(a.reshape(-1, a.shape[-1]), b), *a.shape[:-1])
@@ -438,7 +438,7 @@ def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
         product = (matmul if one_node else _matmul_in_steps)(input, turned)
         return product if bias is None else product + bias
     rows = input if input.ndim == 2 else input.view(-1, input.shape[-1])
-    result = OPS["addmm"].function(bias, rows, weight.t())
+    result = bias.addmm(rows, weight.t())
     return result if input.ndim == 2 else result.view(*input.shape[:-1], weight.shape[0])
 
 
@@ -491,8 +491,8 @@ _linear_bias = general(
 variant(linear, "bias", "given", _linear_bias)
 
 
-@composite(where="nn")
-def bilinear_form(
+@composite(where="nn torch", method=False, name="bilinear")
+def _bilinear_form(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Any:
     """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
@@ -519,7 +519,3 @@ def bilinear_form(
     if bias is not None:
         result = result + bias
     return result.reshape(*lead, k)
-
-
-namespace("nn")["bilinear"] = namespace("nn").pop("bilinear_form")
-namespace("torch")["bilinear"] = namespace("nn")["bilinear"]

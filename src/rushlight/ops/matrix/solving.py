@@ -6,7 +6,6 @@ functions, so they can be differentiated again.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,14 +17,11 @@ from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
-from ..table.arrays import Array, anywhere, common_type, scalar_name, warn_once
+from ..table.arrays import Array, common_type, scalar_name, warn_once
 from ..table.kinds import composite, general
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import namespace
 from .products import matmul
-
-_linalg = namespace("linalg")
-_torch = namespace("torch")
 
 
 class _LinAlgError(RuntimeError):
@@ -42,7 +38,7 @@ class _LinAlgError(RuntimeError):
 
 
 LinAlgError = _LinAlgError
-_linalg["LinAlgError"] = LinAlgError
+alias("LinAlgError", LinAlgError, method=False, where="linalg")
 
 # ---- checks
 
@@ -160,8 +156,7 @@ inv = general(
     doc="The inverse of square matrices.",
     batch="trailing",
 )
-_torch["inverse"] = inv
-_core.Tensor.inverse = inv  # type: ignore[method-assign]
+alias("inverse", inv)
 
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
@@ -362,102 +357,6 @@ def triangular_solve(
     return _triangular_result((x, A.clone()))
 
 
-# ---- determinants
-
-
-def _quiet(f: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(f)
-    def run(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return f(*args)
-
-    return run
-
-
-@_quiet
-def _det(a: Array) -> Any:
-    _check("det", a, square=True)
-    return np.linalg.det(a)
-
-
-def _adjugate_conj(A: Any, out: Any) -> Any:
-    """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
-    if not anywhere(out == 0):
-        return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
-    # Through the singular values: the product of all but one exists where the inverse does not.
-    u, s, vh = _linalg["svd"](A, False)
-    n = s.shape[-1]
-    diagonal = of(s).tensor(np.eye(n, dtype=bool))
-    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(diagonal, 1.0)
-    phase = det(u) * det(vh)
-    product = u * others.prod(-1).unsqueeze(-2)
-    return phase.unsqueeze(-1).unsqueeze(-1) * matmul(product, vh)
-
-
-det = general(
-    "det(A: Tensor)",
-    _det,
-    vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
-    node="LinalgDetBackward0",
-    where="linalg",
-    samples=_some_squares,
-    doc="The determinants of square matrices.",
-    batch="trailing",
-)
-_torch["det"] = det
-_core.Tensor.det = det  # type: ignore[method-assign]
-
-
-@_quiet
-def _slogdet(a: Array) -> Any:
-    _check("slogdet", a, square=True)
-    sign, logabsdet = np.linalg.slogdet(a)
-    if a.dtype.kind == "f":
-        sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
-    return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
-
-
-def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
-    back = inv(A).mH
-    total = None
-    if g2 is not None:
-        total = g2.unsqueeze(-1).unsqueeze(-1) * back
-    if g1 is not None and A.dtype.is_complex:
-        # The sign turns by the imaginary part of the trace of inv(A) dA.
-        turn = (g1.conj() * out).imag
-        part = (turn * -1j).unsqueeze(-1).unsqueeze(-1) * back
-        total = part if total is None else total + part
-    return total
-
-
-def _slogdet_op(name: str) -> Any:
-    return general(
-        f"_{name}(A: Tensor)",
-        _slogdet,
-        vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
-        batch="trailing",
-        node="LinalgSlogdetBackward0",
-        outputs=named(name, "sign", "logabsdet"),
-        method=False,
-        samples=_some_squares,
-        doc="The sign and the logarithm of the absolute value of determinants.",
-    )
-
-
-_linalg["slogdet"] = _slogdet_op("linalg_slogdet")
-_torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")  # type: ignore[method-assign]
-
-
-@composite
-def logdet(input: Tensor) -> Any:
-    """The logarithm of determinants; nan where one is negative."""
-    _check("slogdet", input._array, square=True)
-    sign, size = _linalg["slogdet"](input)
-    if input.dtype.is_complex:
-        return sign.log() + size
-    return _torch["where"](sign == -1, float("nan"), size)
-
-
 # ---- Cholesky
 
 
@@ -551,8 +450,7 @@ def _torch_cholesky(input: Tensor, upper: bool = False) -> Any:
     return _old_cholesky(input, upper)
 
 
-_torch["cholesky"] = _torch_cholesky
-_core.Tensor.cholesky = _torch_cholesky  # type: ignore[method-assign, assignment]
+alias("cholesky", _torch_cholesky)
 
 
 def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:

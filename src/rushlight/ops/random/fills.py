@@ -15,9 +15,8 @@ from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._generator import draw
 from ..._levels.running import draws
-from ...ops.table.arrays import Array
 from ..making.creation import zeros_like
-from ..table.arrays import none_left, widened
+from ..table.arrays import Array, none_left, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Generator
 

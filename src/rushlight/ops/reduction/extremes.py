@@ -16,9 +16,9 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ...return_types import named
+from ..elementwise.selection import maximum, minimum
 from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
-from ..table.statement import OPS
 from .reductions import _axes, _reduced, _spread, _sum_of
 
 _kernels = _core.kernels
@@ -288,7 +288,7 @@ _NOT_GIVEN: Any = _NotGiven()
 
 
 def _three_forms(name: str, largest: bool) -> Any:
-    elementwise = "maximum" if largest else "minimum"
+    elementwise = maximum if largest else minimum
     kernel = _kernels.amax if largest else _kernels.amin
     arg_kernel = _kernels.argmax if largest else _kernels.argmin
     reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
@@ -364,7 +364,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         if other is not _NOT_GIVEN:
             if dim is not _NOT_GIVEN or keepdim is not _NOT_GIVEN:
                 raise TypeError(f"{name}() of two tensors takes neither dim nor keepdim")
-            return OPS[elementwise].function(input, other, **more)
+            return elementwise(input, other, **more)
         if dim is _NOT_GIVEN and keepdim is _NOT_GIVEN:
             return of_all(input, **more)
         keep = False if keepdim is _NOT_GIVEN else keepdim

@@ -19,8 +19,10 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.shape import view
+from ..making.creation import ones_like
 from ..table.arrays import (
     Array,
     anywhere,
@@ -34,17 +36,9 @@ from ..table.arrays import (
 )
 from ..table.kinds import composite, constant, general, linear, variant
 from ..table.signature import Ints, dtype
-from ..table.statement import OPS, namespace
 
 _kernels = _core.kernels
-_NAMESPACE = namespace("torch")
 Tensor = _core.Tensor
-
-
-def _call(name: str, *args: Any) -> Any:
-    """An op of a family that comes after this one."""
-    return OPS[name].function(*args)
-
 
 # ---- what they share
 
@@ -230,7 +224,7 @@ def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
 def _others(input: Any, dim: int) -> Any:
     """For each element the product of all others along dim: of those before and those after."""
     size = input.shape[dim]
-    one = _call("ones_like", input.narrow(dim, 0, 1))
+    one = ones_like(input.narrow(dim, 0, 1))
     before = cat([one, input.narrow(dim, 0, size - 1)], dim).cumprod(dim)
     turned = input.narrow(dim, 1, size - 1).flip(dim)
     return before * cat([one, turned], dim).cumprod(dim).flip(dim)
@@ -242,7 +236,7 @@ def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
         return g * (_spread(out, input.shape, dim, keepdim) / input).conj()
     if dim is None:
         return g * _others(input.reshape(-1), 0).reshape(input.shape).conj()
-    return g * (_others(input, dim) if input.ndim else _call("ones_like", input)).conj()
+    return g * (_others(input, dim) if input.ndim else ones_like(input)).conj()
 
 
 def _multiplying(name: str, node: str, **more: Any) -> Any:
@@ -299,8 +293,8 @@ nansum: Op = general(
     "dtype: dtype | None = None)",
     _nansum,
     vjp={
-        "input": lambda g, input, input_shape, dim, keepdim: _call(
-            "where", input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
+        "input": lambda g, input, input_shape, dim, keepdim: where(
+            input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
         )
     },
     out=("dtype", RuntimeError, _NANSUM_OUT),
@@ -369,7 +363,7 @@ def _var_grad(g: Any, input: Any, dim: Any, correction: float, keepdim: bool) ->
 
 
 def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _var_grad(_call("where", out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
+    return _var_grad(where(out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
 
 
 _var_op: Op = general(
@@ -605,7 +599,7 @@ logsumexp: Op = general(
 )
 
 
-@composite
+@composite(where="Tensor")
 def sum_to_size(input: Tensor, *size: Ints) -> Any:
     """The sum that undoes broadcasting from `size`."""
     if not size:
@@ -620,6 +614,3 @@ def sum_to_size(input: Tensor, *size: Ints) -> Any:
     dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
     total = sum(input, dims, True)
     return view(total, shape) if lead else total
-
-
-_NAMESPACE.pop("sum_to_size", None)

@@ -16,6 +16,8 @@ from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
 from ...return_types import named
+from ..elementwise.arithmetic import lerp
+from ..elementwise.selection import where
 from ..layout.shape import reshape, unsqueeze
 from ..table.arrays import (
     Array,
@@ -28,7 +30,6 @@ from ..table.arrays import (
     widened,
 )
 from ..table.kinds import composite, constant, general
-from ..table.statement import OPS
 from .extremes import _at, _checked_dim, _chosen, _take_along, selecting
 
 _wrap = _core.wrap
@@ -250,7 +251,7 @@ def _quantile(
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
         last = of(input).tensor(np.array(size - 1, input._array.dtype))
-        ranks = _where(nan.any(-1, keepdim=True), last, queries * (size - 1))
+        ranks = where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()
     elif how == "higher":
@@ -265,15 +266,11 @@ def _quantile(
         weight = 0.5 if how == "midpoint" else ranks - place.floor()
         high = place.ceil().long().expand(everywhere)
         above = _take_along(values, high, values.ndim - 1, True, True)
-        result = OPS["lerp"].function(result, above, weight)
+        result = lerp(result, above, weight)
     # One quantile a last entry: with several, they become the first dimension.
     if q.ndim:
         result.unsqueeze_(0).transpose_(0, -1)
     return result.squeeze_(-1)
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    return OPS["where"].function(condition, a, b)
 
 
 @composite(

@@ -347,13 +347,14 @@ def composite(
         f.__doc__ = doc or f.__doc__
         called = name or f.__name__
         entry = Entry(called, OpKind.COMPOSITE, signature or called, f.__doc__ or "", f)
-        entry.namespace, entry.samples = where, samples
+        entry.samples = samples
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)
         f.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,
             f,
+            where=where,
             method=method,
             in_place=False,
             operator=operator,

@@ -247,7 +247,7 @@ def define(
     op = _core.make_op(name, kind, params, positional, forward, said)
     entry = Entry(name, kind, signature, words.get("doc", ""), op)
     entry.samples, entry.reference = words.get("samples"), words.get("reference")
-    entry.namespace, entry.kernel = words.get("where", "torch"), words.get("kernel")
+    entry.kernel = words.get("kernel")
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     entry.overloads, entry.earlier = words.get("overloads", ()), words.get("earlier", "")
     entry.said = words.get("said", "")
@@ -266,6 +266,7 @@ def define(
     enter(
         entry,
         op,
+        where=words.get("where", "torch"),
         method=words.get("method"),
         in_place=words.get("in_place", False),
         in_place_node=words.get("in_place_node"),
@@ -367,6 +368,7 @@ def enter(
     entry: Entry,
     function: Any,
     *,
+    where: str = "torch",
     method: bool | None,
     in_place: bool | str,
     in_place_node: str | None = None,
@@ -376,16 +378,21 @@ def enter(
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
-    method: whether it is one; None: as long as it is in the namespace 'torch'. asks: see ASKS.
+    where: its namespaces; the first is the one that documents it. method: whether it is one; None:
+    as long as it is in the namespace 'torch'. asks: see ASKS.
     """
     name = entry.name
     OPS[name] = entry
+    spaces = where.split(" ")
+    entry.namespace = spaces[0]
     if not name.startswith("_"):
         plain = entry.kind == "composite"
-        _NAMESPACES[entry.namespace][name] = (
-            _core.make_public(function, False, ASKS[asks]) if plain else function
-        )
-    if method if method is not None else entry.namespace in ("torch", "Tensor"):
+        public = _core.make_public(function, False, ASKS[asks]) if plain else function
+        for space in spaces:
+            _NAMESPACES[space][name] = public
+    if method is None:
+        method = "torch" in spaces or "Tensor" in spaces
+    if method:
         setattr(_core.Tensor, name, _core.make_public(function, True))
         entry.forms.add("method")
     if operator:
