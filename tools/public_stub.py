@@ -412,10 +412,11 @@ def _modules(room: str) -> list[Any]:
 
 @functools.cache
 def _stated() -> dict[int, str]:
-    """The rooms of the ops, by the names of modules in which they stand."""
+    """The rooms of the ops: of those that have an op by its name, the first; the others import
+    it."""
     return {
         id(value): room
-        for room in ROOMS
+        for room in reversed(ROOMS)
         for module in _modules(room)
         for value in vars(module).values()
         if isinstance(value, _core.Op)

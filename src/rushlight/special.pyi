@@ -8,17 +8,17 @@ from typing import TypeAlias
 
 from ._core import Tensor
 from ._typed.elementwise import digamma as digamma
+from ._typed.elementwise import erf as erf
 from ._typed.elementwise import erfc as erfc
 from ._typed.elementwise import erfinv as erfinv
 from ._typed.elementwise import exp2 as exp2
+from ._typed.elementwise import expm1 as expm1
 from ._typed.elementwise import i0 as i0
+from ._typed.elementwise import log1p as log1p
 from ._typed.elementwise import logit as logit
 from ._typed.elementwise import round as round
 from ._typed.elementwise import sinc as sinc
 from ._typed.elementwise import xlogy as xlogy
-from ._typed.layers import erf as erf
-from ._typed.layers import expm1 as expm1
-from ._typed.layers import log1p as log1p
 from ._typed.layers import log_softmax as log_softmax
 from ._typed.layers import softmax as softmax
 

@@ -12,9 +12,9 @@ from ..ops.layout.rearrange import diag_embed, repeat, roll
 from ..ops.layout.shape import (
     _reshape_alias,
     _squeeze_dims,
-    _unsafe_view,
     expand,
     sum_to,
+    unsafe_view,
     unsqueeze,
     view,
 )
@@ -222,7 +222,7 @@ def _permute(op: Any, slots: Any, level: Any) -> Any:
     )
 
 
-@batching(view, _unsafe_view, _reshape_alias)
+@batching(view, unsafe_view, _reshape_alias)
 def _view(op: Any, slots: Any, level: Any) -> Any:
     x, size = slots
     value = inner(x, level)

@@ -36,7 +36,7 @@ from ..ops.layout.strided import (
     strided_view,
 )
 from ..ops.making.creation import arange, zeros
-from ..ops.matrix.norms import _vector_norm_op, dist
+from ..ops.matrix.norms import dist, vector_norm
 from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
 from .batching import batching, inner, normal, pointwise, spread
 from .structure import plain_parts
@@ -250,7 +250,7 @@ def _index_reduce(op: Any, slots: Any, level: Any) -> Any:
 @batching(dist)
 def _dist(op: Any, slots: Any, level: Any) -> Any:
     x, y, p = slots
-    return _vector_norm_op(x - y, p)
+    return vector_norm(x - y, p)
 
 
 batching(_isclose)(pointwise)

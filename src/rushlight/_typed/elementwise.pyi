@@ -8,12 +8,17 @@ from builtins import str as _str
 from typing import Any, TypeAlias
 
 from .._core import Tensor
-from .._device import memory_format as _memory_format
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value."""
+
 def abs_(self: Tensor) -> Tensor:
     """In-place version of `abs`."""
+
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value."""
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of that cosine."""
@@ -204,9 +209,6 @@ def clip(
 def clip_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of `clamp`."""
 
-def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
-    """A copy, which gradients flow through."""
-
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + i * imag."""
 
@@ -267,6 +269,12 @@ def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have one shape and the same elements."""
 
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function."""
+
+def erf_(input: Tensor) -> Tensor:
+    """The error function."""
+
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 - erf(input), exact for large input."""
 
@@ -276,11 +284,23 @@ def erfc_(input: Tensor) -> Tensor:
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of erf."""
 
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e ** input."""
+
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 ** input."""
 
 def exp2_(input: Tensor) -> Tensor:
     """2 ** input."""
+
+def exp_(input: Tensor) -> Tensor:
+    """e ** input."""
+
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e ** input - 1, exact near 0."""
+
+def expm1_(input: Tensor) -> Tensor:
+    """e ** input - 1, exact near 0."""
 
 def fill(input: Tensor, value: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """A tensor like input, every element `value`."""
@@ -436,6 +456,12 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log10_(input: Tensor) -> Tensor:
     """The logarithm to base 10."""
 
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + input), exact near 0."""
+
+def log1p_(input: Tensor) -> Tensor:
+    """log(1 + input), exact near 0."""
+
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2."""
 
@@ -472,11 +498,24 @@ def logit_(input: Tensor, eps: _Number | None = None) -> Tensor:
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """input < other."""
 
+def masked_fill(
+    input: Tensor, mask: Tensor, value: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """input with `value` where the mask holds."""
+
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two; NaN if one is NaN. Equal elements share the gradient."""
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two; NaN if one is NaN. Equal elements share the gradient."""
+
+def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Multiply."""
+
+def multiply(
+    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """Multiply."""
 
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
@@ -580,6 +619,12 @@ def rsub(
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign; of a complex number z / |z|."""
 
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / (1 + exp(-input))."""
+
+def sigmoid_(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-input))."""
+
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1."""
 
@@ -640,6 +685,12 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def tan_(input: Tensor) -> Tensor:
     """The tangent."""
 
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent."""
+
+def tanh_(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+
 def true_divide(
     input: Tensor | _Number,
     other: Tensor | _Number,
@@ -654,6 +705,12 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def trunc_(input: Tensor) -> Tensor:
     """Rounded towards zero."""
+
+def view_as_complex(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A real tensor whose last dimension has size 2 as a complex one."""
+
+def view_as_real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A complex tensor as a real one with a last dimension of size 2: real and imaginary parts."""
 
 def where(
     condition: Any,
@@ -674,7 +731,9 @@ def zero_(input: Tensor) -> Tensor:
     """Zeros in the place of input."""
 
 class ElementwiseMethods:
+    def abs(self, *, out: Tensor | None = None) -> Tensor: ...
     def abs_(self) -> Tensor: ...
+    def absolute(self, *, out: Tensor | None = None) -> Tensor: ...
     def absolute_(self) -> Tensor: ...
     def acos(self, *, out: Tensor | None = None) -> Tensor: ...
     def acos_(self) -> Tensor: ...
@@ -758,7 +817,6 @@ class ElementwiseMethods:
         out: Tensor | None = None,
     ) -> Tensor: ...
     def clip_(self, min: Any = None, max: Any = None) -> Tensor: ...
-    def clone(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
     def conj(self) -> Tensor: ...
     def conj_physical(self, *, out: Tensor | None = None) -> Tensor: ...
     def conj_physical_(self) -> Tensor: ...
@@ -792,12 +850,18 @@ class ElementwiseMethods:
     def eq(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
     def eq_(self, other: Tensor | _Number) -> Tensor: ...
     def equal(self, other: Tensor) -> _bool: ...
+    def erf(self, *, out: Tensor | None = None) -> Tensor: ...
+    def erf_(self) -> Tensor: ...
     def erfc(self, *, out: Tensor | None = None) -> Tensor: ...
     def erfc_(self) -> Tensor: ...
     def erfinv(self, *, out: Tensor | None = None) -> Tensor: ...
     def erfinv_(self) -> Tensor: ...
+    def exp(self, *, out: Tensor | None = None) -> Tensor: ...
     def exp2(self, *, out: Tensor | None = None) -> Tensor: ...
     def exp2_(self) -> Tensor: ...
+    def exp_(self) -> Tensor: ...
+    def expm1(self, *, out: Tensor | None = None) -> Tensor: ...
+    def expm1_(self) -> Tensor: ...
     def fill_(self, value: Tensor | _Number) -> Tensor: ...
     def fix(self, *, out: Tensor | None = None) -> Tensor: ...
     def fix_(self) -> Tensor: ...
@@ -860,6 +924,8 @@ class ElementwiseMethods:
     def log(self, *, out: Tensor | None = None) -> Tensor: ...
     def log10(self, *, out: Tensor | None = None) -> Tensor: ...
     def log10_(self) -> Tensor: ...
+    def log1p(self, *, out: Tensor | None = None) -> Tensor: ...
+    def log1p_(self) -> Tensor: ...
     def log2(self, *, out: Tensor | None = None) -> Tensor: ...
     def log2_(self) -> Tensor: ...
     def log_(self) -> Tensor: ...
@@ -877,8 +943,16 @@ class ElementwiseMethods:
     def logit_(self, eps: _Number | None = None) -> Tensor: ...
     def lt(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
     def lt_(self, other: Tensor | _Number) -> Tensor: ...
+    def masked_fill(
+        self, mask: Tensor, value: Tensor | _Number, *, out: Tensor | None = None
+    ) -> Tensor: ...
+    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def mul(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+    def mul_(self, other: Tensor | _Number) -> Tensor: ...
+    def multiply(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+    def multiply_(self, other: Tensor | _Number) -> Tensor: ...
     def mvlgamma(self, p: _int, *, out: Tensor | None = None) -> Tensor: ...
     def nan_to_num(
         self,
@@ -920,6 +994,8 @@ class ElementwiseMethods:
     def rsqrt_(self) -> Tensor: ...
     def sgn(self, *, out: Tensor | None = None) -> Tensor: ...
     def sgn_(self) -> Tensor: ...
+    def sigmoid(self, *, out: Tensor | None = None) -> Tensor: ...
+    def sigmoid_(self) -> Tensor: ...
     def sign(self, *, out: Tensor | None = None) -> Tensor: ...
     def sign_(self) -> Tensor: ...
     def signbit(self, *, out: Tensor | None = None) -> Tensor: ...
@@ -943,6 +1019,8 @@ class ElementwiseMethods:
     def subtract_(self, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor: ...
     def tan(self, *, out: Tensor | None = None) -> Tensor: ...
     def tan_(self) -> Tensor: ...
+    def tanh(self, *, out: Tensor | None = None) -> Tensor: ...
+    def tanh_(self) -> Tensor: ...
     def true_divide(
         self,
         other: Tensor | _Number,

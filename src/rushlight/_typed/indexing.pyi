@@ -11,13 +11,9 @@ from typing import Any, TypeAlias
 from .._core import Tensor
 
 _Number: TypeAlias = _int | _float | _bool | _complex
-_Ints: TypeAlias = _int | Sequence[_int]
 
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
-
-def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """A diagonal of two dimensions, as a new last dimension."""
 
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
@@ -76,11 +72,6 @@ def index_reduce(
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices of a dimension that an index names."""
 
-def masked_fill(
-    input: Tensor, mask: Tensor, value: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
-    """input with `value` where the mask holds."""
-
 def masked_scatter(
     input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
@@ -124,9 +115,6 @@ def scatter_reduce(
     include_self: _bool = True,
     out: Tensor | None = None,
 ) -> Tensor: ...
-def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """One entry of a dimension, without it."""
-
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """The input with src in the place of one entry of a dimension."""
 
@@ -146,16 +134,11 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
     """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""
 
-def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """With one more dimension of size 1, at position dim."""
-
 class IndexingMethods:
     def argwhere(self) -> Tensor: ...
-    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
     def diagonal_scatter(
         self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
     ) -> Tensor: ...
-    def expand(self, *size: _Ints, implicit: _bool = False) -> Tensor: ...
     def fill_diagonal_(self, fill_value: _Number, wrap: _bool = False) -> Tensor: ...
     def gather(
         self, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None
@@ -198,10 +181,6 @@ class IndexingMethods:
         self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True
     ) -> Tensor: ...
     def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-    def masked_fill(
-        self, mask: Tensor, value: Tensor | _Number, *, out: Tensor | None = None
-    ) -> Tensor: ...
-    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
     def masked_scatter(
         self, mask: Tensor, source: Tensor, *, out: Tensor | None = None
     ) -> Tensor: ...
@@ -247,7 +226,6 @@ class IndexingMethods:
     def scatter_reduce_(
         self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True
     ) -> Tensor: ...
-    def select(self, dim: _int, index: _int) -> Tensor: ...
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor: ...
     def slice_scatter(
         self,
@@ -259,4 +237,3 @@ class IndexingMethods:
     ) -> Tensor: ...
     def take(self, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor: ...
-    def unsqueeze(self, dim: _int) -> Tensor: ...

@@ -14,12 +14,6 @@ from .._dtypes import dtype as _dtype
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The absolute value."""
-
-def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The absolute value."""
-
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
@@ -150,24 +144,6 @@ def embedding(
 ) -> Tensor:
     """The rows of weight that input names; row padding_idx gets no gradient."""
 
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function."""
-
-def erf_(input: Tensor) -> Tensor:
-    """The error function."""
-
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e ** input."""
-
-def exp_(input: Tensor) -> Tensor:
-    """e ** input."""
-
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e ** input - 1, exact near 0."""
-
-def expm1_(input: Tensor) -> Tensor:
-    """e ** input - 1, exact near 0."""
-
 def group_norm(
     input: Tensor,
     num_groups: _int,
@@ -202,18 +178,11 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
 
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + input), exact near 0."""
-
-def log1p_(input: Tensor) -> Tensor:
-    """log(1 + input), exact near 0."""
-
 def log_softmax(
     input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The logarithm of softmax, exact where softmax is small."""
 
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def max_pool1d(
     input: Tensor,
     kernel_size: _Ints,
@@ -257,14 +226,6 @@ def max_pool3d(
     return_indices: _bool = False,
 ) -> Tensor:
     """The largest element of each window of 3 dimension(s)."""
-
-def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Multiply."""
-
-def multiply(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor:
-    """Multiply."""
 
 def native_layer_norm(
     input: Tensor,
@@ -321,22 +282,10 @@ def selu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) ->
 def selu_(input: Tensor) -> Tensor:
     """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
 
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / (1 + exp(-input))."""
-
-def sigmoid_(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-input))."""
-
 def softmax(
     input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """exp(input), divided by its sum along dim."""
-
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The hyperbolic tangent."""
-
-def tanh_(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
 
 def threshold(
     input: Tensor,
@@ -352,32 +301,13 @@ def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """input where it is above the threshold, else `value`."""
 
 class LayersMethods:
-    def abs(self, *, out: Tensor | None = None) -> Tensor: ...
-    def absolute(self, *, out: Tensor | None = None) -> Tensor: ...
-    def erf(self, *, out: Tensor | None = None) -> Tensor: ...
-    def erf_(self) -> Tensor: ...
-    def exp(self, *, out: Tensor | None = None) -> Tensor: ...
-    def exp_(self) -> Tensor: ...
-    def expm1(self, *, out: Tensor | None = None) -> Tensor: ...
-    def expm1_(self) -> Tensor: ...
     def hardshrink(self, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor: ...
-    def log1p(self, *, out: Tensor | None = None) -> Tensor: ...
-    def log1p_(self) -> Tensor: ...
     def log_softmax(
         self, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
     ) -> Tensor: ...
-    def matmul(self, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-    def mul(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-    def mul_(self, other: Tensor | _Number) -> Tensor: ...
-    def multiply(self, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-    def multiply_(self, other: Tensor | _Number) -> Tensor: ...
     def prelu(self, weight: Tensor) -> Tensor: ...
     def relu(self, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
     def relu_(self) -> Tensor: ...
-    def sigmoid(self, *, out: Tensor | None = None) -> Tensor: ...
-    def sigmoid_(self) -> Tensor: ...
     def softmax(
         self, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
     ) -> Tensor: ...
-    def tanh(self, *, out: Tensor | None = None) -> Tensor: ...
-    def tanh_(self) -> Tensor: ...

@@ -53,6 +53,9 @@ def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
 def cartesian_prod(*tensors: Any) -> Tensor:
     """Every choice of one element of each vector, as rows."""
 
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors one after the other along a dimension."""
+
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of one size along a dimension."""
 
@@ -80,6 +83,9 @@ def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1
 
 def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
     """All elements as a diagonal matrix."""
+
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """A diagonal of two dimensions, as a new last dimension."""
 
 def dsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.dsplit does it."""
@@ -148,6 +154,9 @@ def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined row by row."""
 
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """One entry of a dimension, without it."""
+
 def split(
     tensor: Any, split_size_or_sections: Any = None, dim: _int = 0, *, split_size: Any = None
 ) -> tuple[Tensor, ...]:
@@ -196,11 +205,8 @@ def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dimension as several of the given sizes."""
 
-def view_as_complex(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A real tensor whose last dimension has size 2 as a complex one."""
-
-def view_as_real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A complex tensor as a real one with a last dimension of size 2: real and imaginary parts."""
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """With one more dimension of size 1, at position dim."""
 
 def vsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.vsplit does it."""
@@ -227,7 +233,9 @@ class LayoutMethods:
     def diag(self, diagonal: _int = 0) -> Tensor: ...
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
     def diagflat(self, offset: _int = 0) -> Tensor: ...
+    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
     def dsplit(self, indices_or_sections: Any = None) -> tuple[Tensor, ...]: ...
+    def expand(self, *size: _Ints, implicit: _bool = False) -> Tensor: ...
     def expand_as(self, other: Tensor) -> Tensor: ...
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor: ...
     def flip(self, *dims: _Ints) -> Tensor: ...
@@ -255,6 +263,7 @@ class LayoutMethods:
     ) -> Tensor: ...
     def roll(self, shifts: _Ints, dims: _Ints | None = ()) -> Tensor: ...
     def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor: ...
+    def select(self, dim: _int, index: _int) -> Tensor: ...
     def set_(
         self,
         source: Any = None,
@@ -289,6 +298,8 @@ class LayoutMethods:
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]: ...
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: ...
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor: ...
+    def unsqueeze(self, dim: _int) -> Tensor: ...
     def unsqueeze_(self, dim: _int) -> Tensor: ...
+    def view(self, *size: _Ints) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor: ...
     def vsplit(self, indices_or_sections: Any = None) -> tuple[Tensor, ...]: ...

@@ -68,9 +68,6 @@ def bucketize(
 ) -> Tensor:
     """Which of the intervals between boundaries each value lies in."""
 
-def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after the other along a dimension."""
-
 def count_nonzero(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements are not zero."""
 
@@ -518,4 +515,3 @@ class ReductionMethods:
         correction: _Number | None = None,
         out: Tensor | None = None,
     ) -> Tensor: ...
-    def view(self, *size: _Ints) -> Tensor: ...

@@ -17,6 +17,7 @@ from .._levels.running import maps, only, transforms
 from .._levels.running import state as _state
 from .._levels.structure import youngest
 from ..ops import quietly
+from ..ops.making.creation import zeros
 from .anomaly_mode import is_anomaly_enabled, note_place
 
 __all__ = [
@@ -206,9 +207,6 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
 
     def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.materialize_grads and any(g is None for g in grads):
-            from ..ops import namespace
-
-            zeros = namespace("torch")["zeros"]
             left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
             grads = tuple(
                 zeros(shape, dtype=dtype) if g is None and i not in left else g

@@ -19,6 +19,7 @@ import numpy as np
 from .. import _core
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
+from ..ops.making.creation import zeros_like
 from . import forward_ad
 from ._engine import grad as _grad
 
@@ -51,12 +52,6 @@ this failure might be expected.
 Every operation here is deterministic: look for random numbers, counters or other state in the
 backward of a custom Function, or pass `nondet_tol=<tol>` if the difference is meant.
 """
-
-
-def _torch(name: str) -> Any:
-    from ..ops import namespace
-
-    return namespace("torch")[name]
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -161,7 +156,7 @@ def _analytical(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
     """One backward for each output element."""
     rows: list[list[_Matrix]] = [[] for _ in wanted]
     for k in range(output.numel()):
-        seed = _torch("zeros_like")(output.detach()).contiguous()
+        seed = zeros_like(output.detach()).contiguous()
         seed._array.reshape(-1)[k] = 1
         found = _grad((output,), tuple(wanted), (seed,), retain_graph=True, allow_unused=True)
         for row, g, x in zip(rows, found, wanted, strict=True):
@@ -185,8 +180,7 @@ class _Duals:
 
     def __init__(self, inputs: Sequence[Any], wanted: list[Any]) -> None:
         plain = [x.detach() for x in wanted]
-        zeros = _torch("zeros_like")
-        self.duals = [forward_ad.make_dual(x, zeros(x)) for x in plain]
+        self.duals = [forward_ad.make_dual(x, zeros_like(x)) for x in plain]
         self.tangents = [forward_ad.unpack_dual(d).tangent for d in self.duals]
         self.inputs, self.wanted = inputs, wanted
 
@@ -210,7 +204,7 @@ def _tangents(results: Sequence[Any]) -> list[Any]:
     found = []
     for r in results:
         value, tangent = forward_ad.unpack_dual(r)
-        found.append(_torch("zeros_like")(value) if tangent is None else tangent)
+        found.append(zeros_like(value) if tangent is None else tangent)
     return found
 
 
@@ -573,7 +567,7 @@ class _Check:
             for x, tangent in zip(self.wanted, duals.tangents, strict=True):
                 _set(tangent, _core.to_write(tangent), ..., _direction(random, x))
             for i, x in enumerate(self.wanted):
-                zeros = forward_ad.make_dual(x.detach(), _torch("zeros_like")(x.detach()))
+                zeros = forward_ad.make_dual(x.detach(), zeros_like(x.detach()))
                 with_zeros = _tangents(function(*duals.arguments({i: zeros})))
                 without = _tangents(function(*duals.arguments({i: x.detach()})))
                 for o, (a, b) in enumerate(zip(with_zeros, without, strict=True)):
@@ -656,7 +650,7 @@ class _Check:
     def zero_seed(self) -> None:
         """A gradient of zeros must give zeros, of the input's type and size."""
         outputs = _outputs(self.function(*self.inputs))
-        seeds = tuple(_torch("zeros_like")(o.detach()) for o in outputs)
+        seeds = tuple(zeros_like(o.detach()) for o in outputs)
         found = _grad(outputs, tuple(self.wanted), seeds, allow_unused=True)
         for g, x in zip(found, self.wanted, strict=True):
             if g is None:
@@ -687,7 +681,7 @@ class _Check:
                 UndefinedGrad.apply(o) if skipped in (None, k) else o
                 for k, o in enumerate(_outputs(self.function(*self.inputs)))
             ]
-            seeds = tuple(_torch("zeros_like")(o.detach()) for o in outputs)
+            seeds = tuple(zeros_like(o.detach()) for o in outputs)
             try:
                 found = _grad(tuple(outputs), tuple(self.wanted), seeds, allow_unused=True)
             except RuntimeError as error:

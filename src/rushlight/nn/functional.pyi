@@ -10,24 +10,44 @@ from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
+from .._typed.elementwise import sigmoid as sigmoid
+from .._typed.elementwise import tanh as tanh
+from .._typed.layers import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .._typed.layers import avg_pool1d as avg_pool1d
 from .._typed.layers import celu as celu
 from .._typed.layers import celu_ as celu_
+from .._typed.layers import channel_shuffle as channel_shuffle
+from .._typed.layers import conv1d as conv1d
+from .._typed.layers import conv2d as conv2d
+from .._typed.layers import conv3d as conv3d
+from .._typed.layers import conv_transpose1d as conv_transpose1d
+from .._typed.layers import conv_transpose2d as conv_transpose2d
+from .._typed.layers import conv_transpose3d as conv_transpose3d
+from .._typed.layers import group_norm as group_norm
 from .._typed.layers import hardshrink as hardshrink
+from .._typed.layers import instance_norm as instance_norm
+from .._typed.layers import max_pool1d as max_pool1d
+from .._typed.layers import max_pool1d_with_indices as max_pool1d_with_indices
+from .._typed.layers import max_pool2d as max_pool2d
+from .._typed.layers import max_pool3d as max_pool3d
+from .._typed.layers import pixel_shuffle as pixel_shuffle
+from .._typed.layers import pixel_unshuffle as pixel_unshuffle
+from .._typed.layers import prelu as prelu
 from .._typed.layers import relu as relu
 from .._typed.layers import relu_ as relu_
+from .._typed.layers import rms_norm as rms_norm
+from .._typed.layers import rrelu as rrelu
 from .._typed.layers import selu as selu
 from .._typed.layers import selu_ as selu_
-from .._typed.layers import sigmoid as sigmoid
-from .._typed.layers import tanh as tanh
 from .._typed.layers import threshold as threshold
 from .._typed.layers import threshold_ as threshold_
 from .._typed.matrix import bilinear as bilinear
+from .._typed.matrix import cosine_similarity as cosine_similarity
+from .._typed.matrix import pairwise_distance as pairwise_distance
+from .._typed.matrix import pdist as pdist
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
@@ -66,16 +86,6 @@ def alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor:
     """Dropout to SELU's lowest value that keeps mean and variance."""
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-) -> Tensor:
-    """The mean of each window of 1 dimension(s)."""
 
 def avg_pool2d(
     input: Tensor,
@@ -128,78 +138,6 @@ def binary_cross_entropy_with_logits(
     reduction: _str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor: ...
-def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """The channels dealt out from groups, one of each in turn."""
-
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints | _str = 0,
-    dilation: _Ints = 1,
-    groups: _int = 1,
-) -> Tensor:
-    """A convolution over 1 dimension."""
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints | _str = 0,
-    dilation: _Ints = 1,
-    groups: _int = 1,
-) -> Tensor:
-    """A convolution over 2 dimensions."""
-
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints | _str = 0,
-    dilation: _Ints = 1,
-    groups: _int = 1,
-) -> Tensor:
-    """A convolution over 3 dimensions."""
-
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints = 0,
-    output_padding: _Ints = 0,
-    groups: _int = 1,
-    dilation: _Ints = 1,
-) -> Tensor:
-    """The transpose of a convolution over 1 dimension."""
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints = 0,
-    output_padding: _Ints = 0,
-    groups: _int = 1,
-    dilation: _Ints = 1,
-) -> Tensor:
-    """The transpose of a convolution over 2 dimensions."""
-
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints = 0,
-    output_padding: _Ints = 0,
-    groups: _int = 1,
-    dilation: _Ints = 1,
-) -> Tensor:
-    """The transpose of a convolution over 3 dimensions."""
-
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -210,9 +148,6 @@ def cosine_embedding_loss(
     reduction: _str = "mean",
 ) -> Tensor:
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along dim; norms are not below eps."""
 
 def cross_entropy(
     input: Tensor,
@@ -308,15 +243,6 @@ def grid_sample(
     padding_mode: _str = "zeros",
     align_corners: _bool | None = None,
 ) -> Tensor: ...
-def group_norm(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
-
 def gumbel_softmax(
     logits: Any, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1
 ) -> Tensor: ...
@@ -356,18 +282,6 @@ def huber_loss(
     delta: _float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor: ...
-def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: _bool = True,
-    momentum: _float = 0.1,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over each channel of each sample, then weight and bias."""
-
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -465,39 +379,6 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
 
-def max_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 1 dimension(s)."""
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 2 dimension(s)."""
-
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: _Ints,
@@ -508,17 +389,6 @@ def max_pool2d_with_indices(
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
     """The largest elements of windows and their places."""
-
-def max_pool3d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 3 dimension(s)."""
 
 def max_pool3d_with_indices(
     input: Tensor,
@@ -625,20 +495,6 @@ def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None
 def pad(
     input: Tensor, pad: Sequence[_int], mode: _str = "constant", value: _Number | None = None
 ) -> Tensor: ...
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
-) -> Tensor:
-    """The p-norms of x1 - x2 + eps along the last dimension."""
-
-def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
-    """The distances of all pairs of rows."""
-
-def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
-
-def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
-    """The inverse of `pixel_shuffle`."""
-
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -651,28 +507,8 @@ def poisson_nll_loss(
 ) -> Tensor:
     """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
 
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
-
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
     """min(max(input, 0), 6)."""
-
-def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """input over the root of the mean of its squares over the last dimensions, times weight."""
-
-def rrelu(
-    input: Tensor,
-    lower: _Number = 0.125,
-    upper: _Number = 0.3333333333333333,
-    training: _bool = False,
-    inplace: _bool = False,
-) -> Tensor:
-    """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
 
 def rrelu_(
     input: Tensor,

@@ -14,9 +14,9 @@ from ..making.copies import clone
 from ..making.creation import zeros_like
 from ..table.arrays import Array, scalar_name
 from ..table.kinds import composite, general, linear, pointwise
-from ..table.reference import add_method
+from ..table.reference import add_method, alias
 from ..table.signature import Tensor
-from ..table.statement import LAZY, namespace
+from ..table.statement import LAZY
 from .elementary import abs, sgn
 from .selection import where
 
@@ -157,7 +157,8 @@ _neg_view: Op = linear(
     doc="-input, as a view.",
     batch="trailing",
 )
-namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
+alias("_conj", _conj, method=False)  # torch has them under these names
+alias("_neg_view", _neg_view, method=False)
 conj_physical: Op = pointwise(
     "conj_physical(input: Tensor)",
     in_place="function",

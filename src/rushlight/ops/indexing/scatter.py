@@ -486,7 +486,8 @@ def _scatter_form(in_place: bool) -> Any:
         if is_tensor:
             warnings.warn(_WITH_SRC, stacklevel=2)
         else:
-            src = full(index.shape, src, dtype=input.dtype)
+            number: Any = src
+            src = full(index.shape, number, dtype=input.dtype)
         if reduce == "add":
             return add(input, dim, index, src, **out)
         return combine(input, dim, index, src, "prod", **out)

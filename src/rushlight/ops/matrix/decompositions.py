@@ -91,7 +91,7 @@ def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     return solve_triangular(r.mH, right, upper=False, left=False)
 
 
-_qr_op = general(
+linalg_qr = general(
     "_qr(A: Tensor, mode: str = 'reduced')",
     _qr,
     vjp={"A": _qr_vjp},
@@ -103,7 +103,7 @@ _qr_op = general(
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
     batch="trailing",
 )
-alias("qr", _qr_op, method=False, where="linalg")
+alias("qr", linalg_qr, method=False, where="linalg")
 
 
 @composite
@@ -116,7 +116,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
         "Q, R = torch.qr(A, some)\nshould be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
-    return _old_qr_result(_qr_op(input, "reduced" if some else "complete"))
+    return _old_qr_result(linalg_qr(input, "reduced" if some else "complete"))
 
 
 # ---- eigenvalues
@@ -157,7 +157,7 @@ def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
     return matmul(v, matmul(inner, v.mH))
 
 
-_eigh_op = general(
+linalg_eigh = general(
     "_eigh(A: Tensor, UPLO: Any = 'L')",
     _eigh,
     vjp={"A": _eigh_vjp},
@@ -170,13 +170,13 @@ _eigh_op = general(
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
     batch="trailing",
 )
-alias("eigh", _eigh_op, method=False, where="linalg")
+alias("eigh", linalg_eigh, method=False, where="linalg")
 
 
 @composite(where="linalg", traits="symmetric")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
-    return _eigh_op(A, UPLO)[0]
+    return linalg_eigh(A, UPLO)[0]
 
 
 def _eig(a: Array) -> Any:
@@ -207,7 +207,7 @@ def _eig_vjp(gs: Any, A: Any, out: Any, out1: Any) -> Any:
     return result if A.dtype.is_complex else result.real
 
 
-_eig_op = general(
+linalg_eig = general(
     "_eig(A: Tensor)",
     _eig,
     vjp={"A": _eig_vjp},
@@ -220,13 +220,13 @@ _eig_op = general(
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
     batch="trailing",
 )
-alias("eig", _eig_op, method=False, where="linalg")
+alias("eig", linalg_eig, method=False, where="linalg")
 
 
 @composite(where="linalg")
 def eigvals(A: Tensor) -> Any:
     """The eigenvalues of square matrices."""
-    return _eig_op(A)[0]
+    return linalg_eig(A)[0]
 
 
 # ---- singular values

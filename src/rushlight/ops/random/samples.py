@@ -105,11 +105,11 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         place = (dtype, device, requires_grad, memory_format)
         return _drawn_like(input, place, kernel, generator, *args)
 
-    return create
+    return create, like
 
 
-rand = _sampled("rand", "uniform_", (0.0, 1.0), "drawn evenly from [0, 1)")
-randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distribution")
+rand, rand_like = _sampled("rand", "uniform_", (0.0, 1.0), "drawn evenly from [0, 1)")
+randn, randn_like = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distribution")
 
 
 @composite(
