@@ -49,7 +49,7 @@ _core.register(
         "add": arithmetic.add,
         "alias": copies.alias,
         "conj_view": complex_numbers._conj,
-        "neg_view": complex_numbers._neg_view,
+        "neg_view": complex_numbers.neg_view,
         "strided_view": strided.strided_view,
         "strided_gather": strided._strided_gather,
         "strided_scatter": strided._strided_scatter,

@@ -20,19 +20,19 @@ from ..ops.layout.shape import (
 )
 from ..ops.layout.shape import _squeeze as squeeze
 from ..ops.layout.slices import (
-    _diagonal_backward,
     _select_backward,
-    _slice_backward,
     _unfold_backward,
     diagonal,
+    diagonal_backward,
     select,
+    slice_backward,
 )
 from ..ops.layout.strided import _set_away as set_away
 from ..ops.layout.strided import _squeeze_in_place, _t_in_place, _unsqueeze_in_place
 from ..ops.layout.transposes import _permute_back, permute, t
 from ..ops.making.copies import alias
 from ..ops.making.creation import zeros
-from ..ops.reduction.reductions import _spread
+from ..ops.reduction.reductions import spread_dims
 from .batching import batching, inner, normal, spread, wrap_all
 
 __all__ = ["DIMS", "along", "picked", "reduced"]
@@ -132,7 +132,7 @@ def along(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(out, level)
 
 
-@batching(_gather_backward, _slice_backward, _select_backward, _unfold_backward)
+@batching(_gather_backward, slice_backward, _select_backward, _unfold_backward)
 def _into_zeros(op: Any, slots: Any, level: Any) -> Any:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
     values = list(slots)
@@ -159,7 +159,7 @@ def _select(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, values), level)
 
 
-@batching(diagonal, _diagonal_backward)
+@batching(diagonal, diagonal_backward)
 def _diagonal(op: Any, slots: Any, level: Any) -> Any:
     values = list(slots)
     values[0] = inner(slots[0], level)
@@ -296,7 +296,7 @@ def _roll(op: Any, slots: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, shifts, moved]), level)
 
 
-@batching(_spread)
+@batching(spread_dims)
 def _spread_rule(op: Any, slots: Any, level: Any) -> Any:
     x, shape, dim, keepdim = slots
     value, n = inner(x, level), len(shape)

@@ -20,7 +20,7 @@ from ..ops.layout.rearrange import _block_diag as block_diag
 from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
 from ..ops.reduction.extremes import _put_along
 from ..ops.reduction.extremes import _share as share
-from ..ops.reduction.extremes import _take_along as take_along
+from ..ops.reduction.extremes import take_entries as take_along
 from ..ops.reduction.sorting import _isin as isin
 from ..ops.reduction.sorting import _searchsorted as searchsorted
 from .batching import batching, inner, normal, pointwise, spread, trailing
@@ -88,7 +88,7 @@ def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
 
 
 @batching(take_along, _put_along)
-def _take_along(op: Any, slots: Any, level: Any) -> Any:
+def take_entries(op: Any, slots: Any, level: Any) -> Any:
     values = list(slots)
     put = "shape" in op.params
     at = op.params.index("dim")

@@ -14,8 +14,8 @@ from .. import _core
 from ..ops.elementwise.comparison import _isclose
 from ..ops.elementwise.selection import _where as where
 from ..ops.indexing.index_select import index_reduce
-from ..ops.indexing.subscript import _index as subscript
-from ..ops.indexing.subscript import _index_backward, _index_put, _index_zero
+from ..ops.indexing.subscript import _index_put, index_backward, index_zero
+from ..ops.indexing.subscript import index_op as subscript
 from ..ops.indexing.take import _masked_select_backward as masked_select_backward
 from ..ops.indexing.take import (
     _nonzero_columns,
@@ -63,11 +63,11 @@ def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
 # ---- an index tensor for some dimensions joined
 
 
-@batching(subscript, _index_zero, _index_backward, _index_put)
-def _index(op: Any, slots: Any, level: Any) -> Any:
+@batching(subscript, index_zero, index_backward, _index_put)
+def index_op(op: Any, slots: Any, level: Any) -> Any:
     x, index, dims, at = slots[:4]
     values = list(slots)
-    back, put = op is _index_backward, op is _index_put
+    back, put = op is index_backward, op is _index_put
     values[0], values[2] = spread(x, level), tuple(d + 1 for d in dims)
     shape = slots[4] if back else x.shape
     if back:

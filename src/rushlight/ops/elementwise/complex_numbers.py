@@ -107,7 +107,7 @@ def imag(input: Tensor) -> Any:
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     if input.is_conj():
-        return _neg_view(view_as_real(_conj(input))).select(-1, 1)
+        return neg_view(view_as_real(_conj(input))).select(-1, 1)
     return view_as_real(input).select(-1, 1)
 
 
@@ -146,7 +146,7 @@ _conj: Op = linear(
     doc="`conj` of complex numbers.",
     batch="trailing",
 )
-_neg_view: Op = linear(
+neg_view: Op = linear(
     "_neg_view(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: -g},
@@ -158,7 +158,7 @@ _neg_view: Op = linear(
     batch="trailing",
 )
 alias("_conj", _conj, method=False)  # torch has them under these names
-alias("_neg_view", _neg_view, method=False)
+alias("_neg_view", neg_view, method=False)
 conj_physical: Op = pointwise(
     "conj_physical(input: Tensor)",
     in_place="function",

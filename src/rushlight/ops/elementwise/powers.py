@@ -15,7 +15,7 @@ from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from .arithmetic import _conj
+from .arithmetic import conj_of
 from .selection import where
 
 _Tensor = _core.Tensor
@@ -34,7 +34,7 @@ def _of_base(input: Any, exponent: Any) -> Tensor:
 def _of_exponent(input: Tensor, exponent: Any, out: Tensor) -> Tensor:
     if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
         input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
-    return where((input == 0) & _not_negative(exponent), 0, out * _log(input))
+    return where((input == 0) & _not_negative(exponent), 0, out * log_of(input))
 
 
 def _not_negative(exponent: Any) -> Any:
@@ -43,7 +43,7 @@ def _not_negative(exponent: Any) -> Any:
     return exponent >= 0
 
 
-def _log(value: Any) -> Any:
+def log_of(value: Any) -> Any:
     """The logarithm, of numbers too."""
     if isinstance(value, (_Tensor, Symbol)):
         return value.log()
@@ -178,7 +178,7 @@ sqrt = pointwise(
     in_place="function",
     dtype="float",
     reference=np.sqrt,
-    partials={"input": lambda g, out: g / (2 * _conj(out))},
+    partials={"input": lambda g, out: g / (2 * conj_of(out))},
     domain=(0.2, 3.0),
     samples=one,
     doc="The square root.",

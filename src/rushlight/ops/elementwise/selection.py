@@ -436,13 +436,13 @@ def _fitted(a: Array, src: Array, non_blocking: Any) -> Array:
     try:
         shape = np.broadcast_shapes(a.shape, src.shape)
     except ValueError:
-        raise _core_size_error(a.shape, src.shape) from None
+        raise size_mismatch(a.shape, src.shape) from None
     if shape != a.shape:
         _core.refuse_shape(a.shape, shape)
     return np.broadcast_to(src, a.shape)
 
 
-def _core_size_error(a: Any, b: Any) -> RuntimeError:
+def size_mismatch(a: Any, b: Any) -> RuntimeError:
     ndim = max(len(a), len(b))
     left, right = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
     at = max(d for d in range(ndim) if left[d] != right[d] and 1 not in (left[d], right[d]))

@@ -22,7 +22,7 @@ from ..table.reference import add_method, alias
 from ..table.samples import one
 from ..table.signature import Tensor
 from .elementary import cos, erf, erfc, erfinv, exp, exp2, expm1, log, log1p, round, sigmoid, sin
-from .powers import _log
+from .powers import log_of
 from .selection import where
 
 _PI = math.pi
@@ -275,7 +275,7 @@ zeta: Op = _special(
 
 
 def _log_of(g: Tensor, input: Any, other: Any) -> Tensor:
-    return where((input == 0) & (other <= 0), 0, g * _log(other))
+    return where((input == 0) & (other <= 0), 0, g * log_of(other))
 
 
 def _log1p_of(g: Tensor, input: Any, other: Any) -> Tensor:

@@ -14,7 +14,7 @@ from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.reference import alias
 from ..table.signature import Flag, Tensor
-from .pooling import _pool_scatter
+from .pooling import pool_scatter
 
 _Ints = tuple[int, ...]
 
@@ -137,7 +137,7 @@ def _adaptive_max_op(n: int) -> Any:
     return general(
         f"_adaptive_max_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_max,
-        vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
+        vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
         batch="folded",
         node=f"AdaptiveMaxPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,

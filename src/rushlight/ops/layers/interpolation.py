@@ -17,7 +17,7 @@ from ..table.arrays import Array, anywhere, listed, refuse
 from ..table.kinds import composite, pointwise
 from ..table.signature import Flag, Tensor
 from .adaptive_pooling import adaptive_avg_pools
-from .padding import _resampling
+from .padding import resampling
 
 _Ints = tuple[int, ...]
 
@@ -92,7 +92,7 @@ def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic:
 
 
 _upsamples = {
-    (mode, n): _resampling(f"_upsample_{name.lower()}{n}d", f"Upsample{name}{n}D{aa}Backward0")
+    (mode, n): resampling(f"_upsample_{name.lower()}{n}d", f"Upsample{name}{n}D{aa}Backward0")
     for mode, name, sizes, aa in (
         ("nearest", "Nearest", (1, 2, 3), ""),
         ("nearest-exact", "NearestExact", (1, 2, 3), ""),
@@ -103,10 +103,10 @@ _upsamples = {
     )
     for n in sizes
 }
-_upsamples["bilinear-aa", 2] = _resampling(
+_upsamples["bilinear-aa", 2] = resampling(
     "_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0"
 )
-_upsamples["bicubic-aa", 2] = _resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
+_upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
 
 
 def _target(

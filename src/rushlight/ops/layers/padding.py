@@ -2,7 +2,7 @@
 
 Padding other than with a constant is a gather by index along each dimension. It shares with
 interpolation the idea of taps: every output is a weighted sum of a few inputs, so forward is a
-gather and its transpose a sum over runs of equal places (`_resampling` makes such a pair of ops).
+gather and its transpose a sum over runs of equal places (`resampling` makes such a pair of ops).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
     return rounded(np.ascontiguousarray(wide), g)
 
 
-def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
+def resampling(name: str, node: str, keeps: str = "format: input") -> Any:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input: Tensor, taps: Any)",
@@ -169,7 +169,7 @@ def _wrapped(n: int, before: int, after: int) -> Array:
 
 
 _pads = {
-    (mode, n): _resampling(
+    (mode, n): resampling(
         f"_{mode}_pad{n}d",
         f"{node}{n}DBackward0" if node else "CopySlices",
         "format and back: input" if node else "rows",

@@ -14,7 +14,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
-from ..making.copies import _contiguous_copy
+from ..making.copies import contiguous_copy
 from ..making.creation import zeros
 from ..making.factory import allocate
 from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
@@ -22,7 +22,7 @@ from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
 from .joining import cat, stack
 from .shape import expand, reshape, unsqueeze, view
-from .slices import _diagonal_backward, diagonal
+from .slices import diagonal, diagonal_backward
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
@@ -276,8 +276,8 @@ def repeat_interleave(
     wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
     if repeats == 0:
         size = (*shape[:dim], 0, *shape[dim + 1 :])
-        return view(_contiguous_copy(wide), size)
-    return view(_contiguous_copy(wide), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+        return view(contiguous_copy(wide), size)
+    return view(contiguous_copy(wide), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 
 
 # ---- triangles and diagonals
@@ -336,7 +336,7 @@ _diagonal_copy: Op = linear(
     "_diagonal_copy(input: Tensor, offset: int = 0)",
     lambda a, offset: a.diagonal(offset).copy(),
     transpose={
-        "input": lambda g, input_shape, offset: _diagonal_backward(g, input_shape, offset, 0, 1)
+        "input": lambda g, input_shape, offset: diagonal_backward(g, input_shape, offset, 0, 1)
     },
     node="DiagonalBackward0_copy",
     method=False,

@@ -22,13 +22,13 @@ from ..table.signature import Tensor
 from .products import matmul
 from .solving import (
     LinAlgError,
-    _check,
-    _first_bad,
-    _no_convergence,
-    _positive,
-    _stack,
+    check_matrices,
+    first_bad,
+    no_convergence,
+    positive_samples,
     solve,
     solve_triangular,
+    stack_matrices,
 )
 
 # ---- QR
@@ -38,7 +38,7 @@ _old_qr_result = named("qr", "Q", "R")
 
 
 def _qr(a: Array, mode: str) -> Any:
-    _check("qr", a)
+    check_matrices("qr", a)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
@@ -125,15 +125,15 @@ eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
 eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 
 
-def _eigh(a: Array, UPLO: str) -> Any:
-    _check("eigh", a, square=True)
+def eigh_arrays(a: Array, UPLO: str) -> Any:
+    check_matrices("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     uplo: Any = UPLO.upper()
     try:
         values, vectors = np.linalg.eigh(a, uplo)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
+        raise no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
     return values, vectors
 
 
@@ -159,12 +159,12 @@ def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
 
 linalg_eigh = general(
     "_eigh(A: Tensor, UPLO: Any = 'L')",
-    _eigh,
+    eigh_arrays,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",
     outputs=eigh_result,
     method=False,
-    samples=_positive,
+    samples=positive_samples,
     keeps="columns: A",
     traits="symmetric phase",
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
@@ -180,13 +180,13 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
 
 
 def _eig(a: Array) -> Any:
-    _check("eig", a, square=True)
+    check_matrices("eig", a, square=True)
     if not np.isfinite(a).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     try:
         values, vectors = np.linalg.eig(a)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eig", a, np.linalg.eigvals) from None
+        raise no_convergence("eig", a, np.linalg.eigvals) from None
     complex_type = np.complex64 if a.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(complex_type), vectors.astype(complex_type)
 
@@ -236,16 +236,16 @@ _old_svd_result = named("svd", "U", "S", "V")
 
 
 def _svd(a: Array, full_matrices: bool) -> Any:
-    _check("svd", a)
-    return _factors(a, full_matrices)
+    check_matrices("svd", a)
+    return svd_factors(a, full_matrices)
 
 
-def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular value decomposition of finite matrices; nan for those with an infinity, on some
     of which LAPACK never ends, and torch's error for nan."""
     infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
     if np.isnan(a).any():
-        where, _ = _first_bad(a, lambda m: bool(np.isnan(m).any()))
+        where, _ = first_bad(a, lambda m: bool(np.isnan(m).any()))
         raise LinAlgError(
             f"linalg.svd: {where}The algorithm failed to converge because the input matrix "
             "contained non-finite values."
@@ -256,7 +256,7 @@ def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> 
         f: Any = np.linalg.svd
         parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
     except np.linalg.LinAlgError:
-        raise _no_convergence("svd", a, np.linalg.svd) from None
+        raise no_convergence("svd", a, np.linalg.svd) from None
     if infinite.any():
         for part in parts if compute_uv else (parts,):
             part[infinite] = np.nan
@@ -357,9 +357,9 @@ lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
 
 def _lu_factor(a: Array) -> Any:
     """Gaussian elimination with row exchanges, over a stack of matrices at once."""
-    _check("lu_factor", a)
+    check_matrices("lu_factor", a)
     m, n = a.shape[-2:]
-    lu = _stack(a).copy()
+    lu = stack_matrices(a).copy()
     stack = np.arange(lu.shape[0])
     pivots = np.empty((lu.shape[0], min(m, n)), np.int32)
     with np.errstate(all="ignore"):
@@ -378,7 +378,7 @@ def _lu_factor(a: Array) -> Any:
 
 def _permutation(pivots: Array, m: int) -> Array:
     """The matrices P of A = P @ L @ U."""
-    flat = _stack(pivots[..., None])[..., 0]
+    flat = stack_matrices(pivots[..., None])[..., 0]
     for wrong, bound in (
         (flat < 1, "greater or equal to 1"),
         (flat > m, "smaller or equal to LU.size(-2)"),

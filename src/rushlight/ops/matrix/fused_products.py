@@ -29,16 +29,17 @@ from ..table.kinds import linear as linear_kind
 from ..table.reference import alias
 from ..table.signature import Tensor
 from .products import (
-    _bmm,
-    _check_sizes,
-    _expand_check,
-    _kernels,
-    _product,
+    bmm_arrays,
+    check_expand,
+    check_sizes,
     matmul,
     mm,
     multiply,
+    product_of,
     viewed_product,
 )
+
+_kernels = _core.kernels
 
 # ---- products with something added
 
@@ -49,7 +50,7 @@ def _scaled(a: Any, by: Any) -> Any:
 
 def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
     """beta * added + alpha * product; a beta of 0 ignores even NaN."""
-    _expand_check(added, product.shape)
+    check_expand(added, product.shape)
     wide, like = widened(np.asarray(product)), product
     result = _scaled(wide, alpha)
     if beta != 0:
@@ -67,14 +68,14 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any
             "self and mat2 must have the same dtype, but got "
             f"{scalar_name(input if input.dtype != mat2.dtype else mat1)} and {scalar_name(mat2)}"
         )
-    _check_sizes(mat1, mat2)
-    _expand_check(input, (mat1.shape[0], mat2.shape[1]))
+    check_sizes(mat1, mat2)
+    check_expand(input, (mat1.shape[0], mat2.shape[1]))
     if mat1.dtype.kind == "f":
         beta, alpha = (fitted_number(number, mat1.dtype).real for number in (beta, alpha))
         result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
         if result is not NotImplemented:
             return result
-    return _combine(input, _product(mat1, mat2), beta, alpha)
+    return _combine(input, product_of(mat1, mat2), beta, alpha)
 
 
 def _through(g: Any, number: Any) -> Any:
@@ -176,7 +177,7 @@ addr = _sum_with_product(
 def _batched(batch1: Array, batch2: Array) -> Any:
     if batch1.ndim != 3 or batch2.ndim != 3:
         dim_in(2, min(batch1.ndim, batch2.ndim))
-    return _bmm(batch1, batch2)
+    return bmm_arrays(batch1, batch2)
 
 
 _OF_BATCHES = {
@@ -187,7 +188,7 @@ _OF_BATCHES = {
 
 def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     if batch1.ndim == 3 and batch2.ndim == 3:
-        _expand_check(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
+        check_expand(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return _combine(input, _batched(batch1, batch2), beta, alpha)
 
 
@@ -210,7 +211,7 @@ baddbmm = _sum_with_product(
 
 def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     if batch1.ndim == 3 and batch2.ndim == 3:
-        _expand_check(input, (batch1.shape[1], batch2.shape[2]))
+        check_expand(input, (batch1.shape[1], batch2.shape[2]))
     if input.dtype != batch2.dtype:
         raise RuntimeError(
             "self and mat2 must have the same dtype, but got "

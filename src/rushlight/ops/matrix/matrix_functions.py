@@ -19,10 +19,10 @@ from ..table.arrays import Array, anywhere, listed, scalar_name
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor
-from .decompositions import _eigh, _factors, svd_op, svdvals
+from .decompositions import eigh_arrays, svd_factors, svd_op, svdvals
 from .norms import matrix_norm
 from .products import matmul, multiply
-from .solving import _check, _no_convergence, _some_squares, inv, inv_ex, solve
+from .solving import check_matrices, inv, inv_ex, no_convergence, solve, square_samples
 
 _TOLERANCES = tuple(
     f"(input: Tensor, *, atol: {t} | None = None, rtol: {t} | None = None, hermitian, out)"
@@ -77,15 +77,15 @@ def _bound(value: Any, default: Any) -> Any:
 
 
 def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
-    _check("matrix_rank", a)
+    check_matrices("matrix_rank", a)
     if hermitian and a.size:
-        _check("eigh", a, square=True)
+        check_matrices("eigh", a, square=True)
         try:
             s = np.abs(np.linalg.eigvalsh(a))
         except np.linalg.LinAlgError:
-            raise _no_convergence("eigh", a, np.linalg.eigvalsh) from None
+            raise no_convergence("eigh", a, np.linalg.eigvalsh) from None
     else:
-        s = _factors(a, compute_uv=False)
+        s = svd_factors(a, compute_uv=False)
     if tol is not None:
         atol, rtol = tol, 0.0
     return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
@@ -127,10 +127,10 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if rcond is not None:
         rtol = rcond
     if hermitian and a.size:
-        s, right = _eigh(a, "L")
+        s, right = eigh_arrays(a, "L")
         left = right.swapaxes(-1, -2).conj()
     else:
-        u, s, vh = _factors(a)
+        u, s, vh = svd_factors(a)
         right, left = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
     size = np.abs(s)
     keep = size > _threshold(size, a.shape, atol, rtol)
@@ -234,7 +234,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     values."""
     if A.ndim < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
-    _check("lstsq", A._array)
+    check_matrices("lstsq", A._array)
     driver = "gelsy" if driver is None else driver
     if driver not in _DRIVERS:
         raise RuntimeError(
@@ -268,7 +268,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
 @np.errstate(all="ignore")
 def _det(a: Array) -> Any:
-    _check("det", a, square=True)
+    check_matrices("det", a, square=True)
     return np.linalg.det(a)
 
 
@@ -292,7 +292,7 @@ det = general(
     vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
     node="LinalgDetBackward0",
     where="linalg torch",
-    samples=_some_squares,
+    samples=square_samples,
     doc="The determinants of square matrices.",
     batch="trailing",
 )
@@ -300,7 +300,7 @@ det = general(
 
 @np.errstate(all="ignore")
 def _slogdet(a: Array) -> Any:
-    _check("slogdet", a, square=True)
+    check_matrices("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)
     if a.dtype.kind == "f":
         sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
@@ -329,7 +329,7 @@ def _slogdet_op(name: str) -> Any:
         node="LinalgSlogdetBackward0",
         outputs=named(name, "sign", "logabsdet"),
         method=False,
-        samples=_some_squares,
+        samples=square_samples,
         doc="The sign and the logarithm of the absolute value of determinants.",
     )
 
@@ -342,7 +342,7 @@ alias("slogdet", _slogdet_op("slogdet"))
 @composite
 def logdet(input: Tensor) -> Any:
     """The logarithm of determinants; nan where one is negative."""
-    _check("slogdet", input._array, square=True)
+    check_matrices("slogdet", input._array, square=True)
     sign, size = _linalg_slogdet(input)
     if input.dtype.is_complex:
         return sign.log() + size
@@ -393,7 +393,7 @@ _PADE = (
 
 def _matrix_exp(a: Array) -> Array:
     """By scaling, a quotient of polynomials of degree 13, and squaring."""
-    _check("matrix_exp", a, square=True, halves=True)
+    check_matrices("matrix_exp", a, square=True, halves=True)
     if not a.size:
         return a.copy()
     wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
@@ -433,7 +433,7 @@ matrix_exp = general(
     vjp={"A": _matrix_exp_vjp},
     node="LinalgMatrixExpBackward0",
     where="linalg torch",
-    samples=_some_squares,
+    samples=square_samples,
     doc="The exponential of square matrices.",
     batch="trailing",
 )

@@ -43,7 +43,7 @@ alias("LinAlgError", LinAlgError, method=False, where="linalg")
 # ---- checks
 
 
-def _check(
+def check_matrices(
     name: str, a: Array, *, square: bool = False, letter: str = "A", halves: bool = False
 ) -> None:
     if a.ndim < 2:
@@ -68,17 +68,17 @@ def _check(
         )
 
 
-def _stack(a: Array) -> Array:
+def stack_matrices(a: Array) -> Array:
     """The matrices of all batches one after another."""
     return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
 
 
-def _first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
+def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
     """'(Batch element 2): ' and the matrix, of the first one for which `failed` holds; the prefix
     is empty without a stack."""
     if a.ndim == 2:
         return "", a
-    stack = _stack(a)
+    stack = stack_matrices(a)
     i = next((i for i, m in enumerate(stack) if failed(m)), 0)
     return f"(Batch element {i}): ", stack[i]
 
@@ -107,8 +107,8 @@ def _zero_pivot(a: Array) -> int:
     return n
 
 
-def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
-    where, bad = _first_bad(a, _raises(f))
+def no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
+    where, bad = first_bad(a, _raises(f))
     values = "singular values" if name == "svd" else "eigenvalues"
     return LinAlgError(
         f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
@@ -122,11 +122,11 @@ def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgErr
 
 def _inv_of(name: str) -> Callable[[Array], Array]:
     def inv(a: Array) -> Array:
-        _check("inv", a, square=True)
+        check_matrices("inv", a, square=True)
         try:
             return np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            where, bad = _first_bad(a, _raises(np.linalg.inv))
+            where, bad = first_bad(a, _raises(np.linalg.inv))
             raise LinAlgError(
                 f"linalg.{name}: {where}The diagonal element {_zero_pivot(bad)} is zero, the "
                 "inversion could not be "
@@ -141,7 +141,7 @@ def _regular(make: Any, *lead: int) -> Any:
     return make(*lead, 3, 3) * 0.2 + _core.wrap(np.eye(3)).to(make(1).dtype)
 
 
-def _some_squares(make: Any) -> Any:
+def square_samples(make: Any) -> Any:
     return [(_regular(make),), (_regular(make, 2),)]
 
 
@@ -151,7 +151,7 @@ inv = general(
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
     where="linalg",
-    samples=_some_squares,
+    samples=square_samples,
     keeps="columns: A",
     doc="The inverse of square matrices.",
     batch="trailing",
@@ -170,7 +170,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     try:
         return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
     except LinAlgError:
-        stack = _stack(A._array)
+        stack = stack_matrices(A._array)
         failed = _raises(np.linalg.inv)
         info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
         values = [
@@ -191,7 +191,7 @@ def _is_vector(a_shape: Any, b_shape: Any) -> bool:
 
 
 def _solve(a: Array, b: Array, left: bool) -> Array:
-    _check("solve", a, square=True)
+    check_matrices("solve", a, square=True)
     if a.dtype != b.dtype:
         raise RuntimeError(
             "linalg.solve: Expected A and B to have the same dtype, but found A of type "
@@ -213,7 +213,7 @@ def _solve(a: Array, b: Array, left: bool) -> Array:
         else:
             result = np.linalg.solve(a.swapaxes(-1, -2), x.swapaxes(-1, -2)).swapaxes(-1, -2)
     except np.linalg.LinAlgError:
-        where, _ = _first_bad(a, _raises(np.linalg.inv))
+        where, _ = first_bad(a, _raises(np.linalg.inv))
         raise LinAlgError(
             f"torch.linalg.solve: {where}The solver failed because the input matrix is singular."
         ) from None
@@ -272,9 +272,9 @@ def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
 
 
 def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
-    _check("solve_triangular", a, square=True)
+    check_matrices("solve_triangular", a, square=True)
     if b.ndim < 2:
-        _check("solve_triangular", b, letter="B")
+        check_matrices("solve_triangular", b, letter="B")
     n = a.shape[-1]
     if b.shape[-2 if left else -1] != n:
         raise RuntimeError(
@@ -371,13 +371,13 @@ def _factor(a: Array) -> Array:
 
 def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     def cholesky(a: Array, upper: bool) -> Array:
-        _check("cholesky", a, square=True)
+        check_matrices("cholesky", a, square=True)
         lower = a.swapaxes(-1, -2).conj() if upper else a
         try:
             factor = _factor(lower)
         except np.linalg.LinAlgError:
             fails = _raises(_factor)
-            where, bad = _first_bad(lower, fails)
+            where, bad = first_bad(lower, fails)
             order = next(
                 (k for k in range(1, bad.shape[0] + 1) if fails(bad[:k, :k])), bad.shape[0]
             )
@@ -401,7 +401,7 @@ def _cholesky_vjp(g: Any, out: Any, upper: bool) -> Any:
     return solve_triangular(L, x, upper=False, left=False)
 
 
-def _positive(make: Any) -> Any:
+def positive_samples(make: Any) -> Any:
     out = []
     for lead in ((), (2,)):
         m = make(*lead, 3, 3)
@@ -415,7 +415,7 @@ cholesky = general(
     vjp={"A": _cholesky_vjp},
     node="LinalgCholeskyExBackward0",
     where="linalg",
-    samples=_positive,
+    samples=positive_samples,
     keeps="columns: A",
     traits="symmetric",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
@@ -459,7 +459,7 @@ def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
             f"Expected b and A to have the same dtype, but found b of type {scalar_name(b)} and A "
             f"of type {scalar_name(factor)} instead."
         )
-    _check("cholesky_solve", factor, square=True)
+    check_matrices("cholesky_solve", factor, square=True)
     lower = factor.swapaxes(-1, -2).conj() if upper else factor
     half = _solve_triangular(lower, b, False, True, False)
     return _solve_triangular(lower.swapaxes(-1, -2).conj(), half, True, True, False)

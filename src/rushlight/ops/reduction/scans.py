@@ -12,10 +12,10 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
-from ..elementwise.elementary import _log_add_exp
+from ..elementwise.elementary import log_add_exp
 from ..elementwise.selection import where
 from ..layout.joining import cat
-from ..layout.slices import _slice
+from ..layout.slices import slice_op
 from ..making.creation import arange, ones_like, zeros, zeros_like
 from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
@@ -151,10 +151,10 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
         if a.dtype.kind != "c":
             return rounded(np.logaddexp.accumulate(widened(a), d), a)
         # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
-        sums = np.moveaxis(_log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
+        sums = np.moveaxis(log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
         step = 1
         while step < len(sums):
-            sums = np.concatenate([sums[:step], _log_add_exp(sums[:-step], sums[step:])])
+            sums = np.concatenate([sums[:step], log_add_exp(sums[:-step], sums[step:])])
             step *= 2
         return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
 
@@ -239,8 +239,8 @@ def diff(
         input = cat(parts, d)
     for _ in range(min(n, input.shape[d])):  # then nothing is left
         size = input.shape[d]
-        high = _slice(input, d, 1 if size else 0, size, 1)
-        low = _slice(input, d, 0, _largest(size - 1, 0), 1)
+        high = slice_op(input, d, 1 if size else 0, size, 1)
+        low = slice_op(input, d, 0, _largest(size - 1, 0), 1)
         input = high.logical_xor(low) if input.dtype is dtypes.bool else high - low
     return input
 
@@ -259,7 +259,7 @@ def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
     size = y.shape[dim]
-    return _slice(y, dim, 1, size, 1), _slice(y, dim, 0, size - 1, 1)
+    return slice_op(y, dim, 1, size, 1), slice_op(y, dim, 0, size - 1, 1)
 
 
 @composite(
