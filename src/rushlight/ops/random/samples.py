@@ -27,10 +27,6 @@ _kernels = _core.kernels
 _wrap = _core.wrap
 
 
-# torch's names of its kernels, which its errors show.
-_KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_cpu"}
-
-
 def _drawn_like(input: Any, place: Any, kernel: str, generator: Any, *args: Any) -> Any:
     """Numbers that a kernel draws, laid out as a tensor; place: dtype, device, requires_grad and
     memory_format of the like functions."""
@@ -43,10 +39,12 @@ def _drawn_like(input: Any, place: Any, kernel: str, generator: Any, *args: Any)
     return made
 
 
-def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
+def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: str) -> Any:
+    """A function of sizes and its like function; said: torch's name of the kernel in errors."""
+
     def check(numpy_dtype: Any) -> None:
         if numpy_dtype.kind in "biu":
-            not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
+            not_implemented_for(said, from_numpy_dtype(numpy_dtype).scalar_name)
 
     @composite(
         method=False,
@@ -108,8 +106,12 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
     return create, like
 
 
-rand, rand_like = _sampled("rand", "uniform_", (0.0, 1.0), "drawn evenly from [0, 1)")
-randn, randn_like = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distribution")
+rand, rand_like = _sampled(
+    "rand", "uniform_", (0.0, 1.0), "check_uniform_bounds", "drawn evenly from [0, 1)"
+)
+randn, randn_like = _sampled(
+    "randn", "normal_", (0.0, 1.0), "normal_kernel_cpu", "of the standard normal distribution"
+)
 
 
 @composite(

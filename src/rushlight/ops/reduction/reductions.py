@@ -513,7 +513,7 @@ std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean
 # ---- truth and counts
 
 
-def _truth(name: str) -> Any:
+def _truth(name: str, doc: str) -> Any:
     kernel = getattr(_kernels, name)
     reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
 
@@ -536,13 +536,12 @@ def _truth(name: str) -> Any:
             "(input, dim: Sizes | None = None, keepdim, *, out)",
             "(input, dim: int, keepdim, *, out)",
         ),
-        doc=_TRUTHS[name],
+        doc=doc,
     )
 
 
-_TRUTHS = {"any": "Whether any element is not zero.", "all": "Whether no element is zero."}
-any = _truth("any")
-all = _truth("all")
+any = _truth("any", "Whether any element is not zero.")
+all = _truth("all", "Whether no element is zero.")
 
 count_nonzero: Op = constant(
     "count_nonzero(input: Tensor, dim: Ints | None = None)",

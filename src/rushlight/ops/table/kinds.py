@@ -19,7 +19,7 @@ from ... import _core
 from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
 from ..._dtypes import ALL
 from . import reference as _reference
-from .formulas import Untraceable, trace, trace_partial
+from .formulas import BOOLEAN, Untraceable, trace, trace_partial
 from .signature import parse
 from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
 from .words import Words
@@ -190,6 +190,8 @@ def pointwise(
     arity = forward.__code__.co_argcount if forward else len(numeric)
     if kernel is not None:
         arity = _core.kernel_arity(kernel)
+        if dtype == "bool":
+            BOOLEAN.add(kernel)
     more.setdefault("in_place", True)
     if more.get("reference") is not None:
         more["reference"] = _reference.widened(more["reference"], halves)

@@ -334,16 +334,12 @@ def _named(function: Any, name: str, members: Any) -> Any:
     return function
 
 
-# Members of Tensor that are no functions of tensors to a program.
-_NO_GATE = ("_typed_storage",)
-
-
 def put_gates() -> None:
     """Let `__torch_function__` take over what stands among the public functions and Tensor's
     members as plain Python; what comes from the table can be taken over as it is."""
     members = vars(_core.Tensor)
     for name, member in list(members.items()):
-        if type(member) is FunctionType and name not in _NO_GATE:
+        if type(member) is FunctionType:
             setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
         elif type(member) is property:
             how = member.fget, member.fset, member.fdel
@@ -351,14 +347,11 @@ def put_gates() -> None:
     made: dict[Any, Any] = {}
     for functions in _NAMESPACES.values():
         for name, function in functions.items():
-            if type(function) is FunctionType and name not in _NO_TENSORS:
+            if type(function) is FunctionType:
                 if function not in made:
                     made[function] = _core.overridable(_named(function, name, functions))
                 functions[name] = made[function]
 
-
-# Functions that stand in a namespace, but are asked about anything.
-_NO_TENSORS = ("is_tensor", "typename")
 
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
