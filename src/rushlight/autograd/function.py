@@ -17,7 +17,7 @@ from .._levels.running import maps, only, transforms
 from .._levels.running import state as _state
 from .._levels.structure import youngest
 from ..ops import quietly
-from ..ops.making.creation import zeros
+from ..ops.making.creation import zeros as _zeros
 from .anomaly_mode import is_anomaly_enabled, note_place
 
 __all__ = [
@@ -209,7 +209,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         if self.materialize_grads and any(g is None for g in grads):
             left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
             grads = tuple(
-                zeros(shape, dtype=dtype) if g is None and i not in left else g
+                _zeros(shape, dtype=dtype) if g is None and i not in left else g
                 for i, (g, (shape, dtype)) in enumerate(zip(grads, self._output_metas, strict=True))
             )
         cls = self._forward_cls

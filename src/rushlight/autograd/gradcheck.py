@@ -19,7 +19,7 @@ import numpy as np
 from .. import _core
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
-from ..ops.making.creation import zeros_like
+from ..ops.making.creation import zeros_like as _zeros_like
 from . import forward_ad
 from ._engine import grad as _grad
 
@@ -156,7 +156,7 @@ def _analytical(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
     """One backward for each output element."""
     rows: list[list[_Matrix]] = [[] for _ in wanted]
     for k in range(output.numel()):
-        seed = zeros_like(output.detach()).contiguous()
+        seed = _zeros_like(output.detach()).contiguous()
         seed._array.reshape(-1)[k] = 1
         found = _grad((output,), tuple(wanted), (seed,), retain_graph=True, allow_unused=True)
         for row, g, x in zip(rows, found, wanted, strict=True):
@@ -180,7 +180,7 @@ class _Duals:
 
     def __init__(self, inputs: Sequence[Any], wanted: list[Any]) -> None:
         plain = [x.detach() for x in wanted]
-        self.duals = [forward_ad.make_dual(x, zeros_like(x)) for x in plain]
+        self.duals = [forward_ad.make_dual(x, _zeros_like(x)) for x in plain]
         self.tangents = [forward_ad.unpack_dual(d).tangent for d in self.duals]
         self.inputs, self.wanted = inputs, wanted
 
@@ -204,7 +204,7 @@ def _tangents(results: Sequence[Any]) -> list[Any]:
     found = []
     for r in results:
         value, tangent = forward_ad.unpack_dual(r)
-        found.append(zeros_like(value) if tangent is None else tangent)
+        found.append(_zeros_like(value) if tangent is None else tangent)
     return found
 
 
@@ -567,7 +567,7 @@ class _Check:
             for x, tangent in zip(self.wanted, duals.tangents, strict=True):
                 _set(tangent, _core.to_write(tangent), ..., _direction(random, x))
             for i, x in enumerate(self.wanted):
-                zeros = forward_ad.make_dual(x.detach(), zeros_like(x.detach()))
+                zeros = forward_ad.make_dual(x.detach(), _zeros_like(x.detach()))
                 with_zeros = _tangents(function(*duals.arguments({i: zeros})))
                 without = _tangents(function(*duals.arguments({i: x.detach()})))
                 for o, (a, b) in enumerate(zip(with_zeros, without, strict=True)):
@@ -650,7 +650,7 @@ class _Check:
     def zero_seed(self) -> None:
         """A gradient of zeros must give zeros, of the input's type and size."""
         outputs = _outputs(self.function(*self.inputs))
-        seeds = tuple(zeros_like(o.detach()) for o in outputs)
+        seeds = tuple(_zeros_like(o.detach()) for o in outputs)
         found = _grad(outputs, tuple(self.wanted), seeds, allow_unused=True)
         for g, x in zip(found, self.wanted, strict=True):
             if g is None:
@@ -681,7 +681,7 @@ class _Check:
                 UndefinedGrad.apply(o) if skipped in (None, k) else o
                 for k, o in enumerate(_outputs(self.function(*self.inputs)))
             ]
-            seeds = tuple(zeros_like(o.detach()) for o in outputs)
+            seeds = tuple(_zeros_like(o.detach()) for o in outputs)
             try:
                 found = _grad(tuple(outputs), tuple(self.wanted), seeds, allow_unused=True)
             except RuntimeError as error:
