@@ -345,6 +345,11 @@ def explain(
         today = _today(function, name, method, args, kwargs)
         if today is not None:
             return (*given[: len(given) - len(args)], *today[0]), today[1]
+    if isinstance(function, _core.Op) and not method:
+        first = next((i for i, p in enumerate(_own(function).params) if p.sizes), len(args))
+        sizes = args[first:]
+        if len(sizes) > 1 and all(isinstance(n, int) for n in sizes):
+            args = (*args[:first], sizes)  # the library itself says view(x, 2, 3)
     text = _explained(function, method, args, kwargs)
     if text is None:
         return _renamed(name, method, error)
