@@ -86,6 +86,13 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
+def _reduce_weighted(loss: Any, weight: Any, reduction: str) -> Any:
+    """The mean is over the weights."""
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.sum()
+    return reduce_loss(loss * weight, reduction)
+
+
 def broadcast_sizes(a: Array, b: Array) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(a.shape, b.shape)
@@ -167,10 +174,7 @@ def mse_loss(
     if weight is None:
         return _mse_loss(input, target, reduction)
     _check_weight(weight, input)
-    squares = (input - target) ** 2 * weight
-    if reduction == "mean":
-        return squares.sum() / weight.sum()
-    return reduce_loss(squares, reduction)
+    return _reduce_weighted((input - target) ** 2, weight, reduction)
 
 
 @composite(where="nn")
@@ -190,9 +194,7 @@ def l1_loss(
     if weight is None:
         return reduce_loss(loss, reduction)
     _check_weight(weight, input)
-    if reduction == "mean":
-        return (loss * weight).sum() / weight.sum()
-    return reduce_loss(loss * weight, reduction)
+    return _reduce_weighted(loss, weight, reduction)
 
 
 def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:

@@ -401,17 +401,25 @@ def linspace(
     **how: Keywords,
 ) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    return _spaced("linspace", start, end, steps, how, out, _evenly)
+
+
+def _spaced(
+    name: str, start: Any, end: Any, steps: int, how: dict[str, Any], out: Any, values: Any
+) -> Any:
+    """The tensor of `values`: given both ends, how many and the type to compute in, an array."""
     start, end = _number(start), _number(end)
-    numpy_dtype = _even_type("linspace", start, end, how.get("dtype"), out)
-    _check_steps("linspace", steps, numpy_dtype)
-    where = destination(how, "linspace", out)
-    if not where.has_memory:
+    numpy_dtype = _even_type(name, start, end, how.get("dtype"), out)
+    _check_steps(name, steps, numpy_dtype)
+    where = destination(how, name, out)
+    if where.has_memory:
+        first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
+        work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+        with np.errstate(all="ignore"):
+            array = values(first, last, steps, work).astype(numpy_dtype, copy=False)
+    else:
         array = where.allocate((steps,), numpy_dtype)
-        return finished(array, how, out, where, function="linspace", keeps_size=True)
-    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
-    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
-    array = _evenly(first, last, steps, work).astype(numpy_dtype, copy=False)
-    return finished(array, how, out, where, function="linspace", keeps_size=True)
+    return finished(array, how, out, where, function=name, keeps_size=True)
 
 
 def _number(value: Tensor) -> Tensor:
@@ -429,10 +437,9 @@ def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
     i = np.arange(steps)
     # A step's product is not rounded before it is added: torch's compilers fuse the two.
     wide = np.dtype(_WIDER.get(np.dtype(work).name, work))
-    with np.errstate(all="ignore"):
-        step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
-        low = left + step * i.astype(wide)
-        high = right - step * (steps - 1 - i).astype(wide)
+    step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
+    low = left + step * i.astype(wide)
+    high = right - step * (steps - 1 - i).astype(wide)
     return np.where(i < steps // 2, low, high).astype(work, copy=False)
 
 
@@ -455,22 +462,14 @@ def logspace(
     **how: Keywords,
 ) -> Any:
     """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
-    start, end = _number(start), _number(end)
-    numpy_dtype = _even_type("logspace", start, end, how.get("dtype"), out)
-    _check_steps("logspace", steps, numpy_dtype)
-    where = destination(how, "logspace", out)
-    if not where.has_memory:
-        array = where.allocate((steps,), numpy_dtype)
-        return finished(array, how, out, where, function="logspace", keeps_size=True)
-    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
-    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
-    if work.itemsize == 2:  # the ends are only as exact as the type
-        first, last = (float(np.array(v, work)) for v in (first, last))
-        work = np.dtype(np.float32)
-    with np.errstate(all="ignore"):
-        exponents = _evenly(first, last, steps, work)
-        array = np.power(np.array(base, work), exponents).astype(numpy_dtype)
-    return finished(array, how, out, where, function="logspace", keeps_size=True)
+
+    def powers(first: Any, last: Any, steps: int, work: Any) -> Any:
+        if work.itemsize == 2:  # the ends are only as exact as the type
+            first, last = (float(np.array(v, work)) for v in (first, last))
+            work = np.dtype(np.float32)
+        return np.power(np.array(base, work), _evenly(first, last, steps, work))
+
+    return _spaced("logspace", start, end, steps, how, out, powers)
 
 
 @composite(
