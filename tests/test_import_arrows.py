@@ -121,6 +121,22 @@ def test_no_import_points_to_the_right(module: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("module", [m for m in KNOWN if m.startswith("ops.")])
+def test_files_of_ops_share_public_names_only(module: str) -> None:
+    """A name that begins with an underscore is for one file; modules may have such names."""
+    path = KNOWN[module]
+    private = [
+        f"{path.relative_to(ROOT)}:{node.lineno} imports {alias.name} from {node.module or '.'}"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name.startswith("_")
+        and alias.name != "_core"
+        and not is_module(f"rushlight.{alias.name}")
+    ]
+    assert not private, "\n".join(private)
+
+
 def test_the_exceptions_are_needed() -> None:
     found = {
         f"{module} -> {target}"

@@ -20,7 +20,6 @@ from .autograd import _engine as engine
 from .autograd import _saved as saved
 from .autograd import anomaly_mode, graph
 from .func import _printing
-from .ops import OPS
 from .ops.elementwise import arithmetic, complex_numbers
 from .ops.indexing import subscript as indexing
 from .ops.layout import shape, strided
@@ -48,9 +47,9 @@ _core.register(
     callbacks={
         # ops, called as such
         "add": arithmetic.add,
-        "alias": OPS["alias"].function,
+        "alias": copies.alias,
         "conj_view": complex_numbers._conj,
-        "neg_view": complex_numbers._neg_view,
+        "neg_view": complex_numbers.neg_view,
         "strided_view": strided.strided_view,
         "strided_gather": strided._strided_gather,
         "strided_scatter": strided._strided_scatter,

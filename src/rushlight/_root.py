@@ -199,6 +199,7 @@ def _exports() -> dict[str, Any]:
     names.update({n: getattr(_dtypes, n) for n in _dtypes.__all__ if n != "set_default_dtype"})
     names.update({n: getattr(_device, n) for n in _device.__all__ if n not in ("resolve",)})
     names.update({n: getattr(random, n) for n in random.__all__ if n != "fork_rng"})
+    names.update(is_tensor=_tensor.is_tensor, typename=_tensor.typename)  # asked about anything
     names.update(_tensor.tensor_types())
     for n in ("ComplexFloatTensor", "ComplexDoubleTensor"):  # names that `type()` gives
         del names[n]

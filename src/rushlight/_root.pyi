@@ -134,6 +134,9 @@ def is_inference_mode_enabled() -> _bool:
 def is_storage(obj: Any) -> _bool:
     """Whether an object is a storage."""
 
+def is_tensor(obj: Any) -> _bool:
+    """Whether an object is a tensor."""
+
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
     """Turn anomaly mode on or off."""
 
@@ -156,5 +159,8 @@ def set_printoptions() -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
 
 def to_dlpack(tensor: Any) -> Tensor: ...
+def typename(obj: Any) -> _str:
+    """The name of an object's type, with the module it lives in."""
+
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
     """Accepted: every kernel here is deterministic."""

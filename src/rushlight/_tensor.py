@@ -19,7 +19,7 @@ from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
 from .ops.table.signature import dtype, memory_format, overloaded
-from .ops.table.statement import LAZY, namespace
+from .ops.table.statement import LAZY, namespace, quietly
 from .storage import TypedStorage, legacy_types, never, warn_of_typed
 
 __all__ = ["memory_of", "tensor_types", "with_bits"]
@@ -443,6 +443,7 @@ def _untyped_storage(self: Tensor) -> Any:
     return _core.storage_of(self)
 
 
+@quietly
 def _typed_storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor and its views share, as elements."""
     _check_storage(self)
@@ -666,10 +667,8 @@ def result_type(tensor1: Tensor, tensor2: Tensor) -> Any:
 
 
 namespace("torch").update(
-    is_tensor=is_tensor,
     is_floating_point=is_floating_point,
     is_complex=is_complex,
     numel=numel,
-    typename=typename,
     result_type=result_type,
 )

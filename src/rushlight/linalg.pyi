@@ -13,6 +13,7 @@ from ._core import Tensor
 from ._dtypes import dtype as _dtype
 from ._typed.matrix import det as det
 from ._typed.matrix import matrix_exp as matrix_exp
+from ._typed.matrix import matrix_power as matrix_power
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -72,9 +73,6 @@ def matrix_norm(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
-
-def matrix_power(A: Tensor, n: _int) -> Tensor:
-    """A multiplied by itself n times; of its inverse for a negative n."""
 
 def matrix_rank(
     A: Tensor,

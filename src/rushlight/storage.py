@@ -20,7 +20,7 @@ from . import _dtypes as dtypes
 from ._device import cpu, resolve
 from ._device import device as Device
 from .ops.making.casts import CASTS
-from .ops.table.statement import namespace
+from .ops.making.from_data import tensor as _tensor
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -317,7 +317,7 @@ class TypedStorage:
             raise RuntimeError(f"{said}\nToo many positional arguments")
         what = args[0] if args else 0
         if isinstance(what, Sequence):
-            made = namespace("torch")["tensor"](what, dtype=self.dtype)
+            made = _tensor(what, dtype=self.dtype)
             self._untyped_storage = made.clone().untyped_storage()
             return
         try:

@@ -12,27 +12,27 @@ from ..ops.layout.rearrange import diag_embed, repeat, roll
 from ..ops.layout.shape import (
     _reshape_alias,
     _squeeze_dims,
-    _unsafe_view,
     expand,
     sum_to,
+    unsafe_view,
     unsqueeze,
     view,
 )
 from ..ops.layout.shape import _squeeze as squeeze
 from ..ops.layout.slices import (
-    _diagonal_backward,
     _select_backward,
-    _slice_backward,
     _unfold_backward,
     diagonal,
+    diagonal_backward,
     select,
+    slice_backward,
 )
 from ..ops.layout.strided import _set_away as set_away
 from ..ops.layout.strided import _squeeze_in_place, _t_in_place, _unsqueeze_in_place
 from ..ops.layout.transposes import _permute_back, permute, t
 from ..ops.making.copies import alias
 from ..ops.making.creation import zeros
-from ..ops.reduction.reductions import _spread
+from ..ops.reduction.reductions import spread_dims
 from .batching import all_batched, batched, batching, inner, normal, padded, wrap_all
 
 __all__ = ["DIMS", "along", "picked", "reduced"]
@@ -129,7 +129,7 @@ def along(op: Any, args: Any, level: Any) -> Any:
     return wrap_all(out, level)
 
 
-@batching(_gather_backward, _slice_backward, _select_backward, _unfold_backward)
+@batching(_gather_backward, slice_backward, _select_backward, _unfold_backward)
 def _into_zeros(op: Any, args: Any, level: Any) -> Any:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
     values = all_batched(args, level)
@@ -153,7 +153,7 @@ def _select(op: Any, args: Any, level: Any) -> Any:
     return wrap_all(_call(op, values), level)
 
 
-@batching(diagonal, _diagonal_backward)
+@batching(diagonal, diagonal_backward)
 def _diagonal(op: Any, args: Any, level: Any) -> Any:
     values = list(args)
     values[0] = inner(args[0], level)
@@ -216,7 +216,7 @@ def _permute(op: Any, args: Any, level: Any) -> Any:
     )
 
 
-@batching(view, _unsafe_view, _reshape_alias)
+@batching(view, unsafe_view, _reshape_alias)
 def _view(op: Any, args: Any, level: Any) -> Any:
     x, size = args
     value = inner(x, level)
@@ -286,7 +286,7 @@ def _roll(op: Any, args: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, shifts, moved]), level)
 
 
-@batching(_spread)
+@batching(spread_dims)
 def _spread_rule(op: Any, args: Any, level: Any) -> Any:
     x, shape, dim, keepdim = args
     value, n = inner(x, level), len(shape)

@@ -20,7 +20,7 @@ from ..ops.layout.rearrange import _block_diag as block_diag
 from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
 from ..ops.reduction.extremes import _put_along
 from ..ops.reduction.extremes import _share as share
-from ..ops.reduction.extremes import _take_along as take_along
+from ..ops.reduction.extremes import take_entries as take_along
 from ..ops.reduction.sorting import _isin as isin
 from ..ops.reduction.sorting import _searchsorted as searchsorted
 from .batching import batched, batching, inner, normal, padded, pointwise, trailing

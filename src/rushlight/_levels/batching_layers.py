@@ -21,8 +21,7 @@ from ..ops.layers.loss import _huber_loss, _mse_loss, _smooth_l1_loss
 from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
 from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _native_layer_norm
 from ..ops.making.creation import arange, ones, zeros
-from ..ops.matrix.norms import _vector_norm_op as vector_norm
-from ..ops.matrix.norms import renorm
+from ..ops.matrix.norms import renorm, vector_norm
 from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
 from .batching_places import first_rows
 from .batching_products import fold, unfold

@@ -14,8 +14,8 @@ from .. import _core
 from ..ops.elementwise.comparison import _isclose
 from ..ops.elementwise.selection import _where as where
 from ..ops.indexing.index_select import index_reduce
-from ..ops.indexing.subscript import _index as subscript
-from ..ops.indexing.subscript import _index_backward, _index_put, _index_zero
+from ..ops.indexing.subscript import _index_put, index_backward, index_zero
+from ..ops.indexing.subscript import index_op as subscript
 from ..ops.indexing.take import _masked_select_backward as masked_select_backward
 from ..ops.indexing.take import (
     _nonzero_columns,
@@ -36,7 +36,7 @@ from ..ops.layout.strided import (
     strided_view,
 )
 from ..ops.making.creation import arange, zeros
-from ..ops.matrix.norms import _vector_norm_op, dist
+from ..ops.matrix.norms import dist, vector_norm
 from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
 from .batching import all_batched, batched, batching, inner, normal, padded, pointwise
 from .structure import plain_parts
@@ -63,11 +63,11 @@ def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
 # ---- an index tensor for some dimensions joined
 
 
-@batching(subscript, _index_zero, _index_backward, _index_put)
+@batching(subscript, index_zero, index_backward, _index_put)
 def _index(op: Any, args: Any, level: Any) -> Any:
     x, index, dims, at = args[:4]
     values = list(args)
-    back, put = op is _index_backward, op is _index_put
+    back, put = op is index_backward, op is _index_put
     values[0], values[2] = batched(x, level), tuple(d + 1 for d in dims)
     shape = args[4] if back else x.shape
     if back:
@@ -249,7 +249,7 @@ def _index_reduce(op: Any, args: Any, level: Any) -> Any:
 @batching(dist)
 def _dist(op: Any, args: Any, level: Any) -> Any:
     x, y, p = args
-    return _vector_norm_op(x - y, p)
+    return vector_norm(x - y, p)
 
 
 batching(_isclose)(pointwise)

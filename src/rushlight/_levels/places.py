@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Flag
-from ..ops.elementwise.complex_numbers import _neg_view
+from ..ops.elementwise.complex_numbers import neg_view
 from ..ops.layout.strided import strided_view
 from ..ops.making.creation import zeros, zeros_like
 from ..ops.table.statement import LAZY
@@ -41,7 +41,7 @@ def _turned(t: Any, value: Any) -> Any:
     """A view of a tensor with those bits changed over that a value has."""
     bits = value._flags()
     t = t.conj() if bits & LAZY["conj"] else t
-    return _neg_view(t) if bits & LAZY["neg"] else t
+    return neg_view(t) if bits & LAZY["neg"] else t
 
 
 def zeros_laid_out(value: Any, level: Any) -> Any:

@@ -49,24 +49,24 @@ def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tens
 def empty(
     *size: _Ints,
     out: Tensor | None = None,
+    memory_format: _memory_format | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
     pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
 ) -> Tensor:
     """A tensor of the given size whose elements are not set."""
 
 def empty_like(
     input: Tensor,
     *,
+    memory_format: _memory_format | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
     pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor of another's size and dtype whose elements are not set."""
 
@@ -77,8 +77,8 @@ def empty_strided(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    requires_grad: _bool = False,
     pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor of the given size and strides whose elements are not set."""
 
@@ -108,12 +108,12 @@ def full(
     fill_value: _Number,
     *,
     out: Tensor | None = None,
+    names: Any = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
     pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    names: Any = None,
 ) -> Tensor:
     """A tensor of the given size filled with one value."""
 
@@ -121,21 +121,39 @@ def full_like(
     input: Tensor,
     fill_value: _Number,
     *,
+    memory_format: _memory_format | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
     pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with one value."""
 
 def hamming_window(
-    window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46
+    window_length: _int,
+    periodic: _bool = True,
+    alpha: _float = 0.54,
+    beta: _float = 0.46,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """alpha - beta * cos: one period of it, or (periodic=False) symmetric."""
 
-def hann_window(window_length: _int, periodic: _bool = True) -> Tensor:
+def hann_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
     """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
 
 def linspace(
@@ -181,12 +199,12 @@ def ones(
 def ones_like(
     input: Tensor,
     *,
+    memory_format: _memory_format | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
     pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 1."""
 
@@ -254,11 +272,11 @@ def zeros(
 def zeros_like(
     input: Tensor,
     *,
+    memory_format: _memory_format | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
-    requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
     pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor of another's size and dtype filled with 0."""

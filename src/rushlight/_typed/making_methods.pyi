@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, overload
 
 from .._core import Tensor
 from .._device import device as _device
+from .._device import layout as _layout
 from .._device import memory_format as _memory_format
 from .._dtypes import dtype as _dtype
 
@@ -33,13 +34,33 @@ class MakingMethods:
     def is_contiguous(self, memory_format: _memory_format = ...) -> _bool: ...
     def long(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
     def new_empty(
-        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
+        self,
+        *size: _Ints,
+        dtype: _dtype | None = None,
+        layout: _layout | None = None,
+        device: _Device | None = None,
+        pin_memory: _bool | None = False,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_full(
-        self, size: Sequence[_int], fill_value: _Number, *, dtype: _dtype | None = None
+        self,
+        size: Sequence[_int],
+        fill_value: _Number,
+        *,
+        dtype: _dtype | None = None,
+        layout: _layout | None = None,
+        device: _Device | None = None,
+        pin_memory: _bool | None = False,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_ones(
-        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
+        self,
+        *size: _Ints,
+        dtype: _dtype | None = None,
+        layout: _layout | None = None,
+        device: _Device | None = None,
+        pin_memory: _bool | None = False,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_tensor(
         self,
@@ -50,7 +71,13 @@ class MakingMethods:
         requires_grad: _bool = False,
     ) -> Tensor: ...
     def new_zeros(
-        self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None
+        self,
+        *size: _Ints,
+        dtype: _dtype | None = None,
+        layout: _layout | None = None,
+        device: _Device | None = None,
+        pin_memory: _bool | None = False,
+        requires_grad: _bool = False,
     ) -> Tensor: ...
     def short(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
     def storage_offset(self) -> _int: ...

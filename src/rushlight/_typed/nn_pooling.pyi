@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .._core import Tensor
+from .._typed.layers import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .._typed.layers import avg_pool1d as avg_pool1d
+from .._typed.layers import max_pool1d as max_pool1d
+from .._typed.layers import max_pool1d_with_indices as max_pool1d_with_indices
+from .._typed.layers import max_pool2d as max_pool2d
+from .._typed.layers import max_pool3d as max_pool3d
 
 _Ints: TypeAlias = _int | Sequence[_int]
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows of 1 dimension(s) that cut the input into output_size parts."""
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
@@ -42,16 +45,6 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-) -> Tensor:
-    """The mean of each window of 1 dimension(s)."""
 
 def avg_pool2d(
     input: Tensor,
@@ -103,39 +96,6 @@ def lp_pool2d(
 ) -> Tensor:
     """The p-norm of each window."""
 
-def max_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 1 dimension(s)."""
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows and their places."""
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 2 dimension(s)."""
-
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: _Ints,
@@ -146,17 +106,6 @@ def max_pool2d_with_indices(
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
     """The largest elements of windows and their places."""
-
-def max_pool3d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    dilation: _Ints = 1,
-    ceil_mode: _bool = False,
-    return_indices: _bool = False,
-) -> Tensor:
-    """The largest element of each window of 3 dimension(s)."""
 
 def max_pool3d_with_indices(
     input: Tensor,

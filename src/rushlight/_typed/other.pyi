@@ -2,8 +2,6 @@
 
 from builtins import bool as _bool
 from builtins import int as _int
-from builtins import str as _str
-from typing import Any
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
@@ -14,14 +12,8 @@ def is_complex(input: Tensor) -> _bool:
 def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's dtype is a real floating type."""
 
-def is_tensor(obj: Any) -> _bool:
-    """Whether an object is a tensor."""
-
 def numel(input: Tensor) -> _int:
     """The number of elements."""
 
 def result_type(tensor1: Tensor, tensor2: Tensor) -> _dtype:
     """The dtype of arithmetic between two tensors or numbers."""
-
-def typename(obj: Any) -> _str:
-    """The name of an object's type, with the module it lives in."""

@@ -46,8 +46,8 @@ def normal(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    pin_memory: _bool = False,
 ) -> Tensor:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
 
@@ -78,13 +78,13 @@ def rand(
 def rand_like(
     input: Tensor,
     *,
+    memory_format: _memory_format | None = None,
+    generator: _Generator | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
-    generator: _Generator | None = None,
 ) -> Tensor:
     """A tensor of another's size and dtype with numbers drawn evenly from [0, 1)."""
 
@@ -98,8 +98,8 @@ def randint(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    pin_memory: _bool = False,
 ) -> Tensor:
     """A tensor of integers drawn evenly from [low, high)."""
 
@@ -108,13 +108,13 @@ def randint_like(
     low: _int = 0,
     high: _int | Tensor | None = None,
     *,
+    memory_format: _memory_format | None = None,
+    generator: _Generator | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
-    generator: _Generator | None = None,
 ) -> Tensor:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
 
@@ -142,13 +142,13 @@ def randn(
 def randn_like(
     input: Tensor,
     *,
+    memory_format: _memory_format | None = None,
+    generator: _Generator | None = None,
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    memory_format: _memory_format | None = None,
-    pin_memory: _bool = False,
-    generator: _Generator | None = None,
 ) -> Tensor:
     """A tensor of another's size and dtype with numbers of the standard normal distribution."""
 
@@ -160,7 +160,7 @@ def randperm(
     dtype: _dtype | None = None,
     layout: _layout | None = None,
     device: _Device | None = None,
+    pin_memory: _bool | None = False,
     requires_grad: _bool = False,
-    pin_memory: _bool = False,
 ) -> Tensor:
     """The numbers 0 to n - 1 in random order."""

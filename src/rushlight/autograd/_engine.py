@@ -12,7 +12,9 @@ from .._levels.batch import BatchLevel
 from .._levels.running import refuse_backward
 from .._levels.running import state as _state
 from .._levels.structure import rows
-from ..ops import namespace, overridable
+from ..ops import overridable
+from ..ops.making.creation import empty_like, zeros_like
+from ..ops.making.from_data import as_tensor
 from ..ops.table.signature import Tensor
 
 __all__ = ["backward", "grad"]
@@ -84,7 +86,7 @@ def _no_grad_input(index: int, tensor: Any) -> None:
 
 def _copy_gradient(grad: Any) -> Any:
     """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
-    return namespace("torch")["empty_like"](grad.detach()).copy_(grad)
+    return empty_like(grad.detach()).copy_(grad)
 
 
 def _as_gradient(output: Any, gradient: Any) -> Any:
@@ -98,7 +100,7 @@ def _as_gradient(output: Any, gradient: Any) -> Any:
             )
         given = type(gradient).__name__
         try:
-            gradient = namespace("torch")["as_tensor"](gradient, dtype=output.dtype)
+            gradient = as_tensor(gradient, dtype=output.dtype)
         except (TypeError, ValueError, RuntimeError) as error:
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {given}. It cannot be made a "
@@ -321,7 +323,6 @@ def grad(
         found = _run(roots, gradients, retain, bool(create_graph), wanted)
     if any(f is None for f in found):
         if materialize_grads:
-            zeros = namespace("torch")["zeros_like"]
             if any(
                 f is None and not isinstance(i, _Tensor) for f, i in zip(found, wanted, strict=True)
             ):
@@ -329,7 +330,7 @@ def grad(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
             found = tuple(
-                zeros(i, requires_grad=create_graph) if f is None else f
+                zeros_like(i, requires_grad=create_graph) if f is None else f
                 for f, i in zip(found, wanted, strict=True)
             )
         elif not allow_unused:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..ops import namespace
+from ..ops.making.creation import zeros_like as _zeros_like
 from . import forward_ad
 from ._engine import grad as _grad
 
@@ -36,8 +36,6 @@ __all__ = [
 ]
 
 Matrix: TypeAlias = np.ndarray[Any, Any]
-
-_torch = namespace("torch")
 
 
 class GradcheckError(RuntimeError):
@@ -118,7 +116,7 @@ def by_backward(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
     """One backward for each output element."""
     rows: list[list[Matrix]] = [[] for _ in wanted]
     for k in range(output.numel()):
-        seed = _torch["zeros_like"](output.detach()).contiguous()
+        seed = _zeros_like(output.detach()).contiguous()
         seed._array.reshape(-1)[k] = 1
         found = _grad((output,), tuple(wanted), (seed,), retain_graph=True, allow_unused=True)
         for row, g, x in zip(rows, found, wanted, strict=True):
@@ -142,7 +140,7 @@ class Duals:
 
     def __init__(self, inputs: Sequence[Any], wanted: list[Any]) -> None:
         plain = [x.detach() for x in wanted]
-        self.duals = [forward_ad.make_dual(x, _torch["zeros_like"](x)) for x in plain]
+        self.duals = [forward_ad.make_dual(x, _zeros_like(x)) for x in plain]
         self.tangents = [forward_ad.unpack_dual(d).tangent for d in self.duals]
         self.inputs, self.wanted = inputs, wanted
 
@@ -166,7 +164,7 @@ def tangents_of(results: Sequence[Any]) -> list[Any]:
     found = []
     for r in results:
         value, tangent = forward_ad.unpack_dual(r)
-        found.append(_torch["zeros_like"](value) if tangent is None else tangent)
+        found.append(_zeros_like(value) if tangent is None else tangent)
     return found
 
 

@@ -15,7 +15,7 @@ from .. import _core
 from .._levels.running import only, transforms
 from .._levels.running import state as _state
 from .._levels.structure import youngest
-from ..ops import namespace
+from ..ops.making.creation import zeros as _zeros
 from ._function_call import Signature, finish
 from ._saved import SavedTensor
 
@@ -204,10 +204,9 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
 
     def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.materialize_grads and any(g is None for g in grads):
-            zeros = namespace("torch")["zeros"]
             left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
             grads = tuple(
-                zeros(shape, dtype=dtype) if g is None and i not in left else g
+                _zeros(shape, dtype=dtype) if g is None and i not in left else g
                 for i, (g, (shape, dtype)) in enumerate(zip(grads, self._output_metas, strict=True))
             )
         cls = self._forward_cls

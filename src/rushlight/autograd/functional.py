@@ -14,16 +14,14 @@ from .. import _core
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel
 from .._levels.structure import parts_at, rows
-from ..ops import namespace
+from ..ops.layout.joining import stack as _stack
+from ..ops.making import creation as _making
 from ._engine import grad as _grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 _Tensor = _core.Tensor
 _Tensors = tuple[Any, ...]
-
-
-_torch = namespace("torch")
 
 
 class _Grad:
@@ -168,7 +166,7 @@ def _fill(
                         f"independent of entry {i} in the grad_jacobian. {_TWICE}",
                     }[stage]
                 )
-            g = _torch["zeros_like"](x)
+            g = _making.zeros_like(x)
         elif strict and create_graph and not g.requires_grad:
             if stage.startswith("double"):
                 raise RuntimeError(
@@ -253,7 +251,7 @@ def jvp(
         v = _vector(v, inputs, inputs_tuple, "jvp", create_graph, _INPUT_IS)
         outputs_tuple, outputs = _outputs(func, inputs, "jvp", strict)
         # The gradient is linear in what it starts from; its own derivative to that is J.
-        seeds = tuple(_torch["zeros_like"](o).requires_grad_(True) for o in outputs)
+        seeds = tuple(_making.zeros_like(o).requires_grad_(True) for o in outputs)
         grads = _gradients(outputs, inputs, seeds, create_graph=True)
         grads = _fill(grads, inputs, strict, create_graph, "back")
         found = _gradients(grads, seeds, v if v is not None else (None,) * len(grads), create_graph)
@@ -330,7 +328,7 @@ def _rows(
     """The Jacobian of one output with respect to each input."""
     if vectorize and out.numel():
         n = out.numel()
-        basis = _torch["eye"](n, dtype=out.dtype).reshape(n, *out.shape)
+        basis = _making.eye(n, dtype=out.dtype).reshape(n, *out.shape)
         if not out.requires_grad:
             found: Any = (None,) * len(inputs)
         else:
@@ -344,7 +342,7 @@ def _rows(
                 is_grads_batched=True,
             )
         return tuple(
-            _torch["zeros"]((*out.shape, *x.shape), dtype=x.dtype)
+            _making.zeros((*out.shape, *x.shape), dtype=x.dtype)
             if g is None
             else g.reshape(out.shape + x.shape)
             for g, x in zip(found, inputs, strict=True)
@@ -368,11 +366,11 @@ def _rows(
                         f"Output {index} of the user-provided function is independent of input "
                         f"{i}. This is not allowed in strict mode."
                     )
-                row.append(_torch["zeros_like"](x))
+                row.append(_making.zeros_like(x))
     return tuple(
-        _torch["stack"](row).reshape(out.shape + x.shape)
+        _stack(row).reshape(out.shape + x.shape)
         if row
-        else _torch["zeros"]((*out.shape, *x.shape), dtype=x.dtype)
+        else _making.zeros((*out.shape, *x.shape), dtype=x.dtype)
         for row, x in zip(rows, inputs, strict=True)
     )
 
@@ -396,7 +394,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     jacobians = []
     for (out, _), every in zip(pairs, found, strict=True):
         if every is None:
-            every = _torch["zeros"]((n, *out.shape), dtype=out.dtype)
+            every = _making.zeros((n, *out.shape), dtype=out.dtype)
         parts = every.detach().split(sizes, 0)
         jacobians.append(
             tuple(
@@ -411,7 +409,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Any]:
     """Of each input (a row for each unit vector) its part of all unit vectors."""
     found, start = [], 0
     for x, n in zip(inputs, sizes, strict=True):
-        rows = _torch["zeros"](sum(sizes), n, dtype=x.dtype)
+        rows = _making.zeros(sum(sizes), n, dtype=x.dtype)
         rows.narrow(0, start, n).diagonal().fill_(1)
         found.append(rows.reshape(x.shape))
         start += n
@@ -509,7 +507,7 @@ def _hessian_product(
         inputs_tuple, inputs = _inputs(inputs, name, create_graph)
         v = _vector(v, inputs, inputs_tuple, name, create_graph, _INPUT_IS)
         if v is None:
-            v = (_torch["ones_like"](inputs[0]),)
+            v = (_making.ones_like(inputs[0]),)
         output = _number(func, inputs, name)
         _require_graph((output,), strict)
         jac = _gradients((output,), inputs, None, create_graph=True)

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
-from ..ops import namespace
+from ..ops.making.creation import zeros_like as _zeros_like
 from . import forward_ad
 from ._engine import grad as _grad
 from ._jacobians import (
@@ -41,7 +41,6 @@ from .function import Function
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 _Tensor = _core.Tensor
-_torch = namespace("torch")
 
 _SEE = (
     'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
@@ -348,7 +347,7 @@ class _Check:
             for x, tangent in zip(self.wanted, duals.tangents, strict=True):
                 write(tangent, _core.to_write(tangent), ..., direction(random, x))
             for i, x in enumerate(self.wanted):
-                zeros = forward_ad.make_dual(x.detach(), _torch["zeros_like"](x.detach()))
+                zeros = forward_ad.make_dual(x.detach(), _zeros_like(x.detach()))
                 with_zeros = tangents_of(function(*duals.arguments({i: zeros})))
                 without = tangents_of(function(*duals.arguments({i: x.detach()})))
                 for o, (a, b) in enumerate(zip(with_zeros, without, strict=True)):
@@ -431,7 +430,7 @@ class _Check:
     def zero_seed(self) -> None:
         """A gradient of zeros must give zeros, of the input's type and size."""
         outputs = _outputs(self.function(*self.inputs))
-        seeds = tuple(_torch["zeros_like"](o.detach()) for o in outputs)
+        seeds = tuple(_zeros_like(o.detach()) for o in outputs)
         found = _grad(outputs, tuple(self.wanted), seeds, allow_unused=True)
         for g, x in zip(found, self.wanted, strict=True):
             if g is None:
@@ -461,7 +460,7 @@ class _Check:
                 UndefinedGrad.apply(o) if skipped in (None, k) else o
                 for k, o in enumerate(_outputs(self.function(*self.inputs)))
             ]
-            seeds = tuple(_torch["zeros_like"](o.detach()) for o in outputs)
+            seeds = tuple(_zeros_like(o.detach()) for o in outputs)
             try:
                 found = _grad(tuple(outputs), tuple(self.wanted), seeds, allow_unused=True)
             except RuntimeError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from .._missing import missing_name as _missing_name
-from ..ops import namespace
+from ..ops.making.creation import empty as _empty
 
 __all__ = ["Variable"]
 
@@ -44,7 +44,7 @@ class Variable(metaclass=_VariableMeta):
                 stacklevel=2,
             )
         if data is None:
-            data = namespace("torch")["empty"](0)
+            data = _empty(0)
         if not isinstance(data, _core.Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         result = data.detach()

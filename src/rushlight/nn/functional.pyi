@@ -14,14 +14,31 @@ from .._typed.elementwise import sigmoid as sigmoid
 from .._typed.elementwise import tanh as tanh
 from .._typed.layers import celu as celu
 from .._typed.layers import celu_ as celu_
+from .._typed.layers import channel_shuffle as channel_shuffle
+from .._typed.layers import conv1d as conv1d
+from .._typed.layers import conv2d as conv2d
+from .._typed.layers import conv3d as conv3d
+from .._typed.layers import conv_transpose1d as conv_transpose1d
+from .._typed.layers import conv_transpose2d as conv_transpose2d
+from .._typed.layers import conv_transpose3d as conv_transpose3d
+from .._typed.layers import group_norm as group_norm
 from .._typed.layers import hardshrink as hardshrink
+from .._typed.layers import instance_norm as instance_norm
+from .._typed.layers import pixel_shuffle as pixel_shuffle
+from .._typed.layers import pixel_unshuffle as pixel_unshuffle
+from .._typed.layers import prelu as prelu
 from .._typed.layers import relu as relu
 from .._typed.layers import relu_ as relu_
+from .._typed.layers import rms_norm as rms_norm
+from .._typed.layers import rrelu as rrelu
 from .._typed.layers import selu as selu
 from .._typed.layers import selu_ as selu_
 from .._typed.layers import threshold as threshold
 from .._typed.layers import threshold_ as threshold_
 from .._typed.matrix import bilinear as bilinear
+from .._typed.matrix import cosine_similarity as cosine_similarity
+from .._typed.matrix import pairwise_distance as pairwise_distance
+from .._typed.matrix import pdist as pdist
 from .._typed.nn_losses import *  # noqa: F403
 from .._typed.nn_pooling import *  # noqa: F403
 
@@ -46,81 +63,6 @@ def batch_norm(
     momentum: _float | None = 0.1,
     eps: _float = 1e-05,
 ) -> Tensor: ...
-def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """The channels dealt out from groups, one of each in turn."""
-
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints | _str = 0,
-    dilation: _Ints = 1,
-    groups: _int = 1,
-) -> Tensor:
-    """A convolution over 1 dimension."""
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints | _str = 0,
-    dilation: _Ints = 1,
-    groups: _int = 1,
-) -> Tensor:
-    """A convolution over 2 dimensions."""
-
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints | _str = 0,
-    dilation: _Ints = 1,
-    groups: _int = 1,
-) -> Tensor:
-    """A convolution over 3 dimensions."""
-
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints = 0,
-    output_padding: _Ints = 0,
-    groups: _int = 1,
-    dilation: _Ints = 1,
-) -> Tensor:
-    """The transpose of a convolution over 1 dimension."""
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints = 0,
-    output_padding: _Ints = 0,
-    groups: _int = 1,
-    dilation: _Ints = 1,
-) -> Tensor:
-    """The transpose of a convolution over 2 dimensions."""
-
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _Ints = 1,
-    padding: _Ints = 0,
-    output_padding: _Ints = 0,
-    groups: _int = 1,
-    dilation: _Ints = 1,
-) -> Tensor:
-    """The transpose of a convolution over 3 dimensions."""
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along dim; norms are not below eps."""
-
 def dropout(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor: ...
@@ -183,15 +125,6 @@ def grid_sample(
     padding_mode: _str = "zeros",
     align_corners: _bool | None = None,
 ) -> Tensor: ...
-def group_norm(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
-
 def gumbel_softmax(
     logits: Any, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1
 ) -> Tensor: ...
@@ -212,18 +145,6 @@ def hardtanh(
     """input cut off below min_val and above max_val."""
 
 def hardtanh_(input: Tensor, min_val: _Number = -1.0, max_val: _Number = 1.0) -> Tensor: ...
-def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: _bool = True,
-    momentum: _float = 0.1,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over each channel of each sample, then weight and bias."""
-
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -288,42 +209,8 @@ def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None
 def pad(
     input: Tensor, pad: Sequence[_int], mode: _str = "constant", value: _Number | None = None
 ) -> Tensor: ...
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
-) -> Tensor:
-    """The p-norms of x1 - x2 + eps along the last dimension."""
-
-def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
-    """The distances of all pairs of rows."""
-
-def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
-
-def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
-    """The inverse of `pixel_shuffle`."""
-
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
-
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
     """min(max(input, 0), 6)."""
-
-def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """input over the root of the mean of its squares over the last dimensions, times weight."""
-
-def rrelu(
-    input: Tensor,
-    lower: _Number = 0.125,
-    upper: _Number = 0.3333333333333333,
-    training: _bool = False,
-    inplace: _bool = False,
-) -> Tensor:
-    """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
 
 def rrelu_(
     input: Tensor,

@@ -15,6 +15,7 @@ from rushlight import _root as _rl
 from rushlight._root import Generator, Tensor
 
 from .._missing import missing_name as _missing_name
+from ..ops.matrix.decompositions import linalg_qr as _qr
 
 __all__ = [
     "calculate_gain",
@@ -34,7 +35,6 @@ __all__ = [
     "zeros_",
 ]
 
-_linalg = _rl.ops.namespace("linalg")
 _NO_OP = "Initializing zero-element tensors is a no-op"
 
 
@@ -324,7 +324,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     columns = tensor.numel() // rows
     with _rl.no_grad():
         matrix = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = _linalg["qr"](matrix.t() if rows < columns else matrix)
+        q, r = _qr(matrix.t() if rows < columns else matrix)
         q = q * _rl.diag(r, 0).sign()  # makes the distribution uniform over orthogonal matrices
         if rows < columns:
             q = q.t()

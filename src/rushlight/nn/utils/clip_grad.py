@@ -10,6 +10,8 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ...ops.matrix.norms import vector_norm as _vector_norm
+
 
 def _gradients(parameters: Any) -> list[Tensor]:
     """The gradients there are, of one tensor or of an iterable of them."""
@@ -37,9 +39,8 @@ def get_total_norm(
     if norm_type == 2.0 and not any(t.requires_grad or t.is_meta for t in tensors):
         total = rl._core.kernels.total_norm2(tensors)
     if total is NotImplemented:
-        vector_norm = rl.ops.namespace("linalg")["vector_norm"]
-        norms = [vector_norm(tensor, norm_type) for tensor in tensors]
-        total = vector_norm(rl.stack(norms), norm_type)
+        norms = [_vector_norm(tensor, norm_type) for tensor in tensors]
+        total = _vector_norm(rl.stack(norms), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from "

@@ -191,7 +191,7 @@ reciprocal = pointwise(
 )
 
 
-def _conj(value: Any) -> Any:
+def conj_of(value: Any) -> Any:
     """The conjugate, where that is something else."""
     if isinstance(value, complex) or (isinstance(value, _Tensor) and value.dtype.is_complex):
         return value.conj() if isinstance(value, _Tensor) else value.conjugate()
@@ -204,8 +204,8 @@ div = pointwise(
     dtype="float",
     reference=lambda a, b, rounding_mode: np.true_divide(a, b),
     partials={
-        "input": lambda g, other: g / _conj(other),
-        "other": lambda g, input, other: -g * _conj((input / other) / other),
+        "input": lambda g, other: g / conj_of(other),
+        "other": lambda g, input, other: -g * conj_of((input / other) / other),
     },
     domain=(0.5, 2.0),
     samples=scalars_too,
@@ -315,7 +315,7 @@ _div_unknown = pointwise(
 variant(div, "rounding_mode", "given", _div_unknown)
 
 
-def _no_derivative(op: str) -> Any:
+def no_derivative(op: str) -> Any:
     def partial(input: Any) -> Any:
         if isinstance(input, Symbol):
             raise Untraceable("no derivative")
@@ -328,7 +328,7 @@ def _no_derivative(op: str) -> Any:
 
 
 def _no_derivative_of_other(op: str) -> Any:
-    raise_ = _no_derivative(op)
+    raise_ = no_derivative(op)
     return lambda other: raise_(other)
 
 
@@ -396,7 +396,7 @@ floor_divide = _division(
     "div_floor",
     _floor_quotient,
     "NotImplemented",
-    {"input": _no_derivative("floor_divide"), "other": _no_derivative("floor_divide")},
+    {"input": no_derivative("floor_divide"), "other": no_derivative("floor_divide")},
     "Divide and round down.",
     overloads=("(input: Tensor, other: Tensor, *, out)", "(input: Tensor, other: Number)"),
     operator="floordiv",

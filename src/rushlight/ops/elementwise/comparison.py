@@ -12,8 +12,7 @@ from ..._devices import of
 from ..._dtypes import bool as _bool
 from ..._levels.opaque_array import FLOW
 from ..._levels.running import answered
-from ...ops.table.arrays import Array
-from ..table.arrays import elements
+from ..table.arrays import Array, elements
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too

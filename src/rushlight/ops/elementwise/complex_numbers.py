@@ -10,13 +10,13 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ..making.copies import clone
-from ..table.arrays import scalar_name
+from ..making.creation import zeros_like
+from ..table.arrays import Array, scalar_name
 from ..table.kinds import composite, general, linear, pointwise
-from ..table.reference import add_method
+from ..table.reference import add_method, alias
 from ..table.signature import Tensor
-from ..table.statement import LAZY, OPS, namespace
+from ..table.statement import LAZY
 from .elementary import abs, sgn
 from .selection import where
 
@@ -107,7 +107,7 @@ def imag(input: Tensor) -> Any:
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     if input.is_conj():
-        return _neg_view(view_as_real(_conj(input))).select(-1, 1)
+        return neg_view(view_as_real(_conj(input))).select(-1, 1)
     return view_as_real(input).select(-1, 1)
 
 
@@ -146,7 +146,7 @@ _conj: Op = linear(
     doc="`conj` of complex numbers.",
     batch="trailing",
 )
-_neg_view: Op = linear(
+neg_view: Op = linear(
     "_neg_view(input: Tensor)",
     lambda a: a,
     transpose={"input": lambda g: -g},
@@ -157,7 +157,8 @@ _neg_view: Op = linear(
     doc="-input, as a view.",
     batch="trailing",
 )
-namespace("torch").update(_conj=_conj, _neg_view=_neg_view)  # torch has them under these names
+alias("_conj", _conj, method=False)  # torch has them under these names
+alias("_neg_view", neg_view, method=False)
 conj_physical: Op = pointwise(
     "conj_physical(input: Tensor)",
     in_place="function",
@@ -203,7 +204,7 @@ def _angle(a: Array) -> Array:
 
 def _angle_rule(g: Any, input: Any) -> Any:
     if not input.dtype.is_complex:
-        return OPS["zeros_like"].function(g)
+        return zeros_like(g)
     size = abs(input)
     return where(input == 0, 0, g * input / (size * size) * 1j)
 

@@ -10,16 +10,15 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ...return_types import named
-from ..table.arrays import rounded, widened
+from ..making.creation import zeros_like
+from ..table.arrays import Array, rounded, widened
 from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from ..table.statement import OPS
-from .arithmetic import _conj, _no_derivative, reciprocal
+from .arithmetic import conj_of, no_derivative, reciprocal
 from .comparison import isfinite, isnan
 from .powers import rsqrt
 from .selection import where
@@ -62,18 +61,20 @@ exp2 = _unary(
     "2 ** input.",
 )
 expm1 = _unary("expm1", np.expm1, lambda out: out + 1, "e ** input - 1, exact near 0.")
-log = _unary("log", np.log, lambda g, input: g / _conj(input), "The natural logarithm.", _POSITIVE)
+log = _unary(
+    "log", np.log, lambda g, input: g / conj_of(input), "The natural logarithm.", _POSITIVE
+)
 log2 = _unary(
     "log2",
     np.log2,
-    lambda g, input: g / (_conj(input) * _LN2),
+    lambda g, input: g / (conj_of(input) * _LN2),
     "The logarithm to base 2.",
     _POSITIVE,
 )
 log10 = _unary(
     "log10",
     np.log10,
-    lambda g, input: g / (_conj(input) * _LN10),
+    lambda g, input: g / (conj_of(input) * _LN10),
     "The logarithm to base 10.",
     _POSITIVE,
 )
@@ -96,7 +97,7 @@ def _log1p(a: Array) -> Array:
 log1p = _unary(
     "log1p",
     _log1p,
-    lambda g, input: g / _conj(input + 1),
+    lambda g, input: g / conj_of(input + 1),
     "log(1 + input), exact near 0.",
     (-0.5, 3.0),
     node="Log1PBackward0",
@@ -107,7 +108,7 @@ def _logaddexp_share(input: Any, other: Any) -> Any:
     return 1 / (1 + exp(other - input))
 
 
-def _log_add_exp(a: Any, b: Any) -> Any:
+def log_add_exp(a: Any, b: Any) -> Any:
     if a.dtype.kind != "c":
         return np.logaddexp(a, b)
     below = a.real < b.real
@@ -121,7 +122,7 @@ def _log_add_exp(a: Any, b: Any) -> Any:
 
 logaddexp = pointwise(
     "logaddexp(input: Tensor, other: Tensor)",
-    reference=_log_add_exp,
+    reference=log_add_exp,
     partials={
         "input": _logaddexp_share,
         "other": lambda input, other: _logaddexp_share(other, input),
@@ -156,7 +157,10 @@ acos = _unary(
     "acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE
 )
 atan = _unary(
-    "atan", np.arctan, lambda g, input: g / (_conj(input * input) + 1), "The angle of that tangent."
+    "atan",
+    np.arctan,
+    lambda g, input: g / (conj_of(input * input) + 1),
+    "The angle of that tangent.",
 )
 sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
 cosh: Op = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
@@ -172,14 +176,14 @@ acosh = _unary(
 atanh = _unary(
     "atanh",
     np.arctanh,
-    lambda g, input: g / (1 - _conj(input * input)),
+    lambda g, input: g / (1 - conj_of(input * input)),
     "The inverse of tanh.",
     _INSIDE,
 )
 
 
-for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    alias(f"arc{_name}", OPS[f"a{_name}"].function)
+for _op in (asin, acos, atan, asinh, acosh, atanh):
+    alias(f"arc{_op.__name__[1:]}", _op)
 
 atan2 = pointwise(
     "atan2(input: Tensor, other: Tensor)",
@@ -291,10 +295,10 @@ def _sgn(a: Array) -> Array:
 
 def _sgn_rule(g: Any, input: Any) -> Any:
     if isinstance(input, Symbol) or not input.dtype.is_complex:
-        return 0 * g if isinstance(g, Symbol) else OPS["zeros_like"].function(g)
+        return 0 * g if isinstance(g, Symbol) else zeros_like(g)
     size = abs(input)
     direction = sgn(input)
-    across = g - OPS["real"].function(g * direction.conj()) * direction
+    across = g - (g * direction.conj()).real * direction
     return where(size == 0, 0, across / size)
 
 
@@ -355,7 +359,7 @@ heaviside = pointwise(
     "heaviside(input: Tensor, values: Tensor)",
     reference=lambda a, b: np.where(a == 0, b, a > 0).astype(a.dtype),
     reference_for="bool int",
-    partials={"input": _no_derivative("heaviside"), "values": _no_derivative("heaviside")},
+    partials={"input": no_derivative("heaviside"), "values": no_derivative("heaviside")},
     refuses={"complex": (RuntimeError, "heaviside is not yet implemented for complex tensors.")},
     one_type=_HEAVISIDE,
     node="NotImplemented",

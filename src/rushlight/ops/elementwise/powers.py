@@ -9,12 +9,13 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._dtypes import complex128, float64
+from ..making.casts import to
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from ..table.statement import OPS
-from .arithmetic import _conj
+from .arithmetic import conj_of
 from .selection import where
 
 _Tensor = _core.Tensor
@@ -33,7 +34,7 @@ def _of_base(input: Any, exponent: Any) -> Tensor:
 def _of_exponent(input: Tensor, exponent: Any, out: Tensor) -> Tensor:
     if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
         input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
-    return where((input == 0) & _not_negative(exponent), 0, out * _log(input))
+    return where((input == 0) & _not_negative(exponent), 0, out * log_of(input))
 
 
 def _not_negative(exponent: Any) -> Any:
@@ -42,10 +43,10 @@ def _not_negative(exponent: Any) -> Any:
     return exponent >= 0
 
 
-def _log(value: Any) -> Any:
+def log_of(value: Any) -> Any:
     """The logarithm, of numbers too."""
     if isinstance(value, (_Tensor, Symbol)):
-        return OPS["log"].function(value)
+        return value.log()
     if isinstance(value, complex):
         import cmath
 
@@ -177,7 +178,7 @@ sqrt = pointwise(
     in_place="function",
     dtype="float",
     reference=np.sqrt,
-    partials={"input": lambda g, out: g / (2 * _conj(out))},
+    partials={"input": lambda g, out: g / (2 * conj_of(out))},
     domain=(0.2, 3.0),
     samples=one,
     doc="The square root.",
@@ -204,23 +205,16 @@ rsqrt: Op = pointwise(
 )
 def float_power(input: Tensor, exponent: Any) -> Any:
     """input ** exponent in double precision."""
-    wide = OPS["to"].function
 
     def widen(value: Any) -> Any:
         if not isinstance(value, _Tensor):
             return value
-        name = "complex128" if value.dtype.is_complex or isinstance(input, complex) else "float64"
-        return wide(value, _double(name))
+        wide = value.dtype.is_complex or isinstance(input, complex)
+        return to(value, complex128 if wide else float64)
 
     if not isinstance(exponent, _Tensor) and not isinstance(exponent, complex):
         exponent = float(exponent)
     return pow(widen(input), widen(exponent))
-
-
-def _double(name: str) -> Any:
-    from ... import _dtypes as dtypes
-
-    return getattr(dtypes, name)
 
 
 ldexp = pointwise(

@@ -9,13 +9,13 @@ import numpy as np
 
 from ... import _core
 from ..._devices.meta import like_first
-from ...ops.table.arrays import Array
-from ..table.arrays import cell
+from ..making.creation import zeros_like
+from ..table.arrays import Array, cell
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
 from ..table.signature import Tensor
-from ..table.statement import OPS, namespace
+from .comparison import isnan
 
 # ---- where
 
@@ -75,8 +75,7 @@ def _where(
     )
 
 
-_where.__name__ = _where.__qualname__ = "where"
-namespace("torch")["where"] = _core.make_public(_where, False)
+alias("where", _where, method=False)
 add_method(
     "where",
     lambda self, condition, other: where(condition, self, other),
@@ -296,10 +295,6 @@ fmin = _extremum(
 )
 
 
-def isnan(value: Any) -> Any:
-    return OPS["isnan"].function(value)
-
-
 # ---- overwriting
 
 _MASK = {
@@ -395,7 +390,7 @@ def _put_over(t: Tensor, out: Tensor) -> Tensor:
 
 
 def _fill_op(name: str, node: str, *, number: bool) -> Any:
-    vjp: dict[str, Any] = {"input": lambda g: OPS["zeros_like"].function(g)}
+    vjp: dict[str, Any] = {"input": lambda g: zeros_like(g)}
     if not number:
         vjp["value"] = lambda g: g.sum()
     return general(
@@ -422,7 +417,7 @@ variant(_overwrite, "value", "scalar", _fill_op("_overwrite_number", "FillBackwa
 _zeroed = general(
     "_zeroed(input: Tensor)",
     lambda a: _spread(bytes(16), a),
-    vjp={"input": lambda g: OPS["zeros_like"].function(g)},
+    vjp={"input": lambda g: zeros_like(g)},
     write=lambda a: NotImplemented if a.dtype.kind == "V" or _seen_often(a) else a.fill(0),
     overlap="self",
     node="ZeroBackward0",
@@ -447,13 +442,13 @@ def _fitted(a: Array, src: Array, non_blocking: Any) -> Array:
     try:
         shape = np.broadcast_shapes(a.shape, src.shape)
     except ValueError:
-        raise _core_size_error(a.shape, src.shape) from None
+        raise size_mismatch(a.shape, src.shape) from None
     if shape != a.shape:
         _core.refuse_shape(a.shape, shape)
     return np.broadcast_to(src, a.shape)
 
 
-def _core_size_error(a: Any, b: Any) -> RuntimeError:
+def size_mismatch(a: Any, b: Any) -> RuntimeError:
     ndim = max(len(a), len(b))
     left, right = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
     at = max(d for d in range(ndim) if left[d] != right[d] and 1 not in (left[d], right[d]))
@@ -466,7 +461,7 @@ def _core_size_error(a: Any, b: Any) -> RuntimeError:
 _copied = general(
     "_copied(input: Tensor, src: Tensor | Number, non_blocking: Any = False)",
     _fitted,
-    vjp={"input": lambda g: OPS["zeros_like"].function(g), "src": lambda g: g},
+    vjp={"input": lambda g: zeros_like(g), "src": lambda g: g},
     jvp={"src": _put_over},
     overlap="same",
     node="CopyBackwards",
@@ -479,15 +474,14 @@ _copied = general(
 like_first.add("_copied")
 
 
-def _in_place(op: Any, name: str) -> Any:
+def _in_place(op: Any, name: str, *, function: bool = True) -> Any:
     form = _core.make_in_place(op, name)
     form.entry = op.entry
     form.__doc__ = f"In place: {op.entry.doc}"
-    setattr(_core.Tensor, name, form)
+    add_method(name, form, function=function)
     return form
 
 
 fill_ = _in_place(_overwrite, "fill_")
 zero_ = _in_place(_zeroed, "zero_")
-copy_ = _in_place(_copied, "copy_")
-namespace("torch")["fill_"], namespace("torch")["zero_"] = fill_, zero_
+copy_ = _in_place(_copied, "copy_", function=False)

@@ -14,16 +14,15 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ...ops.table.arrays import Array
 from ..making.factory import allocate
-from ..table.arrays import default_float, rounded, widened
+from ..table.arrays import Array, default_float, rounded, widened
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one
 from ..table.signature import Tensor
 from .elementary import cos, erf, erfc, erfinv, exp, exp2, expm1, log, log1p, round, sigmoid, sin
-from .powers import _log
+from .powers import log_of
 from .selection import where
 
 _PI = math.pi
@@ -281,7 +280,7 @@ zeta: Op = _special(
 
 
 def _log_of(g: Tensor, input: Any, other: Any) -> Tensor:
-    return where((input == 0) & (other <= 0), 0, g * _log(other))
+    return where((input == 0) & (other <= 0), 0, g * log_of(other))
 
 
 def _log1p_of(g: Tensor, input: Any, other: Any) -> Tensor:

@@ -14,19 +14,19 @@ from ... import _core
 from ..._core import Op
 from ..elementwise.selection import masked_fill
 from ..layout.shape import expand
+from ..making.creation import zeros_like
 from ..table.arrays import cell, dim_in, distinct, scalar_name
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Tensor
 from .scatter import (
-    _flat,
-    _is_int,
-    _permuted,
-    _reduce_gradients,
-    _reduce_into,
-    _refuse_reduction,
-    _zeros,
+    distinct_index,
+    flat,
+    is_int_array,
+    reduce_gradients,
+    reduce_into,
+    refuse_reduction,
 )
-from .subscript import _index, _index_backward, _index_zero
+from .subscript import index_backward, index_op, index_zero
 
 __all__: list[str] = []
 
@@ -46,7 +46,7 @@ def _select(x: Any, dim: int, index: Any) -> Any:
     dim = dim_in(dim, x.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if not _is_int(index):
+    if not is_int_array(index):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if x.ndim == 0:
         if index.size != 1:
@@ -66,14 +66,14 @@ def _select(x: Any, dim: int, index: Any) -> Any:
         )
 
     _in_range(index, x.shape[dim], complain)
-    return _kernels.index_get(x, _flat(index), (dim,), dim)
+    return _kernels.index_get(x, flat(index), (dim,), dim)
 
 
 def _select_rule(g: Tensor, dim: int, index: Any, input_shape: Any) -> Tensor:
     if not input_shape:
         return g
     dim = dim_in(dim, len(input_shape))
-    return _index_backward(g, _vector(index), (dim,), dim, input_shape)
+    return index_backward(g, _vector(index), (dim,), dim, input_shape)
 
 
 def _vector(index: Any) -> Any:
@@ -106,7 +106,7 @@ def _check_source(op: str, x: Any, dim: int, index: Any, source: Any) -> int:
             f"{op}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
             f"{scalar_name(index)} and size: {list(index.shape)}"
         )
-    if not _is_int(index):
+    if not is_int_array(index):
         raise RuntimeError(
             f"{op}(): Expected dtype int32/int64 for index but got: {scalar_name(index)}"
         )
@@ -141,7 +141,7 @@ def _out_of_bounds(dim: int, size: int, kind: type = RuntimeError) -> Callable[[
 
 
 def _write_slices(x: Any, dim: int, index: Any, source: Any, accumulate: bool) -> None:
-    _kernels.index_put(_flat(x), _flat(index).astype(np.int64), (dim,), dim, source, accumulate)
+    _kernels.index_put(flat(x), flat(index).astype(np.int64), (dim,), dim, source, accumulate)
 
 
 def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> None:
@@ -229,20 +229,20 @@ def _without(g: Any, dim: int, index: Any) -> Any:
     if g.ndim == 0:
         return g * 0
     dim = dim_in(dim, g.ndim)
-    return _index_zero(g, _vector(index), (dim,), dim)
+    return index_zero(g, _vector(index), (dim,), dim)
 
 
 def _slices(g: Tensor, dim: int, index: Any, source_shape: Any) -> Tensor:
     if g.ndim == 0:
         return g.reshape(source_shape)
     dim = dim_in(dim, g.ndim)
-    return _index(g, _vector(index), (dim,), dim).reshape(source_shape)
+    return index_op(g, _vector(index), (dim,), dim).reshape(source_shape)
 
 
 def _source_samples(make: Callable[..., Any]) -> Any:
     return [
-        (make(3, 4), 0, _permuted(make, 1, 3).reshape(3)[:2], make(2, 4)),
-        (make(3, 4), 1, _permuted(make, 1, 4).reshape(4), make(3, 4)),
+        (make(3, 4), 0, distinct_index(make, 1, 3).reshape(3)[:2], make(2, 4)),
+        (make(3, 4), 1, distinct_index(make, 1, 4).reshape(4), make(3, 4)),
     ]
 
 
@@ -300,7 +300,7 @@ _fill_tensor: Op = linear(
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
         "value": lambda g, dim, index: masked_fill(
-            g, _fill_number(_zeros(g), dim, index, 1) == 0, 0
+            g, _fill_number(zeros_like(g), dim, index, 1) == 0, 0
         ).sum(),
     },
     in_place=True,
@@ -351,12 +351,12 @@ def _write_index_reduce(
         raise NotImplementedError(
             f"\"index_reduce_func_exclude_input_init\" not implemented for '{scalar_name(x)}'"
         )
-    _refuse_reduction(x, reduce)
+    refuse_reduction(x, reduce)
     full = np.broadcast_to(
-        _flat(index).reshape([-1 if d == dim else 1 for d in range(max(x.ndim, 1))]),
-        _flat(source).shape,
+        flat(index).reshape([-1 if d == dim else 1 for d in range(max(x.ndim, 1))]),
+        flat(source).shape,
     )
-    _reduce_into(x, dim, full, source, reduce, bool(include_self))
+    reduce_into(x, dim, full, source, reduce, bool(include_self))
 
 
 def _index_reduce_rule(
@@ -376,7 +376,7 @@ def _index_reduce_rule(
     else:
         index = index.reshape(())
     called = ("index_reduce", "source")
-    return _reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
+    return reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
 
 
 index_reduce: Op = general(

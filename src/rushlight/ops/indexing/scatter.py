@@ -17,13 +17,12 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
 from ..elementwise.selection import masked_fill, where
-from ..layout.slices import _slice, _slice_backward
-from ..table.arrays import anywhere, cell, dim_in, scalar_name, unshared
+from ..layout.slices import slice_backward, slice_op
+from ..making.creation import full, ones_like, zeros_like
+from ..table.arrays import Array, anywhere, cell, dim_in, scalar_name, unshared
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Tensor
-from ..table.statement import namespace
 
 __all__: list[str] = []
 
@@ -32,11 +31,11 @@ _Tensor: Any = _core.Tensor
 _SET, _ADD, _MUL, _MAX, _MIN = range(5)
 
 
-def _is_int(array: Any) -> bool:
+def is_int_array(array: Any) -> bool:
     return bool(array.dtype == np.int64 or array.dtype == np.int32)
 
 
-def _flat(index: Any) -> Any:
+def flat(index: Any) -> Any:
     """An index of one dimension."""
     return index.reshape(1) if index.ndim == 0 else index
 
@@ -51,7 +50,7 @@ def _check_picks(op: str, x: Any, dim: int, index: Any, src: Any = None) -> int:
             f"{op}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
         )
     dim = dim_in(dim, x.ndim)
-    if index.size and not _is_int(index):
+    if index.size and not is_int_array(index):
         raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index")
     if src is not None and src.dtype != x.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -74,7 +73,7 @@ def _check_picks(op: str, x: Any, dim: int, index: Any, src: Any = None) -> int:
                 f"no larger than self {list(x.shape)} apart from dimension {dim}"
             )
     elif src is not None and src.ndim:
-        if not fits or any(n > m for n, m in zip(_flat(index).shape, src.shape, strict=True)):
+        if not fits or any(n > m for n, m in zip(flat(index).shape, src.shape, strict=True)):
             raise RuntimeError(
                 f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "
                 f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}"
@@ -99,7 +98,7 @@ def _gather(x: Any, dim: int, index: Any, sparse_grad: Any = False) -> Any:
     if index.size == 0:
         return np.empty(index.shape, x.dtype)
     _check_range(x, dim, index)
-    return _flat(x)[_picks(_flat(index), dim)].reshape(index.shape)
+    return flat(x)[_picks(flat(index), dim)].reshape(index.shape)
 
 
 def _land(x: Any, dim: int, index: Any, src: Any, how: int) -> None:
@@ -107,7 +106,7 @@ def _land(x: Any, dim: int, index: Any, src: Any, how: int) -> None:
     if index.size == 0:
         return
     _check_range(x, dim, index)
-    rows, picks = _flat(x), _flat(index)
+    rows, picks = flat(x), flat(index)
     if _kernels.scatter(rows, dim, picks, src, how) is not NotImplemented:
         return
     values = src[tuple(slice(n) for n in picks.shape)].copy() if src.ndim else src.copy()
@@ -166,7 +165,7 @@ def _from_picks(g: Tensor, dim: int, index: Any, src_shape: Any) -> Tensor:
     for d, n in enumerate(src_shape):
         if found.shape[d] != n:
             shape = (*found.shape[:d], n, *found.shape[d + 1 :])
-            found = _slice_backward(found, shape, d, 0, found.shape[d], 1)
+            found = slice_backward(found, shape, d, 0, found.shape[d], 1)
     return found.reshape(src_shape)
 
 
@@ -190,12 +189,12 @@ def _write_add(x: Any, dim: int, index: Any, src: Any) -> None:
 
 def _scatter_samples(make: Callable[..., Any]) -> Any:
     return [
-        (make(3, 4), 1, _permuted(make, 3, 4), make(3, 4)),
-        (make(5), 0, _permuted(make, 1, 5).reshape(5), make(5)),
+        (make(3, 4), 1, distinct_index(make, 3, 4), make(3, 4)),
+        (make(5), 0, distinct_index(make, 1, 5).reshape(5), make(5)),
     ]
 
 
-def _permuted(make: Any, rows: int, n: int) -> Any:
+def distinct_index(make: Any, rows: int, n: int) -> Any:
     """An index without repetitions, for ops that overwrite."""
     return make(rows, n, kind="float64").argsort(1)
 
@@ -280,7 +279,7 @@ def _start(reduce: str, dtype: Any) -> Any:
     return -math.inf if low else math.inf
 
 
-def _reduce_into(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> None:
+def reduce_into(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> None:
     if index.size == 0:
         return
     if not include_self:
@@ -299,7 +298,7 @@ def _reduce_into(x: Any, dim: int, index: Any, src: Any, reduce: str, include_se
         np.divide(x, counts.astype(x.dtype), out=x)
 
 
-def _refuse_reduction(x: Array, reduce: str) -> None:
+def refuse_reduction(x: Array, reduce: str) -> None:
     if (x.dtype.kind == "c" and reduce in ("amax", "amin")) or (
         x.dtype == np.bool_ and reduce == "mean"
     ):
@@ -314,8 +313,8 @@ def _write_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_s
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     dim = _check_picks("scatter", x, dim, index, src)
-    _refuse_reduction(x, reduce)
-    _reduce_into(x, dim, index, src, reduce, bool(include_self))
+    refuse_reduction(x, reduce)
+    reduce_into(x, dim, index, src, reduce, bool(include_self))
 
 
 def _check_range(x: Any, dim: int, index: Any) -> None:
@@ -329,7 +328,7 @@ def _check_range(x: Any, dim: int, index: Any) -> None:
             )
 
 
-def _reduce_gradients(
+def reduce_gradients(
     g: Tensor,
     input: Any,
     dim: int,
@@ -344,8 +343,8 @@ def _reduce_gradients(
     if reduce == "sum":
         to_input, to_src = g, gather(g, dim, index)
     elif reduce == "mean":
-        counts = (_ones(input) if include_self else _zeros(input)).detach()
-        counts = scatter_add(counts, dim, index, _ones(src).detach())
+        counts = (ones_like(input) if include_self else zeros_like(input)).detach()
+        counts = scatter_add(counts, dim, index, ones_like(src).detach())
         share = g / masked_fill(counts, counts == 0, 1)
         to_input, to_src = share, gather(share, dim, index)
     elif reduce == "prod":
@@ -354,7 +353,7 @@ def _reduce_gradients(
         chosen = src == gather(out, dim, index)
         own = input == out
         if not include_self:
-            own = own & (_scatter_value(_ones(input), dim, index, 0) != 0)
+            own = own & (_scatter_value(ones_like(input), dim, index, 0) != 0)
         hits = scatter_add(own.to(g.dtype), dim, index, chosen.to(g.dtype))
         share = g / masked_fill(hits, hits == 0, 1)
         to_input = masked_fill(share, ~own, 0)
@@ -381,7 +380,7 @@ def _prod_gradients(
     without_own = scatter_reduce(filled, dim, index, src, "prod", include_self=include_self)
     to_input = g * _conjugate(without_own / filled)
     zero = src == 0
-    zeros = gather(scatter_add(_zeros(input), dim, index, zero.to(g.dtype)), dim, index)
+    zeros = gather(scatter_add(zeros_like(input), dim, index, zero.to(g.dtype)), dim, index)
     alone = zero & (zeros == 1)
     other = scatter_reduce(
         input, dim, index, masked_fill(src, alone, 1), "prod", include_self=include_self
@@ -407,34 +406,22 @@ def _conjugate(x: Any) -> Any:
     return x.conj() if x.dtype.is_complex else x
 
 
-def _ones(like: Any) -> Any:
-    return _filled(like, 1)
-
-
-def _zeros(like: Any) -> Any:
-    return _filled(like, 0)
-
-
-def _filled(like: Any, value: int) -> Any:
-    return namespace("torch")["full_like"](like, value)
-
-
 def _reduce_rule(
     g: Tensor, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, out: Any
 ) -> tuple[Any, Any]:
     inner = src
     for d, n in enumerate(index.shape):
         if d < src.ndim and src.shape[d] != n:
-            inner = _slice(inner, d, 0, n, 1)
+            inner = slice_op(inner, d, 0, n, 1)
     if inner.shape != index.shape:
         inner = inner.reshape(index.shape)
-    to_input, to_src = _reduce_gradients(
+    to_input, to_src = reduce_gradients(
         g, input, dim, index, inner, reduce, bool(include_self), out
     )
     for d, n in enumerate(src.shape):
         if to_src.ndim == src.ndim and to_src.shape[d] != n:
             shape = (*to_src.shape[:d], n, *to_src.shape[d + 1 :])
-            to_src = _slice_backward(to_src, shape, d, 0, to_src.shape[d], 1)
+            to_src = slice_backward(to_src, shape, d, 0, to_src.shape[d], 1)
     return to_input, to_src.reshape(src.shape)
 
 
@@ -504,7 +491,8 @@ def _scatter_form(in_place: bool) -> Any:
         if is_tensor:
             warnings.warn(_WITH_SRC, stacklevel=2)
         else:
-            src = namespace("torch")["full"](index.shape, src, dtype=input.dtype)
+            number: Any = src
+            src = full(index.shape, number, dtype=input.dtype)
         if reduce == "add":
             return add(input, dim, index, src, **out)
         return combine(input, dim, index, src, "prod", **out)

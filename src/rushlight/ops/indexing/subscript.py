@@ -1,11 +1,11 @@
 """Reading and writing by index: `x[key]`, `x[key] = value`, and the ops behind them.
 
-Ints, slices, None and `...` make views, one op a step (`select`, `_slice`, `unsqueeze`), as torch
+Ints, slices, None and `...` make views, one op a step (`select`, `slice_op`, `unsqueeze`), as torch
 does. Boolean and integer tensors are then one op: the dimensions `dims` that they index are
 replaced by the shape of one integer tensor, `index`, put before the remaining dimension number
 `at`. Several of them become one that counts through the indexed dimensions row by row; a mask
-becomes the positions of its true elements. So there is one pair of linear ops, `_index` and
-`_index_backward`, each the transpose of the other, and `_index_put` to write.
+becomes the positions of its true elements. So there is one pair of linear ops, `index_op` and
+`index_backward`, each the transpose of the other, and `_index_put` to write.
 
 The keys of every day are read in native/core/subscript.cpp; what it leaves comes to `get_item` and
 `set_item` here.
@@ -24,15 +24,14 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ...ops.table.arrays import Array
 from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
-from ..layout.slices import _slice, select
+from ..layout.slices import select, slice_op
 from ..making.copies import alias
-from ..table.arrays import anywhere, cell, unshared
+from ..table.arrays import Array, anywhere, cell, unshared
 from ..table.kinds import linear
+from ..table.reference import add_method
 from ..table.signature import Tensor
-from ..table.statement import namespace
 
 __all__ = ["get_item", "index_put", "scalar_array", "set_item"]
 
@@ -91,12 +90,12 @@ def _positions(make: Any, *shape: int, below: int) -> Any:
     return make(*shape, low=-below, high=below, kind="int")
 
 
-_index: Op = linear(
+index_op: Op = linear(
     "_index(input: Tensor, index: Tensor, dims: Ints, at: int)",
     _get,
     native=_kernels.index_get,
     transpose={
-        "input": lambda g, index, dims, at, input_shape: _index_backward(
+        "input": lambda g, index, dims, at, input_shape: index_backward(
             g, index, dims, at, input_shape
         )
     },
@@ -111,21 +110,21 @@ _index: Op = linear(
     ],
     doc="The elements at the places of an index; see the head of ops/indexing/subscript.py.",
 )
-_index_backward: Op = linear(
+index_backward: Op = linear(
     "_index_backward(input: Tensor, index: Tensor, dims: Ints, at: int, shape: Any)",
     _add_back,
     native=_kernels.index_backward,
-    transpose={"input": lambda g, index, dims, at: _index(g, index, dims, at)},
+    transpose={"input": lambda g, index, dims, at: index_op(g, index, dims, at)},
     backward=(_kernels.index_get, "g index dims at"),
     method=False,
     out=False,
     samples=lambda make: [(make(5, 4), _positions(make, 5, below=3), (0,), 0, (3, 4))],
     doc="Zeros of a shape with the input added at the places of an index.",
 )
-_index_zero: Op = linear(
+index_zero: Op = linear(
     "_index_zero(input: Tensor, index: Tensor, dims: Ints, at: int)",
     _zero,
-    transpose={"input": lambda g, index, dims, at: _index_zero(g, index, dims, at)},
+    transpose={"input": lambda g, index, dims, at: index_zero(g, index, dims, at)},
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), _positions(make, 2, below=3), (0,), 0)],
@@ -140,9 +139,9 @@ _index_put: Op = linear(
     overlap="self never",
     transpose={
         "input": lambda g, index, dims, at, accumulate: (
-            g if accumulate else _index_zero(g, index, dims, at)
+            g if accumulate else index_zero(g, index, dims, at)
         ),
-        "values": lambda g, index, dims, at: _index(g, index, dims, at),
+        "values": lambda g, index, dims, at: index_op(g, index, dims, at),
     },
     in_place=True,
     method=False,
@@ -320,7 +319,7 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
                 item.stop is None or operator.index(item.stop) >= size
             )
             if not (whole and step == 1):
-                view = _slice(view, dim, start, max(start, stop), step)
+                view = slice_op(view, dim, start, max(start, stop), step)
             dim += 1
         elif item is Ellipsis:
             dim += ndim - specified
@@ -333,7 +332,7 @@ def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
             dim += 1
         elif isinstance(item, _Tensor):
             if not item.ndim and not writing and not _is_mask(item):
-                view = _index(view, item.long(), (dim,), dim)  # one number for each element
+                view = index_op(view, item.long(), (dim,), dim)  # one number for each element
                 continue
             if not _is_mask(item):
                 found.append((dim, 1, item))
@@ -412,7 +411,7 @@ def _result_at(found: list[tuple[int, int, Any]]) -> int:
 def get_item(x: Any, key: Any) -> Tensor:
     """`x[key]`."""
     view, place = _resolve(x, key, False)
-    return view if place is None else _index(view, *place[:3])
+    return view if place is None else index_op(view, *place[:3])
 
 
 # ---- writing
@@ -595,15 +594,14 @@ def index_put_(
     return _index_put_(input, *place[:3], _put_value(input, place, values), bool(accumulate))
 
 
-namespace("torch")["index_put"] = index_put
-namespace("torch")["index_put_"] = index_put_
-_Tensor.index_put, _Tensor.index_put_ = index_put, index_put_
+add_method("index_put", index_put, function=True)
+add_method("index_put_", index_put_, function=True)
 _core.set_subscript(
     select,
-    _slice,
+    slice_op,
     unsqueeze,
     alias,
-    _index,
+    index_op,
     _index_put_,
     fill_,
     copy_,

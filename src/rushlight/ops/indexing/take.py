@@ -10,15 +10,15 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ...ops.table.arrays import Array
-from ..elementwise.selection import _core_size_error, fill_, masked_fill, where
+from ..elementwise.selection import fill_, masked_fill, size_mismatch, where
 from ..layout.shape import expand
-from ..layout.slices import _slice, _slice_backward, diagonal, select
-from ..table.arrays import anywhere, check_tensor, dim_in, distinct, scalar_name
+from ..layout.slices import diagonal, select, slice_backward, slice_op
+from ..making.creation import zeros_like
+from ..table.arrays import Array, anywhere, check_tensor, dim_in, distinct, scalar_name
 from ..table.kinds import composite, constant, linear
+from ..table.reference import add_method
 from ..table.signature import Number, Tensor
-from ..table.statement import namespace
-from .scatter import _flat, _permuted, _zeros, gather
+from .scatter import distinct_index, flat, gather
 
 __all__: list[str] = []
 
@@ -47,7 +47,7 @@ def _take(x: Any, index: Any) -> Any:
     if index.size and x.size == 0:
         raise IndexError("take(): tried to take from an empty tensor")
     _in_row(index, x.size)
-    return _kernels.index_get(_flat(x), index, tuple(range(max(x.ndim, 1))), 0)
+    return _kernels.index_get(flat(x), index, tuple(range(max(x.ndim, 1))), 0)
 
 
 def _take_back(g: Any, index: Any, shape: Any) -> Any:
@@ -92,7 +92,7 @@ def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
         raise IndexError("put_(): Tried to put elements into an empty tensor")
     _in_row(index, x.size)
     dims = tuple(range(max(x.ndim, 1)))
-    _kernels.index_put(_flat(x), index.reshape(-1), dims, 0, source.reshape(-1), bool(accumulate))
+    _kernels.index_put(flat(x), index.reshape(-1), dims, 0, source.reshape(-1), bool(accumulate))
 
 
 put: Op = linear(
@@ -101,13 +101,13 @@ put: Op = linear(
     overlap="never late",
     transpose={
         "input": lambda g, index, accumulate: (
-            g if accumulate else put(g, index, _zeros(index).to(g.dtype))
+            g if accumulate else put(g, index, zeros_like(index).to(g.dtype))
         ),
         "source": lambda g, index, source_shape: take(g, index).reshape(source_shape),
     },
     in_place=True,
     samples=lambda make: [
-        (make(3, 4), _permuted(make, 1, 12).reshape(12)[:3], make(3)),
+        (make(3, 4), distinct_index(make, 1, 12).reshape(12)[:3], make(3)),
         (make(3, 4), make(2, 3, low=0, high=12, kind="int"), make(2, 3), True),
     ],
     doc="The input with source written, or added, at an index into all of it, row by row.",
@@ -154,7 +154,7 @@ def _common(a: Any, b: Any) -> Any:
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:
-        raise _core_size_error(a, b) from None
+        raise size_mismatch(a, b) from None
 
 
 def _masked_select(x: Any, mask: Any) -> Any:
@@ -230,7 +230,7 @@ def _to_source(g: Tensor, mask: Any, source_shape: Any) -> Tensor:
     taken = masked_select(g, mask)
     n, size = taken.shape[0], math.prod(source_shape)
     if n != size:
-        taken = _slice_backward(taken, (size,), 0, 0, n, 1)
+        taken = slice_backward(taken, (size,), 0, 0, n, 1)
     return taken.reshape(source_shape)
 
 
@@ -271,7 +271,7 @@ _nonzero_rows = constant(
 )
 _nonzero_columns = constant(
     "_nonzero_columns(input: Tensor)",
-    lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(_flat(x))),
+    lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(flat(x))),
     method=False,
     out=False,
     doc="The same, one tensor a dimension.",
@@ -286,7 +286,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Any:
     return _nonzero_rows(input, **out)
 
 
-namespace("torch")["nonzero"] = _Tensor.nonzero = nonzero
+add_method("nonzero", nonzero, function=True)
 
 
 @composite
@@ -324,7 +324,7 @@ select_scatter: Op = linear(
     ),
     transpose={
         "input": lambda g, dim, index, src_shape: select_scatter(
-            g, _zeros(select(g, dim, index)), dim, index
+            g, zeros_like(select(g, dim, index)), dim, index
         ),
         "src": lambda g, dim, index: select(g, dim, index),
     },
@@ -340,9 +340,9 @@ slice_scatter: Op = linear(
     ),
     transpose={
         "input": lambda g, dim, start, end, step: slice_scatter(
-            g, _zeros(_slice(g, dim, start, end, step)), dim, start, end, step
+            g, zeros_like(slice_op(g, dim, start, end, step)), dim, start, end, step
         ),
-        "src": lambda g, dim, start, end, step: _slice(g, dim, start, end, step),
+        "src": lambda g, dim, start, end, step: slice_op(g, dim, start, end, step),
     },
     out=False,
     samples=lambda make: [(make(4, 3), make(2, 3), 0, 1, 3), (make(2, 5), make(2, 2), 1, 0, 4, 2)],
@@ -355,7 +355,7 @@ diagonal_scatter: Op = linear(
     ),
     transpose={
         "input": lambda g, offset, dim1, dim2: diagonal_scatter(
-            g, _zeros(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
+            g, zeros_like(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2
         ),
         "src": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
     },

@@ -11,13 +11,14 @@ from ... import _core
 from ..elementwise.arithmetic import mul
 from ..elementwise.elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
 from ..elementwise.selection import where
+from ..layout.joining import cat
+from ..random.samples import rand_like
 from ..table.arrays import scalar_name
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
-from ..table.reference import alias
+from ..table.reference import add_method, alias
 from ..table.samples import one
 from ..table.signature import Flag, Number, Tensor
-from ..table.statement import OPS, namespace
 
 _NOT_FLOAT = "bool int complex"
 _CLAMP_COMPLEX = {"complex": "clamp is not supported for complex types"}
@@ -40,10 +41,9 @@ def _activation(
     negative there, and torch's name of what refuses.
     """
     more.setdefault("samples", one)
-    op = pointwise(signature, where="nn", method=method, in_place=False, **more)
+    where = "nn torch" if torch else "nn"
+    op = pointwise(signature, where=where, method=method, in_place=False, **more)
     name = op.__name__
-    if torch:
-        namespace("torch")[name] = op
     if "inplace" in op.params:
         form = _core.make_in_place(op, f"{name}_", *([in_place_node] if in_place_node else []))
         form.entry = op.entry
@@ -51,11 +51,9 @@ def _activation(
         if below_zero:
             _refuse_below_zero(form, in_place_node, *below_zero)
         if written:
-            namespace("nn")[f"{name}_"] = form
-        if torch:
-            namespace("torch")[f"{name}_"] = form
+            alias(f"{name}_", form, method=False, where=where)
         if method:
-            setattr(_core.Tensor, f"{name}_", form)
+            add_method(f"{name}_", form)
     return op
 
 
@@ -227,7 +225,8 @@ _prelu_kernel = pointwise(
 
 
 @composite(
-    samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())]
+    where="torch nn",
+    samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())],
 )
 def prelu(input: Tensor, weight: Tensor) -> Any:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
@@ -254,8 +253,6 @@ def prelu(input: Tensor, weight: Tensor) -> Any:
     shape[1 if input.dim() > 1 else 0] = count
     return _prelu_kernel(input, weight.view(shape))
 
-
-namespace("nn")["prelu"] = prelu
 
 # ---- exponential below 0
 
@@ -547,7 +544,7 @@ hardswish = _activation(
 # ---- randomised, gated
 
 
-@composite(where="nn", samples=one)
+@composite(where="nn torch", method=False, samples=one)
 def rrelu(
     input: Tensor,
     lower: Number = 1.0 / 8,
@@ -557,13 +554,12 @@ def rrelu(
 ) -> Any:
     """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
-        noise = OPS["rand_like"].function(input.detach()) * (upper - lower) + lower
+        noise = rand_like(input.detach()) * (upper - lower) + lower
         slope = where(input.detach() > 0, 1, noise)
         return input.mul_(slope) if inplace else mul(input, slope)
     return _rrelu_middle(input, (lower + upper) / 2, inplace)
 
 
-namespace("torch")["rrelu"] = rrelu
 _rrelu_middle = pointwise(
     "_rrelu_middle(input: Tensor, slope: Number, inplace: bool = False)",
     forward=leaky_relu.entry.traced_forward,
@@ -590,7 +586,7 @@ def rrelu_(
     return rrelu(input, lower, upper, training, True)
 
 
-namespace("nn")["rrelu_"] = namespace("torch")["rrelu_"] = rrelu_
+alias("rrelu_", rrelu_, method=False, where="nn torch")
 
 
 def _halves(array: Any, dim: int) -> tuple[Any, Any]:
@@ -619,7 +615,7 @@ def _glu(array: Any, dim: int) -> Any:
 def _glu_vjp(g: Any, input: Any, dim: int) -> Any:
     left, right = input.chunk(2, dim)
     gate = sigmoid(right)
-    return OPS["cat"].function([g * gate, g * left * gate * (1 - gate)], dim)
+    return cat([g * gate, g * left * gate * (1 - gate)], dim)
 
 
 glu = general(

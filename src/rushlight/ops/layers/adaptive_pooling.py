@@ -12,9 +12,9 @@ import numpy as np
 from ... import _core
 from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
+from ..table.reference import alias
 from ..table.signature import Flag, Tensor
-from ..table.statement import namespace
-from .pooling import _pool_scatter
+from .pooling import pool_scatter
 
 _Ints = tuple[int, ...]
 
@@ -137,7 +137,7 @@ def _adaptive_max_op(n: int) -> Any:
     return general(
         f"_adaptive_max_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_max,
-        vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
+        vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
         batch="folded",
         node=f"AdaptiveMaxPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,
@@ -187,12 +187,14 @@ def _target_size(name: str, input: Tensor, output_size: Any, n: int, colon: str)
     return wanted
 
 
-def _adaptive_of(n: int) -> None:
+def _adaptive_of(n: int) -> Any:
     average, largest = _adaptive_avg_op(n), _adaptive_max_op(n)
     avg_name, max_name = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
+    where = "nn torch" if n == 1 else "nn"
 
     @composite(
-        where="nn",
+        where=where,
+        method=False,
         name=avg_name,
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
@@ -233,8 +235,8 @@ def _adaptive_of(n: int) -> None:
         return maximum(input, output_size, True)
 
     if n == 1:
-        namespace("torch").update({avg_name: avg, max_name: with_indices})
+        alias(max_name, with_indices, method=False)
+    return avg
 
 
-for _n in (1, 2, 3):
-    _adaptive_of(_n)
+adaptive_avg_pools = {n: _adaptive_of(n) for n in (1, 2, 3)}

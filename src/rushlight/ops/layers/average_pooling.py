@@ -17,8 +17,16 @@ from ... import _core
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Tensor
-from ..table.statement import namespace
-from .pooling import _bordered, _each, _frozen, _outputs, _pooled, _reached, _slices, _window
+from .pooling import (
+    checked_window,
+    each_dim,
+    frozen,
+    window_count,
+    window_counts,
+    window_slices,
+    with_border,
+    without_far_border,
+)
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
@@ -31,7 +39,7 @@ def _counts(
     one = (1,) * len(k)
     total: Any = 1
     for i, (n, e, t, b) in enumerate(zip(size, k, s, p, strict=True)):
-        out = _pooled(n, e, t, b, 1, ceil_mode)
+        out = window_count(n, e, t, b, 1, ceil_mode)
         start = np.arange(out) * t - b
         end = np.minimum(start + e, n + b)
         count = end - start if include else np.minimum(end, n) - np.maximum(start, 0)
@@ -56,15 +64,15 @@ def _avg_pool(
             result = result.squeeze(-2).copy()
     if result is not NotImplemented:
         return result
-    out = _outputs(x.shape, k, s, p, (1,) * n, ceil_mode)
+    out = window_counts(x.shape, k, s, p, (1,) * n, ceil_mode)
     counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
     wide = widened(x)
     one = (1,) * n
-    k, p = _reached(x.shape[-n:], out, k, s, p, one)
-    values = _bordered(wide, out, k, s, p, one, 0)
+    k, p = without_far_border(x.shape[-n:], out, k, s, p, one)
+    values = with_border(wide, out, k, s, p, one, 0)
     total = np.zeros((*x.shape[:-n], *out), wide.dtype)
     for at in itertools.product(*(range(m) for m in k)):
-        total += values[_slices(at, out, s, one)]
+        total += values[window_slices(at, out, s, one)]
     if x.dtype.kind in "iu":
         # Integers are divided as C does: toward zero.
         quotient = np.abs(total) // np.abs(counts)
@@ -91,10 +99,10 @@ def _avg_pool_back(
     size, out, one = shape[-n:], g.shape[-n:], (1,) * n
     counts = divisor or _counts(size, k, s, p, ceil_mode, include)
     share = wide / np.asarray(counts).astype(wide.dtype)
-    k, p = _reached(size, out, k, s, p, one)
-    full = _bordered(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
+    k, p = without_far_border(size, out, k, s, p, one)
+    full = with_border(np.zeros(shape, wide.dtype), out, k, s, p, one, 0)
     for at in itertools.product(*(range(m) for m in k)):
-        full[_slices(at, out, s, one)] += share
+        full[window_slices(at, out, s, one)] += share
     inner: Any = tuple(slice(b, b + m) for b, m in zip(p, size, strict=True))
     return rounded(np.ascontiguousarray(full[(..., *inner)]), g)
 
@@ -163,7 +171,7 @@ def _refuse_types(name: str, a: Array, halves: bool = False) -> None:
     refuse(name, a, "bc" if a.dtype == np.int64 else "biuc", halves)
 
 
-def _avg_pool_of(n: int) -> None:
+def _avg_pool_of(n: int) -> Any:
     name = f"avg_pool{n}d"
     op = _avg_pools[n]
 
@@ -190,13 +198,13 @@ def _avg_pool_of(n: int) -> None:
             )
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        k, s, p, _ = _window(
+        k, s, p, _ = checked_window(
             name,
             n,
             input.shape,
-            _frozen(kernel_size),
-            _frozen(stride),
-            _frozen(padding),
+            frozen(kernel_size),
+            frozen(stride),
+            frozen(padding),
             1,
             ceil_mode,
         )
@@ -207,7 +215,8 @@ def _avg_pool_of(n: int) -> None:
         return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     enter = composite(
-        where="nn",
+        where="nn torch" if n == 1 else "nn",
+        method=False,
         name=name,
         doc=f"The mean of each window of {n} dimension(s).",
     )
@@ -240,12 +249,10 @@ def _avg_pool_of(n: int) -> None:
                 input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
             )
 
-    if n == 1:
-        namespace("torch")[name] = pool
+    return pool
 
 
-for _n in (1, 2, 3):
-    _avg_pool_of(_n)
+avg_pool1d, avg_pool2d, avg_pool3d = _avg_pool_of(1), _avg_pool_of(2), _avg_pool_of(3)
 
 
 @composite(where="nn")
@@ -273,7 +280,7 @@ def lp_pool2d(
 
 
 def _lp_pool(n: int, input: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
-    k = _each(kernel_size, f"lp_pool{n}d", "kernel_size", n)
-    average = namespace("nn")[f"avg_pool{n}d"]
+    k = each_dim(kernel_size, f"lp_pool{n}d", "kernel_size", n)
+    average = avg_pool1d if n == 1 else avg_pool2d
     mean = average(input.pow(p), k, stride, 0, ceil_mode)
     return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / p)

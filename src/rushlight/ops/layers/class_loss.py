@@ -17,12 +17,12 @@ from ..._core import Op, Reduction
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Tensor
-from .loss import _REDUCTIONS, _broadcast, _how, _reduced, _share
+from .loss import REDUCTIONS, broadcast_sizes, reduce_array, reduction_asked, share_of
 from .softmax import log_softmax
 
 _kernels = _core.kernels
 
-_NUMBERS = {how: getattr(Reduction, how.upper()) for how in _REDUCTIONS}
+_NUMBERS = {how: getattr(Reduction, how.upper()) for how in REDUCTIONS}
 
 # ---- classes
 
@@ -194,7 +194,7 @@ def nll_loss(
     """The mean of -input[i, target[i]]: the negative log likelihood of logarithms of
     probabilities."""
     if reduction != "mean" or reduce is not None or size_average is not None:
-        reduction = _how(size_average, reduce, reduction)
+        reduction = reduction_asked(size_average, reduce, reduction)
     if input.ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _check_targets(input, target, weight)
@@ -289,7 +289,7 @@ def cross_entropy(
     """The negative log likelihood of logits; the target holds class indices, or probabilities of
     the input's shape."""
     if reduction != "mean" or reduce is not None or size_average is not None:
-        reduction = _how(size_average, reduce, reduction)
+        reduction = reduction_asked(size_average, reduce, reduction)
     ndim = input.ndim
     if target.ndim == ndim and (target.shape == input.shape or ndim == 0):
         if ndim == 0:
@@ -334,11 +334,11 @@ def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> A
         loss = (t - 1) * np.maximum(np.log1p(-x), floor) - t * np.maximum(np.log(x), floor)
     if weight is not None:
         loss = loss * widened(weight)
-    return _reduced(loss, reduction, input.dtype)
+    return reduce_array(loss, reduction, input.dtype)
 
 
 def _weighted(g: Tensor, weight: Any, reduction: str, n: int) -> Tensor:
-    g = _share(g, reduction, n)
+    g = share_of(g, reduction, n)
     return g if weight is None else g * weight
 
 
@@ -359,7 +359,7 @@ _binary_cross_entropy = general(
     method=False,
     samples=lambda make: [
         (make(2, 3, low=0.1, high=0.9), make(2, 3, low=0.1, high=0.9), None, how)
-        for how in _REDUCTIONS
+        for how in REDUCTIONS
     ],
     doc="The cross-entropy of probabilities.",
 )
@@ -375,7 +375,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Any:
     """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size "
@@ -402,14 +402,14 @@ def _bce_logits(
     # log(1 + exp(-x)), from the side that does not overflow.
     soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
     if pos_weight is not None:
-        _broadcast(pos_weight, t)
+        broadcast_sizes(pos_weight, t)
         loss = (1 - t) * x + ((widened(pos_weight) - 1) * t + 1) * soft
     else:
         loss = (1 - t) * x + soft
     if weight is not None:
-        _broadcast(loss, weight)
+        broadcast_sizes(loss, weight)
         loss = loss * widened(weight)
-    return _reduced(loss, reduction, dtype)
+    return reduce_array(loss, reduction, dtype)
 
 
 def _bce_logits_input(
@@ -424,15 +424,14 @@ def _bce_logits_input(
     return _weighted(g, weight, reduction, input.numel()) * slope
 
 
-def _log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: Any) -> Any:
     return -((-x.abs()).exp().log1p() + (-x).clamp_min(0))
 
 
 def _bce_logits_target(g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
-    if pos_weight is None:
-        slope = -input
-    else:
-        slope = _log_sigmoid(-input) - pos_weight * _log_sigmoid(input)
+    slope = -input
+    if pos_weight is not None:
+        slope = log_sigmoid(slope) - pos_weight * log_sigmoid(input)
     return _weighted(g, weight, reduction, input.numel()) * slope
 
 
@@ -443,7 +442,7 @@ _binary_cross_entropy_with_logits = general(
     vjp={"input": _bce_logits_input, "target": _bce_logits_target},
     method=False,
     samples=lambda make: [
-        (make(2, 3), make(2, 3, low=0.1, high=0.9), None, None, how) for how in _REDUCTIONS
+        (make(2, 3), make(2, 3, low=0.1, high=0.9), None, None, how) for how in REDUCTIONS
     ],
     doc="The cross-entropy of logits.",
 )
@@ -461,7 +460,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """`binary_cross_entropy` of sigmoid(input), exact for large input; pos_weight weighs the
     positive targets."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"

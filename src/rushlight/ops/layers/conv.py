@@ -29,7 +29,7 @@ from ..matrix.products import multiply
 from ..table.arrays import Array, c_name, listed, refuse, rounded, scalar_name, warn_once, widened
 from ..table.kinds import bilinear, composite, general
 from ..table.signature import Ints, Tensor
-from ..table.statement import namespace
+from .padding import pad
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
@@ -38,7 +38,7 @@ _Tensor = _core.Tensor
 # ---- the definition on NumPy
 
 
-def _sizes(
+def place_counts(
     x: Sequence[int], k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints
 ) -> _Ints:
     """The number of places of a kernel of sizes k on an image of sizes x."""
@@ -55,10 +55,10 @@ def _padded(x: Array, padding: _Ints) -> Array:
     return np.pad(x, [(0, 0)] * n + [(p, p) for p in padding])
 
 
-def _patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints) -> Array:
+def patches(x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints) -> Array:
     """A view of x, padded, with dimensions (batch, channels, *places, *k): what the kernel sees at
     every place."""
-    out = _sizes(x.shape[2:], k, stride, padding, dilation)
+    out = place_counts(x.shape[2:], k, stride, padding, dilation)
     x = _padded(x, padding)
     steps = x.strides[2:]
 
@@ -78,7 +78,7 @@ def _columns(
     x: Array, k: Sequence[int], stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
 ) -> Array:
     """The patches as rows: (groups, batch * places, channels of a group * size of the kernel)."""
-    view = _patches(x, k, stride, padding, dilation)
+    view = patches(x, k, stride, padding, dilation)
     d = len(k)
     n, c = x.shape[:2]
     split = view.reshape(n, groups, c // groups, *view.shape[2:])
@@ -97,7 +97,7 @@ def _rows(g: Array, groups: int) -> Array:
 def _forward(
     x: Array, w: Array, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
 ) -> Array:
-    out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    out = place_counts(x.shape[2:], w.shape[2:], stride, padding, dilation)
     wide = widened(x)
     columns = _columns(wide, w.shape[2:], stride, padding, dilation, groups)
     weights = widened(w).reshape(groups, w.shape[0] // groups, -1)
@@ -120,14 +120,14 @@ def _backward_input(
     # (batch, channels, *places, *k)
     order = (1, 0, 2 + d, *range(2, 2 + d), *range(3 + d, 3 + 2 * d))
     columns = columns.transpose(order).reshape(g.shape[0], shape[1], *places, *k)
-    image = _scattered(columns, shape, stride, padding, dilation)
+    image = scatter_patches(columns, shape, stride, padding, dilation)
     return rounded(image, g)
 
 
-def _scattered(
+def scatter_patches(
     columns: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints
 ) -> Array:
-    """The transpose of `_patches`: every element of a patch is added to where it came from."""
+    """The transpose of `patches`: every element of a patch is added to where it came from."""
     d = len(stride)
     places, k = columns.shape[2 : 2 + d], columns.shape[2 + d :]
     wide = [n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]
@@ -448,7 +448,7 @@ def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tu
             stacklevel=5,
         )
         border = [v for t in reversed(total) for v in (0, t % 2)]
-        input = namespace("nn")["pad"](input, border)
+        input = pad(input, border)
     return input, tuple(t // 2 for t in total)
 
 
@@ -553,7 +553,7 @@ def _run_transposed(
             f"Calculated output size per channel: ({' x '.join(map(str, out))}). Output size is "
             "too small"
         )
-    places = _sizes(out, weight.shape[2:], stride, padding, dilation)
+    places = place_counts(out, weight.shape[2:], stride, padding, dilation)
     if places != tuple(input.shape[2:]):
         # An output padding of a whole step makes room for places that have no input.
         border = [
@@ -561,7 +561,7 @@ def _run_transposed(
             for have, want in zip(reversed(input.shape[2:]), reversed(places), strict=True)
             for v in (0, want - have)
         ]
-        input = namespace("nn")["pad"](input, border)
+        input = pad(input, border)
     shape = (input.shape[0], weight.shape[1] * groups, *out)
     result = _convolution_input(input, weight, bias, shape, stride, padding, dilation, groups)
     return result if batched else result.squeeze(0)
@@ -571,7 +571,8 @@ def _public(n: int) -> None:
     name, transposed_name = f"conv{n}d", f"conv_transpose{n}d"
 
     @composite(
-        where="nn",
+        where="nn torch",
+        method=False,
         name=name,
         doc=f"A convolution over {n} dimension{'s' * (n > 1)}.",
         overloads=(
@@ -591,7 +592,8 @@ def _public(n: int) -> None:
         return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
 
     @composite(
-        where="nn",
+        where="nn torch",
+        method=False,
         name=transposed_name,
         doc=f"The transpose of a convolution over {n} dimension{'s' * (n > 1)}.",
     )
@@ -617,8 +619,6 @@ def _public(n: int) -> None:
             groups,
             dilation,
         )
-
-    namespace("torch").update({name: conv, transposed_name: transposed})
 
 
 for _n in (1, 2, 3):

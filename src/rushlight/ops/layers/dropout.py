@@ -16,12 +16,11 @@ from ... import _core
 from ..._devices import of
 from ..._generator import default_generator
 from ..._levels.running import draws
-from ...ops.table.arrays import Array
 from ..making.creation import empty_like
-from ..table.arrays import refuse
+from ..table.arrays import Array, refuse
 from ..table.kinds import composite
+from ..table.reference import alias
 from ..table.signature import Flag, Tensor
-from ..table.statement import namespace
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -207,8 +206,8 @@ def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
     return alpha_dropout(input, p, train)
 
 
-namespace("torch").update(
-    dropout=_torch_dropout, dropout_=_torch_dropout_, alpha_dropout=_torch_alpha_dropout
-)
+alias("dropout", _torch_dropout, method=False)
+alias("dropout_", _torch_dropout_, method=False)
+alias("alpha_dropout", _torch_alpha_dropout, method=False)
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]

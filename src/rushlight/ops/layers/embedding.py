@@ -13,8 +13,8 @@ from ..._devices import of
 from ..._levels.running import answered
 from ..table.arrays import Array, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import namespace
 
 _kernels = _core.kernels
 
@@ -189,7 +189,7 @@ def _torch_embedding(
     return op(weight, indices, padding_idx)
 
 
-namespace("torch")["embedding"] = _torch_embedding
+alias("embedding", _torch_embedding, method=False)
 
 
 @composite(where="nn")

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..._devices import of
+from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse
 from ..table.kinds import composite, pointwise
 from ..table.signature import Flag, Tensor
-from ..table.statement import namespace
-from .padding import _resampling
+from .adaptive_pooling import adaptive_avg_pools
+from .padding import resampling
 
 _Ints = tuple[int, ...]
-_nn = namespace("nn")
 
 # ---- interpolation
 
@@ -92,7 +92,7 @@ def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic:
 
 
 _upsamples = {
-    (mode, n): _resampling(f"_upsample_{name.lower()}{n}d", f"Upsample{name}{n}D{aa}Backward0")
+    (mode, n): resampling(f"_upsample_{name.lower()}{n}d", f"Upsample{name}{n}D{aa}Backward0")
     for mode, name, sizes, aa in (
         ("nearest", "Nearest", (1, 2, 3), ""),
         ("nearest-exact", "NearestExact", (1, 2, 3), ""),
@@ -103,10 +103,10 @@ _upsamples = {
     )
     for n in sizes
 }
-_upsamples["bilinear-aa", 2] = _resampling(
+_upsamples["bilinear-aa", 2] = resampling(
     "_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0"
 )
-_upsamples["bicubic-aa", 2] = _resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
+_upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
 
 
 def _target(
@@ -206,7 +206,7 @@ def interpolate(
         )
     _check_sizes(input.shape[2:], wanted)
     if mode == "area":
-        return _nn[f"adaptive_avg_pool{n}d"](input, wanted)
+        return adaptive_avg_pools[n](input, wanted)
     kind = input._array.dtype.kind
     if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
         last = "_channels_last" if n > 1 else ""
@@ -466,11 +466,7 @@ def _mirror(x: Any, size: int, corners: bool) -> Any:
     away = (x - half).abs()
     turns = (away.detach() / span).floor()
     rest = away - turns * span
-    return _torch_where(turns % 2 == 1, span - rest + half, rest + half)
-
-
-def _torch_where(condition: Any, a: Any, b: Any) -> Any:
-    return namespace("torch")["where"](condition, a, b)
+    return where(turns % 2 == 1, span - rest + half, rest + half)
 
 
 __all__ = ["affine_grid", "grid_sample", "interpolate", "upsample"]

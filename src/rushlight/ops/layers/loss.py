@@ -20,12 +20,12 @@ from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
 
 _kernels = _core.kernels
-_REDUCTIONS = ("mean", "sum", "none")
+REDUCTIONS = ("mean", "sum", "none")
 
 # ---- reductions
 
 
-def _how(size_average: Any, reduce: Any, reduction: str) -> str:
+def reduction_asked(size_average: Any, reduce: Any, reduction: str) -> str:
     """The reduction asked for, checked; the two deprecated arguments mean one too."""
     if size_average is None and reduce is None:
         _check_reduction(reduction)
@@ -40,13 +40,13 @@ def _how(size_average: Any, reduce: Any, reduction: str) -> str:
 
 
 def _check_reduction(reduction: str) -> None:
-    if reduction not in _REDUCTIONS:
+    if reduction not in REDUCTIONS:
         raise ValueError(
             f"{reduction} is not a valid value for reduction\nUse 'mean', 'sum' or 'none'."
         )
 
 
-def _reduced(loss: Array, reduction: str, dtype: Any) -> Array:
+def reduce_array(loss: Array, reduction: str, dtype: Any) -> Array:
     """Reduce an array of losses and bring it to an element type."""
     if reduction == "mean":
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -56,7 +56,7 @@ def _reduced(loss: Array, reduction: str, dtype: Any) -> Array:
     return np.asarray(loss).astype(dtype, copy=False)
 
 
-def _reduce(loss: Any, reduction: str) -> Any:
+def reduce_loss(loss: Any, reduction: str) -> Any:
     """The same for a tensor."""
     if reduction == "mean":
         return loss.mean()
@@ -66,7 +66,7 @@ def _reduce(loss: Any, reduction: str) -> Any:
     return loss
 
 
-def _share(g: Tensor, reduction: str, n: int) -> Tensor:
+def share_of(g: Tensor, reduction: str, n: int) -> Tensor:
     """The gradient that each of n losses gets."""
     return g * (1.0 / n) if reduction == "mean" and n else g
 
@@ -86,7 +86,14 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
-def _broadcast(a: Array, b: Array) -> tuple[int, ...]:
+def _reduce_weighted(loss: Any, weight: Any, reduction: str) -> Any:
+    """The mean is over the weights."""
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.sum()
+    return reduce_loss(loss * weight, reduction)
+
+
+def broadcast_sizes(a: Array, b: Array) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
@@ -103,7 +110,7 @@ def _broadcast(a: Array, b: Array) -> tuple[int, ...]:
         raise
 
 
-def _operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
+def operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
     """Two arrays in their common type (widened), and that type; `name` is what torch calls its
     kernel."""
     dtype = common_type(a, b)
@@ -111,14 +118,14 @@ def _operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
         raise NotImplementedError(
             f"\"{name}\" not implemented for '{scalar_name(np.empty(0, dtype))}'"
         )
-    _broadcast(a, b)
+    broadcast_sizes(a, b)
     return widened(a.astype(dtype, copy=False)), widened(b.astype(dtype, copy=False)), dtype
 
 
 # ---- mean squared error and its relatives
 
 
-def _pair(make: Callable[..., Any]) -> Any:
+def loss_samples(make: Callable[..., Any]) -> Any:
     return [
         (make(2, 3), make(2, 3), "mean"),
         (make(2, 3), make(2, 3), "sum"),
@@ -127,9 +134,9 @@ def _pair(make: Callable[..., Any]) -> Any:
 
 
 def _mse(input: Array, target: Array, reduction: str) -> Any:
-    x, y, dtype = _operands(input, target, "mse_cpu")
+    x, y, dtype = operands(input, target, "mse_cpu")
     d = x - y
-    return _reduced(d * d, reduction, dtype)
+    return reduce_array(d * d, reduction, dtype)
 
 
 def _mse_vjp(g: Tensor, input: Any, target: Any, reduction: str, needs: Any) -> Any:
@@ -145,7 +152,7 @@ _mse_loss = general(
     vjp={"input, target": _mse_vjp},
     backward=(_kernels.mse_loss_backward, "g input target reduction needs"),
     method=False,
-    samples=_pair,
+    samples=loss_samples,
     doc="(input - target) ** 2, reduced.",
 )
 
@@ -163,14 +170,11 @@ def mse_loss(
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
     if reduction != "mean" or reduce is not None or size_average is not None:
-        reduction = _how(size_average, reduce, reduction)
+        reduction = reduction_asked(size_average, reduce, reduction)
     if weight is None:
         return _mse_loss(input, target, reduction)
     _check_weight(weight, input)
-    squares = (input - target) ** 2 * weight
-    if reduction == "mean":
-        return squares.sum() / weight.sum()
-    return _reduce(squares, reduction)
+    return _reduce_weighted((input - target) ** 2, weight, reduction)
 
 
 @composite(where="nn")
@@ -185,21 +189,19 @@ def l1_loss(
     """The mean of |input - target|."""
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     loss = (input - target).abs()
     if weight is None:
-        return _reduce(loss, reduction)
+        return reduce_loss(loss, reduction)
     _check_weight(weight, input)
-    if reduction == "mean":
-        return (loss * weight).sum() / weight.sum()
-    return _reduce(loss * weight, reduction)
+    return _reduce_weighted(loss, weight, reduction)
 
 
 def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
-    x, y, dtype = _operands(input, target, "smooth_l1_cpu")
+    x, y, dtype = operands(input, target, "smooth_l1_cpu")
     d = np.abs(x - y)
     half = d.dtype.type(0.5)
-    return _reduced(
+    return reduce_array(
         np.where(d < beta, half * d * d / d.dtype.type(beta), d - half * d.dtype.type(beta)),
         reduction,
         dtype,
@@ -210,7 +212,7 @@ def _clamped_vjp(
     g: Tensor, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float
 ) -> Any:
     d = input - target
-    d = d.clamp(-limit, limit) * _share(g, reduction, d.numel())
+    d = d.clamp(-limit, limit) * share_of(g, reduction, d.numel())
     if scale != 1:
         d = d * scale
     return (d if needs[0] else None), (-d if needs[1] else None)
@@ -226,7 +228,7 @@ _smooth_l1_loss = general(
     },
     node="SmoothL1LossBackward0",
     method=False,
-    samples=lambda make: [(*a, 0.7) for a in _pair(make)],
+    samples=lambda make: [(*a, 0.7) for a in loss_samples(make)],
     doc="Squared below beta, absolute above.",
 )
 
@@ -244,21 +246,21 @@ def smooth_l1_loss(
     / 2."""
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError(
             f"smooth_l1_loss does not support negative values for beta.\nbeta is {beta}."
         )
     if beta == 0:
-        return _reduce((input - target).abs(), reduction)
+        return reduce_loss((input - target).abs(), reduction)
     return _smooth_l1_loss(input, target, reduction, float(beta))
 
 
 def _huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
-    x, y, dtype = _operands(input, target, "huber_cpu")
+    x, y, dtype = operands(input, target, "huber_cpu")
     d = np.abs(x - y)
     half, limit = d.dtype.type(0.5), d.dtype.type(delta)
-    return _reduced(
+    return reduce_array(
         np.where(d <= delta, half * d * d, limit * (d - half * limit)), reduction, dtype
     )
 
@@ -272,7 +274,7 @@ _huber_loss = general(
         )
     },
     method=False,
-    samples=lambda make: [(*a, 0.7) for a in _pair(make)],
+    samples=lambda make: [(*a, 0.7) for a in loss_samples(make)],
     doc="Squared below delta, absolute above.",
 )
 
@@ -297,7 +299,7 @@ def huber_loss(
     if weight is None:
         return _huber_loss(input, target, reduction, float(delta))
     _check_weight(weight, input)
-    return _reduce(_huber_loss(input, target, "none", float(delta)) * weight, reduction)
+    return reduce_loss(_huber_loss(input, target, "none", float(delta)) * weight, reduction)
 
 
 # ---- distances between distributions and between embeddings
@@ -314,7 +316,7 @@ def kl_div(
 ) -> Any:
     """The Kullback-Leibler divergence target * (log(target) - input); input holds logarithms."""
     if size_average is not None or reduce is not None:
-        reduction = _how(size_average, reduce, reduction)
+        reduction = reduction_asked(size_average, reduce, reduction)
     elif reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
@@ -330,7 +332,7 @@ def kl_div(
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0] if input.ndim else loss.sum()
-    return _reduce(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @composite(where="nn")
@@ -343,7 +345,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """input where the target is 1, max(0, margin - input) where it is -1."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if reduction == "mean" and not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -352,7 +354,7 @@ def hinge_embedding_loss(
         )
     far = (margin - input).clamp_min(0).masked_fill(target == 1, 0.0)
     near = input.masked_fill(target == -1, 0.0)
-    return _reduce(far + near, reduction)
+    return reduce_loss(far + near, reduction)
 
 
 @composite(where="nn")
@@ -366,13 +368,13 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Any:
     """max(0, -target * (input1 - input2) + margin)."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduce_loss((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 @composite(where="nn")
@@ -386,7 +388,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if not input1.ndim == input2.ndim == target.ndim + 1:
@@ -400,7 +402,7 @@ def cosine_embedding_loss(
     cosine = product / sizes.sqrt()
     near = (1 - cosine).masked_fill(target != 1, 0.0)
     far = (cosine - margin).clamp_min(0).masked_fill(target != -1, 0.0)
-    return _reduce(near + far, reduction)
+    return reduce_loss(near + far, reduction)
 
 
 @composite(where="nn")
@@ -419,7 +421,7 @@ def triplet_margin_loss(
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
     from ..matrix.norms import pairwise_distance
 
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
@@ -433,7 +435,7 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return _reduce((margin + near - far).clamp_min(0), reduction)
+    return reduce_loss((margin + near - far).clamp_min(0), reduction)
 
 
 @composite(where="nn")
@@ -456,7 +458,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return _reduce((margin + near - far).clamp_min(0), reduction)
+    return reduce_loss((margin + near - far).clamp_min(0), reduction)
 
 
 # ---- likelihoods
@@ -474,12 +476,12 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0.0)
-    return _reduce(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @composite(where="nn")
@@ -503,7 +505,7 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
             raise ValueError("var is of incorrect size")
-    if reduction not in _REDUCTIONS:
+    if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     if not (input.is_floating_point() or input.is_complex()):
         _core.refuse_cast("Float", input.dtype.c_name)
@@ -512,4 +514,4 @@ def gaussian_nll_loss(
     loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return _reduce(loss, reduction)
+    return reduce_loss(loss, reduction)

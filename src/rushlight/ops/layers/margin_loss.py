@@ -10,14 +10,14 @@ from ... import _core
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
 from ..table.signature import Tensor
-from .class_loss import _log_sigmoid
-from .loss import _how, _operands, _pair, _reduce, _reduced, _share
+from .class_loss import log_sigmoid
+from .loss import loss_samples, operands, reduce_array, reduce_loss, reduction_asked, share_of
 
 
 def _soft_margin(input: Array, target: Array, reduction: str) -> Array:
-    x, y, dtype = _operands(input, target, "soft_margin_loss")
+    x, y, dtype = operands(input, target, "soft_margin_loss")
     z = -y * x
-    return _reduced(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
+    return reduce_array(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
 
 
 _soft_margin_loss = general(
@@ -25,14 +25,14 @@ _soft_margin_loss = general(
     _soft_margin,
     vjp={
         "input": lambda g, input, target, reduction: (
-            _share(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())
+            share_of(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())
         ),
         "target": lambda g, input, target, reduction: (
-            _share(g, reduction, input.numel()) * (-input * (-target * input).sigmoid())
+            share_of(g, reduction, input.numel()) * (-input * (-target * input).sigmoid())
         ),
     },
     method=False,
-    samples=_pair,
+    samples=loss_samples,
     doc="log(1 + exp(-target * input)).",
 )
 
@@ -46,7 +46,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """log(1 + exp(-target * input)); targets are 1 and -1."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     return _soft_margin_loss(input, target, reduction)
 
 
@@ -93,7 +93,7 @@ def _multi_margin(
         excess = excess * weight[t]
     np.put_along_axis(excess, t, 0, 1)
     loss = excess.sum(1) / x.shape[1]
-    return _reduced(loss if target.ndim else loss[0], reduction, input.dtype)
+    return reduce_array(loss if target.ndim else loss[0], reduction, input.dtype)
 
 
 def _multi_margin_rule(
@@ -106,7 +106,7 @@ def _multi_margin_rule(
         slope = slope * weight[t]
     slope = slope.scatter(1, t, 0.0)
     slope = slope.scatter_add(1, t, -slope.sum(1, keepdim=True)) / x.shape[1]
-    share = _share(g, reduction, target.numel())
+    share = share_of(g, reduction, target.numel())
     return ((share.unsqueeze(-1) if share.ndim else share) * slope).reshape(input.shape)
 
 
@@ -138,7 +138,7 @@ def multi_margin_loss(
 ) -> Any:
     """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the
     number of classes."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -161,7 +161,7 @@ def multilabel_margin_loss(
 ) -> Any:
     """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
     over the number of classes."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     refuse("multilabel_margin_loss_forward_out_frame", input._array, "biuc", halves=True)
     _check_samples(input.shape)
     if target.numel() != input.numel() or (
@@ -186,7 +186,7 @@ def multilabel_margin_loss(
     excess = (1 - picked.unsqueeze(2) + x.unsqueeze(1)).relu()
     kept = labels.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = excess.masked_fill(~kept, 0.0).sum((1, 2)) / x.shape[1]
-    return _reduce(loss.squeeze(0) if target.ndim < 2 else loss, reduction)
+    return reduce_loss(loss.squeeze(0) if target.ndim < 2 else loss, reduction)
 
 
 @composite(where="nn")
@@ -199,9 +199,9 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """The mean over the classes of the cross-entropy of each, as of a logit."""
-    reduction = _how(size_average, reduce, reduction)
+    reduction = reduction_asked(size_average, reduce, reduction)
     refuse("log_sigmoid_cpu", input._array, "biuc")
-    loss = -(target * _log_sigmoid(input) + (1 - target) * _log_sigmoid(-input))
+    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return _reduce(loss.sum(-1) / input.size(-1), reduction)
+    return reduce_loss(loss.sum(-1) / input.size(-1), reduction)

@@ -19,8 +19,10 @@ from ... import _core
 from ..._dtypes import float32
 from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general
+from ..table.reference import alias
 from ..table.signature import Ints, Number, Sizes
-from ..table.statement import namespace
+from .average_pooling import avg_pool2d, avg_pool3d
+from .padding import pad
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
@@ -169,7 +171,7 @@ def native_layer_norm(
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def rms_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
 ) -> Any:
@@ -461,7 +463,7 @@ _native_group_norm = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -498,7 +500,7 @@ def group_norm(
     return _native_group_norm(input, num_groups, weight, bias, eps)[0]
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -572,27 +574,21 @@ def local_response_norm(
         )
     if not input.numel():
         return input
-    nn = namespace("nn")
     squares = (input * input).unsqueeze(1)
     border = (size // 2, (size - 1) // 2)
     if input.ndim == 3:
-        mean = nn["avg_pool2d"](nn["pad"](squares, (0, 0, *border)), (size, 1), stride=1)
+        mean = avg_pool2d(pad(squares, (0, 0, *border)), (size, 1), stride=1)
     else:
         shape = input.shape
         folded = squares.reshape(shape[0], 1, shape[1], shape[2], -1)
-        mean = nn["avg_pool3d"](nn["pad"](folded, (0, 0, 0, 0, *border)), (size, 1, 1), stride=1)
+        mean = avg_pool3d(pad(folded, (0, 0, 0, 0, *border)), (size, 1, 1), stride=1)
     mean = mean.squeeze(1).reshape(input.shape)
     return input / (mean * alpha + k).pow(beta)
 
 
-namespace("torch").update(
-    batch_norm=_torch_batch_norm,
-    layer_norm=_torch_layer_norm,
-    native_layer_norm=native_layer_norm,
-    group_norm=group_norm,
-    instance_norm=instance_norm,
-    rms_norm=rms_norm,
-)
+alias("batch_norm", _torch_batch_norm, method=False)
+alias("layer_norm", _torch_layer_norm, method=False)
+alias("native_layer_norm", native_layer_norm, method=False)
 
 __all__ = [
     "batch_norm",

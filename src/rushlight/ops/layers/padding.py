@@ -2,7 +2,7 @@
 
 Padding other than with a constant is a gather by index along each dimension. It shares with
 interpolation the idea of taps: every output is a weighted sum of a few inputs, so forward is a
-gather and its transpose a sum over runs of equal places (`_resampling` makes such a pair of ops).
+gather and its transpose a sum over runs of equal places (`resampling` makes such a pair of ops).
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from ..._core import Op
 from ..table.arrays import Array, cell, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Sizes, Tensor
-from ..table.statement import namespace
 
 _Ints = tuple[int, ...]
-_nn = namespace("nn")
 
 # ---- taps: out[i] = sum over t of weights[t, i] * in[places[t, i]] along one dimension
 
@@ -75,7 +73,7 @@ def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
     return rounded(np.ascontiguousarray(wide), g)
 
 
-def _resampling(name: str, node: str, keeps: str = "format: input") -> Any:
+def resampling(name: str, node: str, keeps: str = "format: input") -> Any:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input: Tensor, taps: Any)",
@@ -171,7 +169,7 @@ def _wrapped(n: int, before: int, after: int) -> Array:
 
 
 _pads = {
-    (mode, n): _resampling(
+    (mode, n): resampling(
         f"_{mode}_pad{n}d",
         f"{node}{n}DBackward0" if node else "CopySlices",
         "format and back: input" if node else "rows",
@@ -320,7 +318,7 @@ _pixel_unshuffle: Op = linear(
 )
 
 
-@composite(method=False)
+@composite(where="torch nn", method=False)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
@@ -344,7 +342,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
     return _pixel_shuffle(input, r)
 
 
-@composite(method=False)
+@composite(where="torch nn", method=False)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -384,7 +382,7 @@ _channel_shuffle: Op = linear(
 )
 
 
-@composite(method=False)
+@composite(where="torch nn", method=False)
 def channel_shuffle(input: Tensor, groups: int) -> Any:
     """The channels dealt out from groups, one of each in turn."""
     if input.ndim < 3:
@@ -402,8 +400,3 @@ def channel_shuffle(input: Tensor, groups: int) -> Any:
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
     return _channel_shuffle(input, groups)
-
-
-_nn.update(
-    pixel_shuffle=pixel_shuffle, pixel_unshuffle=pixel_unshuffle, channel_shuffle=channel_shuffle
-)

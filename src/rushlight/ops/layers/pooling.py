@@ -22,7 +22,6 @@ from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Ints, Tensor
-from ..table.statement import namespace
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
@@ -30,7 +29,7 @@ _Ints = tuple[int, ...]
 # ---- windows
 
 
-def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
+def window_count(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
     """The number of windows along a dimension of size n; the last must start inside it or its left
     border."""
     span = n + 2 * p - d * (k - 1) - 1
@@ -38,13 +37,13 @@ def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
     return out - 1 if ceil_mode and (out - 1) * s >= n + p else out
 
 
-def _outputs(
+def window_counts(
     x: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
 ) -> list[int]:
-    return [_pooled(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)]
+    return [window_count(*v, ceil_mode) for v in zip(x[-len(k) :], k, s, p, d, strict=True)]
 
 
-def _slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...]:
+def window_slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...]:
     """Where element `at` of every window lies in the padded planes."""
     return (
         ...,
@@ -55,7 +54,7 @@ def _slices(at: _Ints, out: Sequence[int], s: _Ints, d: _Ints) -> tuple[Any, ...
     )
 
 
-def _bordered(
+def with_border(
     x: Array, out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints, fill: Any
 ) -> Array:
     """The planes with all that any window reaches, `fill` outside."""
@@ -70,7 +69,7 @@ def _bordered(
     return np.pad(x, pads, constant_values=fill)
 
 
-def _reached(
+def without_far_border(
     size: Sequence[int], out: Sequence[int], k: _Ints, s: _Ints, p: _Ints, d: _Ints
 ) -> tuple[_Ints, _Ints]:
     """Kernel sizes and paddings of the windows without those borders that lie outside the planes at
@@ -96,16 +95,16 @@ def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bo
     plane."""
     n = len(k)
     size = x.shape[-n:]
-    out = _outputs(x.shape, k, s, p, d, ceil_mode)
+    out = window_counts(x.shape, k, s, p, d, ceil_mode)
     wide = widened(x)
     places = np.arange(math.prod(size)).reshape(size)
-    k, p = _reached(size, out, k, s, p, d)
-    values = _bordered(wide, out, k, s, p, d, _lowest(wide))
-    places = _bordered(places, out, k, s, p, d, -1)
+    k, p = without_far_border(size, out, k, s, p, d)
+    values = with_border(wide, out, k, s, p, d, _lowest(wide))
+    places = with_border(places, out, k, s, p, d, -1)
     best = np.full((*x.shape[:-n], *out), _lowest(wide), wide.dtype)
     where = np.full(best.shape, -1, np.int64)
     for at in itertools.product(*(range(m) for m in k)):
-        here = _slices(at, out, s, d)
+        here = window_slices(at, out, s, d)
         value, place = values[here], places[here]
         inside = np.broadcast_to(place >= 0, best.shape)
         better = inside & ((value > best) | (value != value) | (where < 0))
@@ -153,7 +152,7 @@ def _gather(x: Array, indices: Array, n: int) -> Array:
     return np.take_along_axis(flat, places, 1).reshape(indices.shape)
 
 
-_pool_scatter = linear(
+pool_scatter = linear(
     "_pool_scatter(input: Tensor, indices: Tensor, shape: Any, n: Any)",
     _scatter,
     transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
@@ -166,7 +165,7 @@ _pool_gather: Op = linear(
     "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
     _gather,
     transpose={
-        "input": lambda g, indices, input_shape, n: _pool_scatter(g, indices, tuple(input_shape), n)
+        "input": lambda g, indices, input_shape, n: pool_scatter(g, indices, tuple(input_shape), n)
     },
     node="MaxUnpoolBackward0",
     method=False,
@@ -183,7 +182,7 @@ def _max_pool_op(n: int, node: str) -> Any:
         f"_max_pool{n}d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, "
         "dilation: Any, ceil_mode: Any)",
         _max_pool,
-        vjp={"input": lambda g, out1, input_shape: _pool_scatter(g, out1, tuple(input_shape), n)},
+        vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
         backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
         batch="folded",
         node=node,
@@ -207,7 +206,7 @@ _max_pools = {
 }
 
 
-def _each(value: Any, name: str, what: str, n: int) -> _Ints:
+def each_dim(value: Any, name: str, what: str, n: int) -> _Ints:
     if isinstance(value, int):
         return (value,) * n
     values = tuple(as_int(v) for v in value)
@@ -285,7 +284,7 @@ def _check_window(
                 "pad should be at most half of effective kernel size, but got "
                 f"pad={b}, kernel_size={size} and dilation={e}"
             )
-    out = _outputs(shape, k, s, p, d, ceil_mode)
+    out = window_counts(shape, k, s, p, d, ceil_mode)
     if min(out) < 1:
         if name == "max_pool1d":
             raise RuntimeError(f"{name}() Invalid computed output size: {out[0]}")
@@ -312,12 +311,12 @@ def _check_line(k: int, s: int, p: int, d: int) -> None:
         )
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
 @functools.lru_cache(maxsize=1024)
-def _window(
+def checked_window(
     name: str,
     n: int,
     shape: Sequence[int],
@@ -328,10 +327,10 @@ def _window(
     ceil_mode: bool,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]:
     """The checked numbers of each dimension; a layer asks the same question at every step."""
-    k = _each(kernel_size, name, "kernel_size", n)
-    s = k if stride is None or stride == () else _each(stride, name, "stride", n)
-    p = _each(padding, name, "padding", n)
-    d = _each(dilation, name, "dilation", n)
+    k = each_dim(kernel_size, name, "kernel_size", n)
+    s = k if stride is None or stride == () else each_dim(stride, name, "stride", n)
+    p = each_dim(padding, name, "padding", n)
+    d = each_dim(dilation, name, "dilation", n)
     _check_input(name, shape, n)
     _check_window(shape, k, s, p, d, ceil_mode, name)
     return k, s, p, d
@@ -341,9 +340,11 @@ def _max_pool_of(n: int) -> None:
     name = f"max_pool{n}d"
     op = _max_pools[n]
     kernel = name if n > 1 else "max_pool2d"
+    where = "nn torch" if n == 1 else "nn"
 
     @composite(
-        where="nn",
+        where=where,
+        method=False,
         name=f"{name}_with_indices",
         doc="The largest elements of windows and their places.",
     )
@@ -369,21 +370,22 @@ def _max_pool_of(n: int) -> None:
         dilation: Any,
         ceil_mode: bool,
     ) -> Any:
-        window = _window(
+        window = checked_window(
             asked if n == 1 else name,
             n,
             input.shape,
-            _frozen(kernel_size),
-            _frozen(stride),
-            _frozen(padding),
-            _frozen(dilation),
+            frozen(kernel_size),
+            frozen(stride),
+            frozen(padding),
+            frozen(dilation),
             ceil_mode,
         )
         refuse(kernel, input._array, "bc")
         return op(input, *window, ceil_mode)
 
     @composite(
-        where="nn",
+        where="nn torch",
+        method=False,
         name=name,
         doc=f"The largest element of each window of {n} dimension(s).",
     )
@@ -402,10 +404,6 @@ def _max_pool_of(n: int) -> None:
         asked = f"{name}_with_indices" if return_indices else name
         pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
-
-    namespace("torch")[name] = pool
-    if n == 1:
-        namespace("torch")[f"{name}_with_indices"] = with_indices
 
 
 for _n in (1, 2, 3):
@@ -455,10 +453,10 @@ def _unpool(n: int) -> None:
         padding: Ints = 0,
         output_size: Ints | None = None,
     ) -> Any:
-        k = _each(kernel_size, name, "kernel_size", n)
+        k = each_dim(kernel_size, name, "kernel_size", n)
         refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
-        s = k if stride is None else _each(stride, name, "stride", n)
-        p = _each(padding, name, "padding", n)
+        s = k if stride is None else each_dim(stride, name, "stride", n)
+        p = each_dim(padding, name, "padding", n)
         if n == 3 and min(s) <= 0:
             raise RuntimeError(f"strides should be greater than zero, but got stride: {listed(s)}")
         if n > 1 and input.ndim not in (n + 1, n + 2):

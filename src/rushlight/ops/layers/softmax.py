@@ -11,9 +11,10 @@ import numpy as np
 from ... import _core
 from ..table.arrays import Array, dim_in, refuse, rounded, widened
 from ..table.kinds import composite, general, variant
+from ..table.reference import alias
 from ..table.samples import Make, Samples
 from ..table.signature import Tensor, dtype
-from ..table.statement import namespace, node_name
+from ..table.statement import node_name
 
 _kernels = _core.kernels
 
@@ -121,9 +122,6 @@ _with_dtype(log_softmax, _log_softmax, _log_softmax_rule, _log_softmax_tangent)
 
 # ---- torch.nn.functional's forms
 
-_nn = namespace("nn")
-namespace("special").update(softmax=softmax, log_softmax=log_softmax)
-
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
     warnings.warn(
@@ -144,7 +142,8 @@ def _functional(op: Any, name: str, doc: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    _nn[name] = function
+    alias(name, function, method=False, where="nn")
+    alias(name, op, method=False, where="special")
 
 
 _functional(softmax, "softmax", softmax.entry.doc)

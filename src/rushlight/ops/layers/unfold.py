@@ -10,16 +10,16 @@ from ..._core import Op
 from ..making.factory import allocate
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
+from ..table.reference import alias
 from ..table.signature import Ints, Tensor
-from ..table.statement import namespace
-from .conv import _patches, _scattered, _sizes
+from .conv import patches, place_counts, scatter_patches
 
 _Ints = tuple[int, ...]
 
 
 def _unfold(x: Array, k: _Ints, dilation: _Ints, padding: _Ints, stride: _Ints) -> Array:
     refuse("im2col_out_cpu", x, "iu")
-    view = _patches(x, k, stride, padding, dilation)
+    view = patches(x, k, stride, padding, dilation)
     n, c, *places = view.shape[:4]
     result: Array = allocate((n, c * math.prod(k), math.prod(places)), x.dtype)
     result.reshape(n, c, *k, *places)[...] = view.transpose(0, 1, 4, 5, 2, 3)
@@ -32,9 +32,9 @@ def _fold(
     refuse("col2im_out_cpu", columns, "iu")
     n, rows = columns.shape[:2]
     c = rows // math.prod(k)
-    places = _sizes(size, k, stride, padding, dilation)
+    places = place_counts(size, k, stride, padding, dilation)
     split = widened(columns).reshape(n, c, *k, *places).transpose(0, 1, 4, 5, 2, 3)
-    return rounded(_scattered(split, (n, c, *size), stride, padding, dilation), columns)
+    return rounded(scatter_patches(split, (n, c, *size), stride, padding, dilation), columns)
 
 
 _FOLDS = "kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes"
@@ -120,7 +120,7 @@ def _image_patches(
     if input.ndim < 3:
         dim_in(2, input.ndim)  # raises: torch asks for the size of the images
     x = _batched(input, 4)
-    places = _sizes(x.shape[2:], k, s, p, d)
+    places = place_counts(x.shape[2:], k, s, p, d)
     if min(places) < 1:
         raise RuntimeError(
             f"Given input with spatial size {tuple(x.shape[2:])}, kernel_size={k}, dilation={d}, "
@@ -131,7 +131,7 @@ def _image_patches(
     return result if input.ndim == 4 else result.squeeze(0)
 
 
-namespace("nn")["unfold"] = _image_patches
+alias("unfold", _image_patches, method=False, where="nn")
 
 
 @composite(where="nn")
@@ -152,7 +152,7 @@ def fold(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
             f"but got input.size(1)={x.shape[1]} and kernel_size={k}."
         )
-    places = _sizes(size, k, s, p, d)
+    places = place_counts(size, k, s, p, d)
     if x.shape[2] != math.prod(places):
         raise RuntimeError(
             f"Given output_size={size}, kernel_size={k}, dilation={d}, padding={p}, stride={s}, "

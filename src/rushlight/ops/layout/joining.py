@@ -16,7 +16,7 @@ from ..._core import Op
 from ..making.factory import room_for
 from ..table.arrays import Array, common_type, dim_in
 from ..table.kinds import composite, linear
-from .slices import _slice
+from .slices import slice_op
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -84,7 +84,7 @@ def _taken_apart(g: Tensor, dim: int, shapes: Sequence[Sequence[int]]) -> list[A
         if len(shape) != g.ndim:
             pieces.append(None)
             continue
-        pieces.append(_slice(g, dim, at, at + shape[dim], 1))
+        pieces.append(slice_op(g, dim, at, at + shape[dim], 1))
         at += shape[dim]
     return pieces
 
@@ -183,7 +183,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def _pieces(input: Any, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
-    return tuple([_slice(input, dim, a, b, 1) for a, b in zip((0, *ends[:-1]), ends, strict=True)])
+    return tuple([slice_op(input, dim, *cut, 1) for cut in zip((0, *ends[:-1]), ends, strict=True)])
 
 
 @composite(
@@ -226,8 +226,7 @@ def tensor_split(
         small, extra = divmod(size, cuts)
         ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts)]
         return _pieces(input, ends, dim)
-    starts = [0, *cuts]
-    return tuple([_slice(input, dim, a, b, 1) for a, b in zip(starts, [*cuts, size], strict=True)])
+    return _pieces(input, [*cuts, size], dim)
 
 
 def _even_split(name: str, least: int, choose: Callable[..., Any]) -> None:

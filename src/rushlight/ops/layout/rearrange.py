@@ -14,15 +14,15 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
-from ..making.copies import _contiguous_copy
+from ..making.copies import contiguous_copy
+from ..making.creation import zeros
 from ..making.factory import allocate
 from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
-from ..table.statement import OPS
 from .joining import cat, stack
 from .shape import expand, reshape, unsqueeze, view
-from .slices import _diagonal_backward, diagonal
+from .slices import diagonal, diagonal_backward
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
@@ -170,7 +170,7 @@ def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
     """Each element's gradient is the sum over its copies."""
     lead = len(repeats) - len(shape)
     if 0 in repeats:
-        return OPS["zeros"].function(tuple(shape), dtype=g.dtype)
+        return zeros(tuple(shape), dtype=g.dtype)
     sizes: list[int] = list(repeats[:lead])
     dims = list(range(lead))
     for n, size in zip(repeats[lead:], shape, strict=True):
@@ -264,7 +264,7 @@ def repeat_interleave(
                 f"repeats.size(0) = {counts.size} and input.size({dim}) = {input.shape[dim]}"
             )
         index = _repeated_index(repeats, counts, output_size)
-        return OPS["index_select"].function(input, dim, index)
+        return input.index_select(dim, index)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     shape = input.shape
@@ -276,8 +276,8 @@ def repeat_interleave(
     wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
     if repeats == 0:
         size = (*shape[:dim], 0, *shape[dim + 1 :])
-        return view(_contiguous_copy(wide), size)
-    return view(_contiguous_copy(wide), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+        return view(contiguous_copy(wide), size)
+    return view(contiguous_copy(wide), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 
 
 # ---- triangles and diagonals
@@ -291,16 +291,17 @@ def _triangle(name: str, keep: Any) -> Any:
         mask = keep(rows, columns, max(min(diagonal, columns), -rows))
         return np.where(mask, a, a.dtype.type(0))
 
-    return linear(
+    op: Op = linear(
         f"{name}(input: Tensor, diagonal: int = 0)",
         forward,
-        transpose={"input": lambda g, diagonal: OPS[name].function(g, diagonal)},
+        transpose={"input": lambda g, diagonal: op(g, diagonal)},
         in_place=True,
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
         keeps="rows",
         batch="trailing",
         doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
     )
+    return op
 
 
 tril = _triangle("tril", lambda n, m, k: np.tri(n, m, k, dtype=bool))
@@ -335,7 +336,7 @@ _diagonal_copy: Op = linear(
     "_diagonal_copy(input: Tensor, offset: int = 0)",
     lambda a, offset: a.diagonal(offset).copy(),
     transpose={
-        "input": lambda g, input_shape, offset: _diagonal_backward(g, input_shape, offset, 0, 1)
+        "input": lambda g, input_shape, offset: diagonal_backward(g, input_shape, offset, 0, 1)
     },
     node="DiagonalBackward0_copy",
     method=False,
@@ -486,7 +487,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> A
     for low, high in itertools.pairwise(np.ogrid[(slice(n),) * r]):
         chosen &= low <= high if with_replacement else low < high
     mask, grids = of(input).tensor(chosen), meshgrid(*[input] * r, indexing="ij")
-    return stack([OPS["masked_select"].function(grid, mask) for grid in grids], 1)
+    return stack([grid.masked_select(mask) for grid in grids], 1)
 
 
 # ---- at least so many dimensions

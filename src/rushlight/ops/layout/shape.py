@@ -20,7 +20,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._dtypes import dtype as dtype_class
-from ..making.copies import _contiguous_copy, contiguous
+from ..making.copies import contiguous, contiguous_copy
 from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
@@ -86,7 +86,7 @@ def _name_of(a: Array) -> str:
     return from_numpy_dtype(a.dtype).scalar_name
 
 
-def _to_shape(g: Any, input_shape: Any) -> Any:
+def to_shape(g: Any, input_shape: Any) -> Any:
     return reshape(g, input_shape)
 
 
@@ -95,7 +95,7 @@ def _reshaping(signature: str, forward: Any, **more: Any) -> Any:
     return linear(
         signature,
         forward,
-        transpose={"input": _to_shape},
+        transpose={"input": to_shape},
         backward=(_kernels.reshape, "g input_shape"),
         out=False,
         **more,
@@ -122,7 +122,7 @@ view = _reshaping(
     doc="The same elements in another shape, which the strides must allow; or the same bytes as "
     "another dtype.",
 )
-_unsafe_view = _reshaping(
+unsafe_view = _reshaping(
     "_unsafe_view(input: Tensor, *size: Ints)",
     _kernels.reshape,
     node="UnsafeViewBackward0",
@@ -165,7 +165,7 @@ def reshape(input: Tensor, *size: Ints, shape: Sizes | None = None) -> Any:
         return view(input, shape)
     if _kernels.viewable(input, shape):
         return _reshape_alias(input, shape)
-    return _unsafe_view(_contiguous_copy(input), shape)
+    return unsafe_view(contiguous_copy(input), shape)
 
 
 @composite(where="Tensor")

@@ -54,11 +54,11 @@ _select_backward: Op = linear(
     doc="Zeros of a shape, with the input where `select` finds it.",
 )
 
-_slice: Op = linear(
+slice_op: Op = linear(
     "_slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1)",
     _kernels.slice,
     transpose={
-        "input": lambda g, input_shape, dim, start, end, step: _slice_backward(
+        "input": lambda g, input_shape, dim, start, end, step: slice_backward(
             g, input_shape, dim, start, end, step
         )
     },
@@ -73,15 +73,15 @@ _slice: Op = linear(
     ],
     doc="Every step-th entry of a dimension from start to end, clamped as Python's slices.",
 )
-_slice_backward: Op = linear(
+slice_backward: Op = linear(
     "_slice_backward(input: Tensor, shape: Any, dim: int, start: int, end: int, step: int)",
     _kernels.slice_backward,
-    transpose={"input": lambda g, dim, start, end, step: _slice(g, dim, start, end, step)},
+    transpose={"input": lambda g, dim, start, end, step: slice_op(g, dim, start, end, step)},
     backward=(_kernels.slice, "g dim start end step"),
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3), (5, 3), 0, 1, None, 2)],
-    doc="Zeros of a shape, with the input where `_slice` finds it.",
+    doc="Zeros of a shape, with the input where `slice_op` finds it.",
 )
 
 
@@ -109,14 +109,14 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
         start += size
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return _slice(input, dim, start, start + length, 1)
+    return slice_op(input, dim, start, start + length, 1)
 
 
 diagonal: Op = linear(
     "diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1)",
     _kernels.diagonal,
     transpose={
-        "input": lambda g, input_shape, offset, dim1, dim2: _diagonal_backward(
+        "input": lambda g, input_shape, offset, dim1, dim2: diagonal_backward(
             g, input_shape, offset, dim1, dim2
         )
     },
@@ -126,7 +126,7 @@ diagonal: Op = linear(
     samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), -1, 0, 2)],
     doc="A diagonal of two dimensions, as a new last dimension.",
 )
-_diagonal_backward: Op = linear(
+diagonal_backward: Op = linear(
     "_diagonal_backward(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int)",
     _kernels.diagonal_backward,
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},

@@ -25,13 +25,13 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._device import preserve_format
-from ..elementwise.complex_numbers import _neg_view, resolve_conj, view_as_complex, view_as_real
+from ..elementwise.complex_numbers import neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
 from ..making.creation import empty_strided
 from ..table.arrays import Array, is_half
 from ..table.kinds import composite, general, linear
 from ..table.signature import Ints, Sizes, memory_format, overloaded
-from .shape import _to_shape
+from .shape import to_shape
 from .transposes import t, transpose
 
 _kernels = _core.kernels
@@ -279,7 +279,7 @@ def _mixed_view(
         return view_as_complex(strided_view(a, (*size, 2), (*stride, 1), offset, layout))
     real, layout = _as_real(a, layout)
     if which == "negative root":
-        real = _neg_view(real)
+        real = neg_view(real)
     whole = layout is None and offset == 0 and (*size,) == real.shape
     if whole and (*stride,) == _contiguous_strides(size):
         return real
@@ -395,22 +395,22 @@ _transpose_in_place = _reshaping(
 _unsqueeze_in_place = _reshaping(
     "_unsqueeze_in_place(input: Tensor, dim: int)",
     _kernels.unsqueeze,
-    _to_shape,
+    to_shape,
     "UnsqueezeBackward1",
 )
 _squeeze_in_place = _reshaping(
-    "_squeeze_in_place(input: Tensor)", _kernels.squeeze, _to_shape, "SqueezeBackward3"
+    "_squeeze_in_place(input: Tensor)", _kernels.squeeze, to_shape, "SqueezeBackward3"
 )
 _squeeze_dim_in_place = _reshaping(
     "_squeeze_dim_in_place(input: Tensor, dim: int)",
     _kernels.squeeze,
-    _to_shape,
+    to_shape,
     "SqueezeBackward4",
 )
 _squeeze_dims_in_place = _reshaping(
     "_squeeze_dims_in_place(input: Tensor, dim: Ints)",
     _kernels.squeeze,
-    _to_shape,
+    to_shape,
     "SqueezeBackward5",
 )
 

@@ -99,7 +99,7 @@ clone: Op = linear(
     batch="trailing",
 )
 
-_contiguous_copy: Op = linear(
+contiguous_copy: Op = linear(
     "_contiguous_copy(input: Tensor)",
     lambda a: a.copy(),
     transpose={"input": lambda g: g},
@@ -125,7 +125,7 @@ def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format
 def contiguous(input: Tensor, memory_format: memory_format = contiguous_format) -> Any:
     """The tensor itself when it is contiguous, else a contiguous copy."""
     if memory_format is contiguous_format:
-        return input if input._contiguous else _contiguous_copy(input)
+        return input if input._contiguous else contiguous_copy(input)
     if is_contiguous(input, memory_format):
         return input
     if memory_format is preserve_format:

@@ -14,11 +14,11 @@ from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._levels.running import answered
-from ..table.arrays import cell, check_tensor, fitted_number, none_left
+from ..table.arrays import cell, check_tensor, fitted_number
 from ..table.kinds import composite
-from ..table.signature import Ints, Number, Sizes, device, dtype, layout, memory_format
+from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
-from .factory import destination, finished, numpy_of, shape_of, torch_dtype
+from .factory import check_keywords, destination, finished, numpy_of, shape_of, torch_dtype
 from .from_data import array_of, placed, warn_of_copy
 
 Tensor = _core.Tensor
@@ -33,64 +33,58 @@ def _filled(name: str, value: Any, doc: str) -> Any:
     def create(
         *size: Ints,
         out: Tensor | None = None,
-        dtype: dtype | None = None,
-        layout: layout | None = None,
-        device: device | None = None,
-        pin_memory: bool | None = False,
-        requires_grad: bool = False,
-        **named: Any,
+        **how: Keywords,
     ) -> Any:
-        if named or not size:
-            size = _named_size(name, size, named)
-        where = destination(device, name, out)
-        array = where.allocate(shape_of(name, size), numpy_of(dtype, name, out), value)
-        return finished(array, requires_grad, out, where, function=name)
+        if "size" in how or not size:
+            size = _named_size(name, size, how)
+        where = destination(how, name, out)
+        array = where.allocate(shape_of(name, size), numpy_of(how.get("dtype"), name, out), value)
+        return finished(array, how, out, where, function=name)
 
     return create
 
 
-def _filled_like(name: str, value: Any, doc: str) -> Any:
+def _filled_like(name: str, create: Any, value: Any, doc: str) -> Any:
     """`zeros_like` and its kin, and the methods `new_zeros` and its."""
-    create = {"zeros": zeros, "ones": ones, "empty": empty}[name]
+    called = name + "_like"
 
-    @composite(
-        method=False, name=name + "_like", doc=f"A tensor of another's size and dtype {doc}."
-    )
+    @composite(method=False, name=called, doc=f"A tensor of another's size and dtype {doc}.")
     @answered("like")
     def like(
         input: Tensor,
         *,
-        dtype: dtype | None = None,
-        layout: layout | None = None,
-        device: device | None = None,
-        requires_grad: bool = False,
         memory_format: memory_format | None = None,
-        pin_memory: bool | None = False,
+        **how: Keywords,
     ) -> Any:
-        check_tensor(name + "_like", input)
-        where = destination(device, name, like=input)
+        check_tensor(called, input)
+        where = destination(how, called, like=input)
         strides, shape = like_strides(input, memory_format), input.shape
+        dtype = how.get("dtype")
         kind = input.dtype if dtype is None else torch_dtype(dtype, name)
         if not where.has_memory:
-            return _core.empty_meta(tuple(shape), kind.code, strides, requires_grad)
-        made = finished(where.allocate(shape, kind.numpy, value), requires_grad, function=name)
+            grad = how.get("requires_grad", False)
+            return _core.empty_meta(tuple(shape), kind.code, strides, grad)
+        made = finished(where.allocate(shape, kind.numpy, value), how, function=name)
         return made if strides is None else lay_out(made, strides)
 
     @answered("new")
     def new(
         self: Tensor,
         *size: Ints,
-        dtype: dtype | None = None,
-        device: device | None = None,
-        **more: Any,
+        **how: Keywords,
     ) -> Any:
-        device = self.device if device is None else device
-        return create(*size, dtype=dtype or self.dtype, device=device, **more)
+        return create(*size, **_as_of(self, how))
 
     new.__name__ = "new_" + name
     new.__doc__ = f"A tensor of the given size and this tensor's dtype {doc}."
     setattr(Tensor, "new_" + name, new)
     return like
+
+
+def _as_of(input: Tensor, how: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call, with a tensor's own dtype and device where they say nothing."""
+    dtype, device = how.get("dtype") or input.dtype, how.get("device")
+    return {**how, "dtype": dtype, "device": input.device if device is None else device}
 
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -103,7 +97,6 @@ def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
             raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {kind}")
     elif not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-    none_left(name, named)
     return size
 
 
@@ -115,34 +108,29 @@ ones = _filled("ones", 1, "filled with 1")
 def empty(
     *size: Ints,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
     memory_format: memory_format | None = None,
-    **named: Any,
+    **how: Keywords,
 ) -> Any:
     """A tensor of the given size whose elements are not set."""
-    named.pop("names", None)
-    if named or not size:
-        size = _named_size("empty", size, named)
+    how.pop("names", None)
+    if "size" in how or not size:
+        size = _named_size("empty", size, how)
     shape = shape_of("empty", size)
-    where = destination(device, "empty", out)
-    array = where.allocate(shape, numpy_of(dtype, "empty", out))
+    where = destination(how, "empty", out)
+    array = where.allocate(shape, numpy_of(how.get("dtype"), "empty", out))
     if memory_format is None:
-        return finished(array, requires_grad, out, where, function="empty")
+        return finished(array, how, out, where, function="empty")
     if out is not None:
         raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve")
-    made = finished(array, requires_grad, out, where, function="empty")
+    made = finished(array, how, out, where, function="empty")
     return lay_out(made, format_strides(shape, memory_format))
 
 
-zeros_like = _filled_like("zeros", 0, "filled with 0")
-ones_like = _filled_like("ones", 1, "filled with 1")
-empty_like = _filled_like("empty", None, "whose elements are not set")
+zeros_like = _filled_like("zeros", zeros, 0, "filled with 0")
+ones_like = _filled_like("ones", ones, 1, "filled with 1")
+empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 
 
 def _fill_dtype(value: Any, dtype: Any, out: Any) -> Any:
@@ -163,19 +151,15 @@ def full(
     fill_value: Number,
     *,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
     names: Any = None,
+    **how: Keywords,
 ) -> Any:
     """A tensor of the given size filled with one value."""
     shape = shape_of("full", (tuple(size),))
-    wanted = _fill_dtype(fill_value, dtype, out)
-    where = destination(device, "full", out)
+    wanted = _fill_dtype(fill_value, how.get("dtype"), out)
+    where = destination(how, "full", out)
     array = where.allocate(shape, wanted, fitted_number(fill_value, wanted))
-    return finished(array, requires_grad, out, where, function="full")
+    return finished(array, how, out, where, function="full")
 
 
 @composite(method=False)
@@ -184,21 +168,12 @@ def full_like(
     input: Tensor,
     fill_value: Number,
     *,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    requires_grad: bool = False,
     memory_format: memory_format | None = None,
-    pin_memory: bool | None = False,
+    **how: Keywords,
 ) -> Any:
     """A tensor of another's size and dtype filled with one value."""
-    made = empty_like(
-        input,
-        dtype=dtype,
-        device=device,
-        requires_grad=requires_grad,
-        memory_format=memory_format,
-    )
+    check_keywords(how, "full_like")
+    made = empty_like(input, memory_format=memory_format, **how)
     array = made._seen
     value = cell(fill_value, array.dtype)
     if of(made).has_memory:
@@ -207,12 +182,9 @@ def full_like(
 
 
 @answered("new")
-def _new_full(
-    self: Tensor, size: Sizes, fill_value: Number, *, dtype: dtype | None = None, **more: Any
-) -> Any:
+def _new_full(self: Tensor, size: Sizes, fill_value: Number, **how: Keywords) -> Any:
     """A tensor of the given size, filled, of this tensor's dtype."""
-    more["device"] = more.get("device") or self.device
-    return full(size, fill_value, dtype=dtype or self.dtype, **more)
+    return full(size, fill_value, **_as_of(self, how))
 
 
 def _new_tensor(
@@ -225,7 +197,7 @@ def _new_tensor(
 ) -> Any:
     """A tensor of a copy of `data`, of this tensor's dtype."""
     warn_of_copy(data, "tensor.new_tensor(sourceTensor)")
-    where = destination(device, "new_tensor", like=self)
+    where = destination({"device": device}, "new_tensor", like=self)
     return placed(array_of(data, dtype or self.dtype), where, requires_grad)
 
 
@@ -236,14 +208,10 @@ Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[assi
 def empty_strided(
     size: Sizes,
     stride: Sizes,
-    *,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool | None = False,
+    **how: Keywords,
 ) -> Any:
     """A tensor of the given size and strides whose elements are not set."""
+    where = destination(how, "empty_strided")
     shape, steps = shape_of("empty_strided", (tuple(size),)), tuple(stride)
     if len(shape) != len(steps):
         raise RuntimeError(
@@ -255,16 +223,15 @@ def empty_strided(
             f"Storage size calculation overflowed with sizes={list(shape)} and "
             f"strides={list(steps)}"
         )
-    numpy_dtype = numpy_of(dtype)
-    where = destination(device, "empty_strided")
+    numpy_dtype = numpy_of(how.get("dtype"))
     if not where.has_memory:
         code = dtypes.from_numpy_dtype(numpy_dtype).code
-        return _core.empty_meta(shape, code, steps, requires_grad)
+        return _core.empty_meta(shape, code, steps, how.get("requires_grad", False))
     extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
-    made = finished(array, requires_grad)
+    made = finished(array, how)
     return made if extent else lay_out(made, steps)
 
 
@@ -322,11 +289,7 @@ def arange(
     step: Any = 1,
     *,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
+    **how: Keywords,
 ) -> Any:
     """The numbers from `start` (0) up to, not including, `end`."""
     if end is None:
@@ -335,6 +298,7 @@ def arange(
         start, end = 0, start
     elif start is None:
         start = 0
+    dtype = how.get("dtype")
     whole = dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step))
     numpy_dtype = np.dtype(np.int64) if whole else numpy_of(dtype, "arange", out)
     if numpy_dtype.kind in "bc":
@@ -349,7 +313,7 @@ def arange(
         _check_range(start, end, step)
         count = (end - start) / step
         count = math.ceil(count) if math.isfinite(count) else count
-    where = destination(device, "arange", out)
+    where = destination(how, "arange", out)
     array = _in_steps(first, by, count, numpy_dtype, where)
     if out is not None and out.numel() not in (0, array.size):
         warnings.warn(
@@ -360,7 +324,7 @@ def arange(
             UserWarning,
             stacklevel=2,
         )
-    return finished(array, requires_grad, out, where, function="arange", keeps_size=True)
+    return finished(array, how, out, where, function="arange", keeps_size=True)
 
 
 @composite(method=False, asks="modes", name="range")
@@ -370,11 +334,7 @@ def range_(
     step: Number = 1,
     *,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
+    **how: Keywords,
 ) -> Any:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
     warnings.warn(
@@ -384,14 +344,14 @@ def range_(
         UserWarning,
         stacklevel=2,
     )
-    numpy_dtype = numpy_of(dtype, "range", out)
+    numpy_dtype = numpy_of(how.get("dtype"), "range", out)
     if numpy_dtype.kind in "bc":
         not_implemented_for("range_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
     first, last, by = _as_held((start, end, step), numpy_dtype)
     _check_range(first, last, by)
-    where = destination(device, "range", out)
+    where = destination(how, "range", out)
     array = _in_steps(first, by, math.floor((last - first) / by) + 1, numpy_dtype, where)
-    return finished(array, requires_grad, out, where, function="range", keeps_size=True)
+    return finished(array, how, out, where, function="range", keeps_size=True)
 
 
 def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
@@ -438,24 +398,28 @@ def linspace(
     steps: int,
     *,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
+    **how: Keywords,
 ) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    return _spaced("linspace", start, end, steps, how, out, _evenly)
+
+
+def _spaced(
+    name: str, start: Any, end: Any, steps: int, how: dict[str, Any], out: Any, values: Any
+) -> Any:
+    """The tensor of `values`: given both ends, how many and the type to compute in, an array."""
     start, end = _number(start), _number(end)
-    numpy_dtype = _even_type("linspace", start, end, dtype, out)
-    _check_steps("linspace", steps, numpy_dtype)
-    where = destination(device, "linspace", out)
-    if not where.has_memory:
+    numpy_dtype = _even_type(name, start, end, how.get("dtype"), out)
+    _check_steps(name, steps, numpy_dtype)
+    where = destination(how, name, out)
+    if where.has_memory:
+        first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
+        work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+        with np.errstate(all="ignore"):
+            array = values(first, last, steps, work).astype(numpy_dtype, copy=False)
+    else:
         array = where.allocate((steps,), numpy_dtype)
-        return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
-    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
-    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
-    array = _evenly(first, last, steps, work).astype(numpy_dtype, copy=False)
-    return finished(array, requires_grad, out, where, function="linspace", keeps_size=True)
+    return finished(array, how, out, where, function=name, keeps_size=True)
 
 
 def _number(value: Tensor) -> Tensor:
@@ -473,10 +437,9 @@ def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
     i = np.arange(steps)
     # A step's product is not rounded before it is added: torch's compilers fuse the two.
     wide = np.dtype(_WIDER.get(np.dtype(work).name, work))
-    with np.errstate(all="ignore"):
-        step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
-        low = left + step * i.astype(wide)
-        high = right - step * (steps - 1 - i).astype(wide)
+    step = ((right - left) / np.array(max(steps - 1, 1), work)).astype(wide)
+    low = left + step * i.astype(wide)
+    high = right - step * (steps - 1 - i).astype(wide)
     return np.where(i < steps // 2, low, high).astype(work, copy=False)
 
 
@@ -496,29 +459,17 @@ def logspace(
     base: float = 10.0,
     *,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
+    **how: Keywords,
 ) -> Any:
     """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
-    start, end = _number(start), _number(end)
-    numpy_dtype = _even_type("logspace", start, end, dtype, out)
-    _check_steps("logspace", steps, numpy_dtype)
-    where = destination(device, "logspace", out)
-    if not where.has_memory:
-        array = where.allocate((steps,), numpy_dtype)
-        return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
-    first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
-    work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
-    if work.itemsize == 2:  # the ends are only as exact as the type
-        first, last = (float(np.array(v, work)) for v in (first, last))
-        work = np.dtype(np.float32)
-    with np.errstate(all="ignore"):
-        exponents = _evenly(first, last, steps, work)
-        array = np.power(np.array(base, work), exponents).astype(numpy_dtype)
-    return finished(array, requires_grad, out, where, function="logspace", keeps_size=True)
+
+    def powers(first: Any, last: Any, steps: int, work: Any) -> Any:
+        if work.itemsize == 2:  # the ends are only as exact as the type
+            first, last = (float(np.array(v, work)) for v in (first, last))
+            work = np.dtype(np.float32)
+        return np.power(np.array(base, work), _evenly(first, last, steps, work))
+
+    return _spaced("logspace", start, end, steps, how, out, powers)
 
 
 @composite(
@@ -533,21 +484,17 @@ def eye(
     m: int | None = None,
     *,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    pin_memory: bool | None = False,
-    requires_grad: bool = False,
+    **how: Keywords,
 ) -> Any:
     """The identity matrix of n rows and m columns (default n)."""
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    where = destination(device, "eye", out)
-    array = where.allocate((n, n if m is None else m), numpy_of(dtype, "eye", out), 0)
+    where = destination(how, "eye", out)
+    array = where.allocate((n, n if m is None else m), numpy_of(how.get("dtype"), "eye", out), 0)
     if where.has_memory:
         np.fill_diagonal(array, 1)
-    return finished(array, requires_grad, out, where, function="eye")
+    return finished(array, how, out, where, function="eye")
 
 
 def _triangle(name: str, lower: bool, doc: str) -> None:
@@ -556,17 +503,13 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         row: int,
         col: int,
         offset: int = 0,
-        *,
-        dtype: dtype | None = None,
-        layout: layout | None = None,
-        device: device | None = None,
-        pin_memory: bool | None = False,
-        requires_grad: bool = False,
+        **how: Keywords,
     ) -> Any:
+        where = destination(how, name)
         for which, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{which} must be non-negative, got{size}")
-        wanted = numpy_of(dtype or dtypes.int64, name)
+        wanted = numpy_of(how.get("dtype") or dtypes.int64, name)
         if wanted not in (np.int64, np.int32):
             not_implemented_for(name, dtypes.from_numpy_dtype(wanted).scalar_name)
         # Row by row, without the matrix: the columns from `first`, `counts` of them.
@@ -576,13 +519,12 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         counts = np.clip(diagonal + 1, 0, col) if lower else col - first
         about = counts.sum(dtype=np.float64)
         total = int(about) if about > 2**53 else int(counts.sum())
-        where = destination(device, name)
         result = where.allocate((2, total), wanted)
         if not where.has_memory:
-            return finished(result, requires_grad, where=where)
+            return finished(result, how, where=where)
         result[0] = np.repeat(rows, counts)
         result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        return finished(result, requires_grad, function=name)
+        return finished(result, how, function=name)
 
 
 _triangle(

@@ -11,9 +11,12 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import cpu, of, on
+from ..table.arrays import none_left
+from ..table.signature import read
 
 __all__ = [
     "allocate",
+    "check_keywords",
     "destination",
     "finished",
     "is_int",
@@ -91,27 +94,40 @@ def room_for(count: int) -> None:
             ) from None
 
 
-def destination(device: Any, function: str, out: Any = None, like: Any = None) -> Any:
-    """The device of a factory's result: of `out`, the one asked for, of `like`, the default."""
+_KEYWORDS = frozenset(p.name for p in read("(*, ...)").params)
+
+
+def check_keywords(how: dict[str, Any], function: str) -> None:
+    """TypeError for a keyword of a call that no factory knows."""
+    if how and not how.keys() <= _KEYWORDS:
+        none_left(function, {name: how[name] for name in how if name not in _KEYWORDS})
+
+
+def destination(how: dict[str, Any], function: str, out: Any = None, like: Any = None) -> Any:
+    """The device of a factory's result: of `out`, the one asked for, of `like`, the default. `how`:
+    the keywords of the call, which are checked."""
+    check_keywords(how, function)
     if out is not None:
         return of(out)
+    device = how.get("device")
     return of(like) if device is None and like is not None else on(device, function)
 
 
 def finished(
     array: Any,
-    requires_grad: bool = False,
+    how: dict[str, Any],
     out: Any = None,
     where: Any = cpu,
     function: str = "tensor",
     keeps_size: bool = False,
 ) -> Any:
-    """A creation function's array as a tensor of the device `where`, or written to `out`.
+    """A creation function's array as a tensor of the device `where`, or written to `out`. `how`:
+    the keywords of the call.
 
     torch resizes `out` without a word, but ranges leave one of as many elements as it is.
     """
     if out is None:
-        return where.tensor(array, requires_grad)
+        return where.tensor(array, how.get("requires_grad", False))
     if out.requires_grad and _core.is_grad_enabled():
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "

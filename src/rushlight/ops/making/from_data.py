@@ -11,8 +11,7 @@ from ... import _dtypes as dtypes
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
-from ...ops.table.arrays import Array
-from ..table.arrays import common_type, warn_once
+from ..table.arrays import Array, common_type, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
 from .casts import to

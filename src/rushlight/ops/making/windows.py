@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..table.arrays import none_left
 from ..table.kinds import composite
+from ..table.signature import Keywords
 from .factory import destination, finished, numpy_of
 
 
 def _cosines(
-    name: str, window_length: int, periodic: bool, alpha: float, beta: float, more: dict[str, Any]
+    name: str, window_length: int, periodic: bool, alpha: float, beta: float, how: dict[str, Any]
 ) -> Any:
-    dtype = more.pop("dtype", None)
-    requires_grad, device = more.pop("requires_grad", False), more.pop("device", None)
-    more.pop("layout", None), more.pop("pin_memory", None)
-    none_left(name, more)
+    dtype = how.get("dtype")
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype")
     if window_length < 0:
@@ -25,7 +22,7 @@ def _cosines(
             f"{name} requires non-negative window_length, got window_length={window_length}"
         )
     numpy_dtype = numpy_of(dtype, name)
-    where = destination(device, name)
+    where = destination(how, name)
     if not where.has_memory:
         array = where.allocate((window_length,), numpy_dtype)
     elif window_length == 1:
@@ -34,13 +31,13 @@ def _cosines(
         n = np.arange(window_length, dtype=np.float64)
         turns = n * (2 * np.pi / max(window_length - (not periodic), 1))
         array = (alpha - beta * np.cos(turns)).astype(numpy_dtype)
-    return finished(array, requires_grad, where=where, function=name)
+    return finished(array, how, where=where, function=name)
 
 
 @composite(method=False)
-def hann_window(window_length: int, periodic: bool = True, **more: Any) -> Any:
+def hann_window(window_length: int, periodic: bool = True, **how: Keywords) -> Any:
     """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
-    return _cosines("hann_window", window_length, periodic, 0.5, 0.5, more)
+    return _cosines("hann_window", window_length, periodic, 0.5, 0.5, how)
 
 
 @composite(method=False)
@@ -49,7 +46,7 @@ def hamming_window(
     periodic: bool = True,
     alpha: float = 0.54,
     beta: float = 0.46,
-    **more: Any,
+    **how: Keywords,
 ) -> Any:
     """alpha - beta * cos: one period of it, or (periodic=False) symmetric."""
-    return _cosines("hamming_window", window_length, periodic, alpha, beta, more)
+    return _cosines("hamming_window", window_length, periodic, alpha, beta, how)

@@ -14,25 +14,22 @@ from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
 from ...return_types import named
+from ..layout.joining import cat
 from ..table.arrays import Array, listed, warn_once
 from ..table.kinds import composite, constant, general
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import namespace
 from .products import matmul
 from .solving import (
     LinAlgError,
-    _check,
-    _first_bad,
-    _no_convergence,
-    _positive,
-    _stack,
+    check_matrices,
+    first_bad,
+    no_convergence,
+    positive_samples,
     solve,
     solve_triangular,
+    stack_matrices,
 )
-
-_linalg = namespace("linalg")
-_torch = namespace("torch")
-
 
 # ---- QR
 
@@ -41,7 +38,7 @@ _old_qr_result = named("qr", "Q", "R")
 
 
 def _qr(a: Array, mode: str) -> Any:
-    _check("qr", a)
+    check_matrices("qr", a)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
@@ -85,7 +82,7 @@ def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
     y = A.narrow(-1, m, n - m)
     gr_x, gr_y = gr.narrow(-1, 0, m), gr.narrow(-1, m, n - m)
     gx = _tall_qr_vjp(gq + matmul(y, gr_y.mH), gr_x, q, r.narrow(-1, 0, m))
-    return _cat([gx, matmul(q, gr_y)], -1)
+    return cat([gx, matmul(q, gr_y)], -1)
 
 
 def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
@@ -94,11 +91,7 @@ def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     return solve_triangular(r.mH, right, upper=False, left=False)
 
 
-def _cat(parts: list[Any], dim: int) -> Any:
-    return _torch["cat"](parts, dim)
-
-
-_qr_op = general(
+linalg_qr = general(
     "_qr(A: Tensor, mode: str = 'reduced')",
     _qr,
     vjp={"A": _qr_vjp},
@@ -110,7 +103,7 @@ _qr_op = general(
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
     batch="trailing",
 )
-_linalg["qr"] = _qr_op
+alias("qr", linalg_qr, method=False, where="linalg")
 
 
 @composite
@@ -123,7 +116,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
         "Q, R = torch.qr(A, some)\nshould be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
-    return _old_qr_result(_qr_op(input, "reduced" if some else "complete"))
+    return _old_qr_result(linalg_qr(input, "reduced" if some else "complete"))
 
 
 # ---- eigenvalues
@@ -132,15 +125,15 @@ eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
 eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 
 
-def _eigh(a: Array, UPLO: str) -> Any:
-    _check("eigh", a, square=True)
+def eigh_arrays(a: Array, UPLO: str) -> Any:
+    check_matrices("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     uplo: Any = UPLO.upper()
     try:
         values, vectors = np.linalg.eigh(a, uplo)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
+        raise no_convergence("eigh", a, lambda m: np.linalg.eigvalsh(m, uplo)) from None
     return values, vectors
 
 
@@ -164,36 +157,36 @@ def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
     return matmul(v, matmul(inner, v.mH))
 
 
-_eigh_op = general(
+linalg_eigh = general(
     "_eigh(A: Tensor, UPLO: Any = 'L')",
-    _eigh,
+    eigh_arrays,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",
     outputs=eigh_result,
     method=False,
-    samples=_positive,
+    samples=positive_samples,
     keeps="columns: A",
     traits="symmetric phase",
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
     batch="trailing",
 )
-_linalg["eigh"] = _eigh_op
+alias("eigh", linalg_eigh, method=False, where="linalg")
 
 
 @composite(where="linalg", traits="symmetric")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
-    return _eigh_op(A, UPLO)[0]
+    return linalg_eigh(A, UPLO)[0]
 
 
 def _eig(a: Array) -> Any:
-    _check("eig", a, square=True)
+    check_matrices("eig", a, square=True)
     if not np.isfinite(a).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     try:
         values, vectors = np.linalg.eig(a)
     except np.linalg.LinAlgError:
-        raise _no_convergence("eig", a, np.linalg.eigvals) from None
+        raise no_convergence("eig", a, np.linalg.eigvals) from None
     complex_type = np.complex64 if a.dtype in (np.float32, np.complex64) else np.complex128
     return values.astype(complex_type), vectors.astype(complex_type)
 
@@ -214,7 +207,7 @@ def _eig_vjp(gs: Any, A: Any, out: Any, out1: Any) -> Any:
     return result if A.dtype.is_complex else result.real
 
 
-_eig_op = general(
+linalg_eig = general(
     "_eig(A: Tensor)",
     _eig,
     vjp={"A": _eig_vjp},
@@ -227,13 +220,13 @@ _eig_op = general(
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
     batch="trailing",
 )
-_linalg["eig"] = _eig_op
+alias("eig", linalg_eig, method=False, where="linalg")
 
 
 @composite(where="linalg")
 def eigvals(A: Tensor) -> Any:
     """The eigenvalues of square matrices."""
-    return _eig_op(A)[0]
+    return linalg_eig(A)[0]
 
 
 # ---- singular values
@@ -243,16 +236,16 @@ _old_svd_result = named("svd", "U", "S", "V")
 
 
 def _svd(a: Array, full_matrices: bool) -> Any:
-    _check("svd", a)
-    return _factors(a, full_matrices)
+    check_matrices("svd", a)
+    return svd_factors(a, full_matrices)
 
 
-def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """The singular value decomposition of finite matrices; nan for those with an infinity, on some
     of which LAPACK never ends, and torch's error for nan."""
     infinite: Array = np.asarray(np.isinf(a).any((-2, -1)))
     if np.isnan(a).any():
-        where, _ = _first_bad(a, lambda m: bool(np.isnan(m).any()))
+        where, _ = first_bad(a, lambda m: bool(np.isnan(m).any()))
         raise LinAlgError(
             f"linalg.svd: {where}The algorithm failed to converge because the input matrix "
             "contained non-finite values."
@@ -263,7 +256,7 @@ def _factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> 
         f: Any = np.linalg.svd
         parts = f(a, full_matrices=full_matrices, compute_uv=compute_uv)
     except np.linalg.LinAlgError:
-        raise _no_convergence("svd", a, np.linalg.svd) from None
+        raise no_convergence("svd", a, np.linalg.svd) from None
     if infinite.any():
         for part in parts if compute_uv else (parts,):
             part[infinite] = np.nan
@@ -316,7 +309,7 @@ def _phase(t: Any, s: Any) -> Any:
     return (turn * 1j).diag_embed()
 
 
-_svd_op = general(
+svd_op = general(
     "_svd(A: Tensor, full_matrices: bool = True)",
     _svd,
     vjp={"A": _svd_vjp},
@@ -335,25 +328,25 @@ _svd_op = general(
 def _linalg_svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Tensor | None = None
 ) -> Tensor:
-    return _svd_op(A, full_matrices) if out is None else _svd_op(A, full_matrices, out=out)
+    return svd_op(A, full_matrices) if out is None else svd_op(A, full_matrices, out=out)
 
 
-_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", _svd_op.entry.doc
-_linalg_svd.entry = _svd_op.entry  # type: ignore[attr-defined]
-_linalg["svd"] = _linalg_svd
+_linalg_svd.__name__, _linalg_svd.__doc__ = "svd", svd_op.entry.doc
+_linalg_svd.entry = svd_op.entry  # type: ignore[attr-defined]
+alias("svd", _linalg_svd, method=False, where="linalg")
 
 
 @composite(traits="phase")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
-    u, s, vh = _svd_op(input, not some)
+    u, s, vh = svd_op(input, not some)
     return _old_svd_result((u, s, vh.mH))
 
 
 @composite(where="linalg")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Any:
     """The singular values, falling."""
-    return _svd_op(A, False)[1]
+    return svd_op(A, False)[1]
 
 
 # ---- LU
@@ -364,9 +357,9 @@ lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
 
 def _lu_factor(a: Array) -> Any:
     """Gaussian elimination with row exchanges, over a stack of matrices at once."""
-    _check("lu_factor", a)
+    check_matrices("lu_factor", a)
     m, n = a.shape[-2:]
-    lu = _stack(a).copy()
+    lu = stack_matrices(a).copy()
     stack = np.arange(lu.shape[0])
     pivots = np.empty((lu.shape[0], min(m, n)), np.int32)
     with np.errstate(all="ignore"):
@@ -385,7 +378,7 @@ def _lu_factor(a: Array) -> Any:
 
 def _permutation(pivots: Array, m: int) -> Array:
     """The matrices P of A = P @ L @ U."""
-    flat = _stack(pivots[..., None])[..., 0]
+    flat = stack_matrices(pivots[..., None])[..., 0]
     for wrong, bound in (
         (flat < 1, "greater or equal to 1"),
         (flat > m, "smaller or equal to LU.size(-2)"),
@@ -434,7 +427,7 @@ def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
     inner = solve_triangular(L.mH, inner, upper=True)
     inner = solve_triangular(U.mH, inner, upper=False, left=False)
     if rest is not None:
-        inner = _cat([inner, rest], -1 if m < n else -2)
+        inner = cat([inner, rest], -1 if m < n else -2)
     return matmul(_pivot_matrix(out1, m).to(A.dtype), inner)
 
 
@@ -539,4 +532,4 @@ def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
     return lu_solve(LU_data, LU_pivots, b)
 
 
-_torch["lu_solve"] = _torch_lu_solve
+alias("lu_solve", _torch_lu_solve, method=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..layout.shape import unsafe_view
 from ..table.arrays import (
     Array,
     common_type,
@@ -25,19 +26,20 @@ from ..table.arrays import (
 )
 from ..table.kinds import bilinear, composite, general
 from ..table.kinds import linear as linear_kind
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import OPS, namespace
 from .products import (
-    _bmm,
-    _check_sizes,
-    _expand_check,
-    _kernels,
-    _product,
+    bmm_arrays,
+    check_expand,
+    check_sizes,
     matmul,
     mm,
     multiply,
+    product_of,
     viewed_product,
 )
+
+_kernels = _core.kernels
 
 # ---- products with something added
 
@@ -48,7 +50,7 @@ def _scaled(a: Any, by: Any) -> Any:
 
 def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
     """beta * added + alpha * product; a beta of 0 ignores even NaN."""
-    _expand_check(added, product.shape)
+    check_expand(added, product.shape)
     wide, like = widened(np.asarray(product)), product
     result = _scaled(wide, alpha)
     if beta != 0:
@@ -66,14 +68,14 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any
             "self and mat2 must have the same dtype, but got "
             f"{scalar_name(input if input.dtype != mat2.dtype else mat1)} and {scalar_name(mat2)}"
         )
-    _check_sizes(mat1, mat2)
-    _expand_check(input, (mat1.shape[0], mat2.shape[1]))
+    check_sizes(mat1, mat2)
+    check_expand(input, (mat1.shape[0], mat2.shape[1]))
     if mat1.dtype.kind == "f":
         beta, alpha = (fitted_number(number, mat1.dtype).real for number in (beta, alpha))
         result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
         if result is not NotImplemented:
             return result
-    return _combine(input, _product(mat1, mat2), beta, alpha)
+    return _combine(input, product_of(mat1, mat2), beta, alpha)
 
 
 def _through(g: Any, number: Any) -> Any:
@@ -200,7 +202,7 @@ addr = _sum_with_product(
 def _batched(batch1: Array, batch2: Array) -> Any:
     if batch1.ndim != 3 or batch2.ndim != 3:
         dim_in(2, min(batch1.ndim, batch2.ndim))
-    return _bmm(batch1, batch2)
+    return bmm_arrays(batch1, batch2)
 
 
 _OF_BATCHES = {
@@ -211,7 +213,7 @@ _OF_BATCHES = {
 
 def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     if batch1.ndim == 3 and batch2.ndim == 3:
-        _expand_check(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
+        check_expand(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return _combine(input, _batched(batch1, batch2), beta, alpha)
 
 
@@ -238,7 +240,7 @@ baddbmm = _sum_with_product(
 
 def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     if batch1.ndim == 3 and batch2.ndim == 3:
-        _expand_check(input, (batch1.shape[1], batch2.shape[2]))
+        check_expand(input, (batch1.shape[1], batch2.shape[2]))
     if input.dtype != batch2.dtype:
         raise RuntimeError(
             "self and mat2 must have the same dtype, but got "
@@ -334,7 +336,7 @@ def kron(input: Tensor, other: Tensor) -> Any:
     left = input.reshape([s for size in p for s in (size, 1)])
     right = other.reshape([s for size in q for s in (1, size)])
     shape = [s * t for s, t in zip(p, q, strict=True)]
-    return OPS["_unsafe_view"].function(left * right, shape)
+    return unsafe_view(left * right, shape)
 
 
 def _cross(a: Array, b: Array, dim: int) -> Array:
@@ -369,7 +371,7 @@ linalg_cross: Op = bilinear(
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(3, 2), make(3, 1), {"dim": 0})],
     doc="The vector product along a dimension of size 3.",
 )
-namespace("linalg")["cross"] = linalg_cross
+alias("cross", linalg_cross, method=False, where="linalg")
 
 
 @composite

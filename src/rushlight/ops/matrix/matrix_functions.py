@@ -13,20 +13,21 @@ from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
-from ..table.arrays import Array, listed, scalar_name
+from ..elementwise.selection import where
+from ..layout.joining import cat
+from ..table.arrays import Array, anywhere, listed, scalar_name
 from ..table.kinds import composite, constant, general
+from ..table.reference import alias
 from ..table.signature import Sizes, Tensor
-from ..table.statement import namespace
-from .decompositions import _cat, _eigh, _factors, svdvals
+from .decompositions import eigh_arrays, svd_factors, svd_op, svdvals
+from .norms import matrix_norm
 from .products import matmul, multiply
-from .solving import _check, _no_convergence, _some_squares, inv, inv_ex, solve
+from .solving import check_matrices, inv, inv_ex, no_convergence, solve, square_samples
 
-_linalg = namespace("linalg")
 _TOLERANCES = tuple(
     f"(input: Tensor, *, atol: {t} | None = None, rtol: {t} | None = None, hermitian, out)"
     for t in ("Tensor", "float")
 )
-_torch = namespace("torch")
 
 
 # ---- of the singular values
@@ -56,7 +57,7 @@ def cond(A: Tensor, p: Any = None) -> Any:
         return s.amax(-1) / s.amin(-1) if p != -2 else s.amin(-1) / s.amax(-1)
     inverse, info = inv_ex(A)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
-    return _linalg["matrix_norm"](A, p) * _linalg["matrix_norm"](inverse, p)
+    return matrix_norm(A, p) * matrix_norm(inverse, p)
 
 
 def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
@@ -76,15 +77,15 @@ def _bound(value: Any, default: Any) -> Any:
 
 
 def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
-    _check("matrix_rank", a)
+    check_matrices("matrix_rank", a)
     if hermitian and a.size:
-        _check("eigh", a, square=True)
+        check_matrices("eigh", a, square=True)
         try:
             s = np.abs(np.linalg.eigvalsh(a))
         except np.linalg.LinAlgError:
-            raise _no_convergence("eigh", a, np.linalg.eigvalsh) from None
+            raise no_convergence("eigh", a, np.linalg.eigvalsh) from None
     else:
-        s = _factors(a, compute_uv=False)
+        s = svd_factors(a, compute_uv=False)
     if tol is not None:
         atol, rtol = tol, 0.0
     return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
@@ -126,10 +127,10 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if rcond is not None:
         rtol = rcond
     if hermitian and a.size:
-        s, right = _eigh(a, "L")
+        s, right = eigh_arrays(a, "L")
         left = right.swapaxes(-1, -2).conj()
     else:
-        u, s, vh = _factors(a)
+        u, s, vh = svd_factors(a)
         right, left = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
     size = np.abs(s)
     keep = size > _threshold(size, a.shape, atol, rtol)
@@ -233,7 +234,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     values."""
     if A.ndim < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
-    _check("lstsq", A._array)
+    check_matrices("lstsq", A._array)
     driver = "gelsy" if driver is None else driver
     if driver not in _DRIVERS:
         raise RuntimeError(
@@ -262,10 +263,96 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
 
 
+# ---- determinants
+
+
+@np.errstate(all="ignore")
+def _det(a: Array) -> Any:
+    check_matrices("det", a, square=True)
+    return np.linalg.det(a)
+
+
+def _adjugate_conj(A: Any, out: Any) -> Any:
+    """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
+    if not anywhere(out == 0):
+        return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
+    # Through the singular values: the product of all but one exists where the inverse does not.
+    u, s, vh = svd_op(A, False)
+    n = s.shape[-1]
+    diagonal = of(s).tensor(np.eye(n, dtype=bool))
+    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(diagonal, 1.0)
+    phase = det(u) * det(vh)
+    product = u * others.prod(-1).unsqueeze(-2)
+    return phase.unsqueeze(-1).unsqueeze(-1) * matmul(product, vh)
+
+
+det = general(
+    "det(A: Tensor)",
+    _det,
+    vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
+    node="LinalgDetBackward0",
+    where="linalg torch",
+    samples=square_samples,
+    doc="The determinants of square matrices.",
+    batch="trailing",
+)
+
+
+@np.errstate(all="ignore")
+def _slogdet(a: Array) -> Any:
+    check_matrices("slogdet", a, square=True)
+    sign, logabsdet = np.linalg.slogdet(a)
+    if a.dtype.kind == "f":
+        sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
+    return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
+
+
+def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
+    back = inv(A).mH
+    total = None
+    if g2 is not None:
+        total = g2.unsqueeze(-1).unsqueeze(-1) * back
+    if g1 is not None and A.dtype.is_complex:
+        # The sign turns by the imaginary part of the trace of inv(A) dA.
+        turn = (g1.conj() * out).imag
+        part = (turn * -1j).unsqueeze(-1).unsqueeze(-1) * back
+        total = part if total is None else total + part
+    return total
+
+
+def _slogdet_op(name: str) -> Any:
+    return general(
+        f"_{name}(A: Tensor)",
+        _slogdet,
+        vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
+        batch="trailing",
+        node="LinalgSlogdetBackward0",
+        outputs=named(name, "sign", "logabsdet"),
+        method=False,
+        samples=square_samples,
+        doc="The sign and the logarithm of the absolute value of determinants.",
+    )
+
+
+_linalg_slogdet = _slogdet_op("linalg_slogdet")
+alias("slogdet", _linalg_slogdet, method=False, where="linalg")
+alias("slogdet", _slogdet_op("slogdet"))
+
+
+@composite
+def logdet(input: Tensor) -> Any:
+    """The logarithm of determinants; nan where one is negative."""
+    check_matrices("slogdet", input._array, square=True)
+    sign, size = _linalg_slogdet(input)
+    if input.dtype.is_complex:
+        return sign.log() + size
+    return where(sign == -1, float("nan"), size)
+
+
 # ---- powers and exponentials
 
 
-@composite(where="linalg")
+@composite(where="linalg torch")
 def matrix_power(A: Tensor, n: int) -> Any:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
@@ -297,9 +384,6 @@ def _check_square(name: str, A: Any) -> None:
         )
 
 
-_torch["matrix_power"] = matrix_power
-_core.Tensor.matrix_power = matrix_power  # type: ignore[method-assign, assignment]
-
 _PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
     129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
@@ -309,7 +393,7 @@ _PADE = (
 
 def _matrix_exp(a: Array) -> Array:
     """By scaling, a quotient of polynomials of degree 13, and squaring."""
-    _check("matrix_exp", a, square=True, halves=True)
+    check_matrices("matrix_exp", a, square=True, halves=True)
     if not a.size:
         return a.copy()
     wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
@@ -338,9 +422,9 @@ def _matrix_exp(a: Array) -> Array:
 def _matrix_exp_vjp(g: Tensor, A: Tensor) -> Tensor:
     # The corner of the exponential of [[A^H, g], [0, A^H]] is the derivative along g.
     n = A.shape[-1]
-    top = _cat([A.mH, g], -1)
-    bottom = _cat([g * 0, A.mH], -1)
-    return matrix_exp(_cat([top, bottom], -2)).narrow(-2, 0, n).narrow(-1, n, n)
+    top = cat([A.mH, g], -1)
+    bottom = cat([g * 0, A.mH], -1)
+    return matrix_exp(cat([top, bottom], -2)).narrow(-2, 0, n).narrow(-1, n, n)
 
 
 matrix_exp = general(
@@ -348,13 +432,11 @@ matrix_exp = general(
     _matrix_exp,
     vjp={"A": _matrix_exp_vjp},
     node="LinalgMatrixExpBackward0",
-    where="linalg",
-    samples=_some_squares,
+    where="linalg torch",
+    samples=square_samples,
     doc="The exponential of square matrices.",
     batch="trailing",
 )
-_torch["matrix_exp"] = matrix_exp
-_core.Tensor.matrix_exp = matrix_exp  # type: ignore[method-assign]
 
 # ---- the rest
 
@@ -377,7 +459,7 @@ def vander(x: Tensor, N: int | None = None) -> Any:
 
 def _rising_powers(x: Any, n: int) -> Any:
     one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
-    return _cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
+    return cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
 @composite(where="linalg")
@@ -410,7 +492,7 @@ def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = 
     return A.diagonal(offset, dim1, dim2)
 
 
-_linalg["diagonal"] = _linalg_diagonal
+alias("diagonal", _linalg_diagonal, method=False, where="linalg")
 
 
 @composite(method=False, name="vander", samples=lambda make: [(make(4),), (make(3), 2, True)])

@@ -26,8 +26,9 @@ from ..table.arrays import (
 )
 from ..table.kinds import composite, general
 from ..table.outputs import written
+from ..table.reference import alias
 from ..table.signature import Ints, Tensor, dtype
-from ..table.statement import namespace
+from .decompositions import svdvals
 
 _kernels = _core.kernels
 _INF = math.inf
@@ -185,9 +186,9 @@ def _normed(make: Callable[..., Any]) -> Any:
     ]
 
 
-_vector_norm_op = _norm_op("_vector_norm", "LinalgVectorNormBackward0")
+vector_norm = _norm_op("_vector_norm", "LinalgVectorNormBackward0")
 _distance_norm = _norm_op("_distance_norm", "NormBackward1")
-namespace("linalg")["vector_norm"] = _vector_norm_op
+alias("vector_norm", vector_norm, method=False, where="linalg")
 
 # ---- matrices
 
@@ -230,9 +231,9 @@ def matrix_norm(
         _check_type("matrix_norm", A.dtype, dtype)
         A = A.to(dtype)
     if ord == "fro":
-        return _vector_norm_op(A, 2, (rows, columns), keepdim)
+        return vector_norm(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
-        values = namespace("linalg")["svdvals"](A.movedim((rows, columns), (-2, -1)))
+        values = svdvals(A.movedim((rows, columns), (-2, -1)))
         last = values.ndim - 1
         result = values.sum(last) if ord == "nuc" else _extreme(values, ord, last, False)
         if not keepdim:
@@ -241,7 +242,7 @@ def matrix_norm(
             result = result.unsqueeze(d)
         return result
     summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
-    sums = _vector_norm_op(A, 1, summed, keepdim)
+    sums = vector_norm(A, 1, summed, keepdim)
     if not keepdim and kept > summed:
         kept -= 1
     return _extreme(sums, ord, kept, keepdim)
@@ -303,11 +304,11 @@ def _linalg_norm(
             raise RuntimeError(
                 f"linalg.norm: Order {ord} only applies to matrices\nGive two dimensions."
             )
-        result = _vector_norm_op(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+        result = vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
     return result if out is None else written(out, result, "linalg_norm", _NORM_OUT)
 
 
-namespace("linalg")["norm"] = _linalg_norm
+alias("norm", _linalg_norm, method=False, where="linalg")
 
 
 @composite
@@ -322,7 +323,7 @@ def norm(
     """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
     if p is None or p == "fro":
         if dim is None or isinstance(dim, int) or len(dim) <= 2:
-            result = _vector_norm_op(input, 2, dim, keepdim, dtype=dtype)
+            result = vector_norm(input, 2, dim, keepdim, dtype=dtype)
         else:
             result = matrix_norm(input, "fro", dim, keepdim, dtype=dtype)
     elif isinstance(p, str):
@@ -332,7 +333,7 @@ def norm(
         else:
             result = matrix_norm(input, "nuc", dim, keepdim, dtype=dtype)
     else:
-        result = _vector_norm_op(input, p, dim, keepdim, dtype=dtype)
+        result = vector_norm(input, p, dim, keepdim, dtype=dtype)
     return result if out is None else written(out, result, "linalg_vector_norm")
 
 
@@ -361,7 +362,7 @@ def _renorm_vjp(g: Any, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = _other_dims(input.ndim, dim)
     if input.dtype.itemsize == 2:
         input, g = input.float(), g.float()
-    sizes = _vector_norm_op(input, p, others, True)
+    sizes = vector_norm(input, p, others, True)
     over = sizes > maxnorm
     factor = (maxnorm / (sizes + 1e-7)).masked_fill(~over, 1.0)
     along = g * input.conj() if input.dtype.is_complex else g * input
@@ -409,7 +410,7 @@ dist: Op = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
@@ -417,7 +418,7 @@ def pairwise_distance(
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
@@ -433,8 +434,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1, x2 = x1.expand(shape), x2.expand(shape)
     common = from_numpy_dtype(dtype)
     x1, x2 = (x.to(common) if not x.dtype.is_differentiable else x for x in (x1, x2))
-    n1 = _vector_norm_op(x1, 2, dim, True)
-    n2 = _vector_norm_op(x2, 2, dim, True)
+    n1 = vector_norm(x1, 2, dim, True)
+    n2 = vector_norm(x2, 2, dim, True)
     # A norm below eps counts as eps, with a gradient of its own all the same.
     n1 = n1 + (n1.detach().clamp_min(eps) - n1.detach())
     n2 = n2 + (n2.detach().clamp_min(eps) - n2.detach())
@@ -507,7 +508,7 @@ def cdist(
     return _cdist_op(x1, x2, p)
 
 
-@composite(where="nn")
+@composite(where="nn torch", method=False)
 def pdist(input: Tensor, p: float = 2.0) -> Any:
     """The distances of all pairs of rows."""
     if input.ndim != 2:
@@ -519,22 +520,17 @@ def pdist(input: Tensor, p: float = 2.0) -> Any:
     refuse("pdist", input._array, "", halves=True)
     rows, columns = np.triu_indices(input.shape[0], 1)
     pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]
-    return _vector_norm_op(pairs, p, -1)
+    return vector_norm(pairs, p, -1)
 
 
 def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
     """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
     if dim == -1:
-        return _vector_norm_op(v, pow)
-    return _vector_norm_op(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
+        return vector_norm(v, pow)
+    return vector_norm(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
 
 
-namespace("torch").update(
-    pairwise_distance=pairwise_distance,
-    cosine_similarity=cosine_similarity,
-    pdist=pdist,
-    norm_except_dim=_norm_except_dim,
-)
+alias("norm_except_dim", _norm_except_dim, method=False)
 
 __all__ = [
     "cdist",

@@ -1,11 +1,9 @@
 """Products of matrices and vectors.
 
 `matmul` is the product of everything: the others check their arguments and call its forward.
-Products of float32 and float64
-go to the native kernels (`_core.kernels`), which find BLAS; what those decline comes to `_product`
-below, the definition on
-NumPy, which is also the one place that says what does not fit. `linear` is what nn.Linear runs:
-one op with a fused gradient.
+Products of float32 and float64 go to the native kernels (`_core.kernels`), which find BLAS; what
+those decline comes to `product_of` below, the definition on NumPy, which is also the one place that
+says what does not fit. `linear` is what nn.Linear runs: one op with a fused gradient.
 """
 
 from __future__ import annotations
@@ -19,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..layout.shape import unsafe_view
 from ..table.arrays import Array, c_name, listed, rounded, scalar_name, times, widened
 from ..table.graph_steps import in_steps
 from ..table.kinds import bilinear, composite, general, variant
 from ..table.samples import matrices
 from ..table.signature import Tensor
-from ..table.statement import OPS, namespace
 
 _kernels = _core.kernels
 
@@ -56,7 +54,7 @@ def _hint(a: Array, b: Array) -> str:
     return text
 
 
-def _check_sizes(a: Array, b: Array) -> None:
+def check_sizes(a: Array, b: Array) -> None:
     """torch's errors for arrays that matmul cannot multiply."""
     if a.ndim == 0 or b.ndim == 0:
         raise RuntimeError(
@@ -132,9 +130,9 @@ def _check_types(a: Array, b: Array) -> None:
         )
 
 
-def _product(a: Array, b: Array) -> Array:
+def product_of(a: Array, b: Array) -> Array:
     """The matrix product as torch.matmul defines it, on NumPy."""
-    _check_sizes(a, b)
+    check_sizes(a, b)
     _check_types(a, b)
     return rounded(np.asarray(np.matmul(widened(a), widened(b))), a)
 
@@ -142,7 +140,7 @@ def _product(a: Array, b: Array) -> Array:
 def multiply(a: Array, b: Array) -> Any:
     """The product of two ndarrays, by a kernel where there is one; for other families' forwards."""
     result = _kernels.matmul(a, b)
-    return _product(a, b) if result is NotImplemented else result
+    return product_of(a, b) if result is NotImplemented else result
 
 
 # ---- matmul and its special cases
@@ -179,7 +177,7 @@ def _matmul_in_steps(a: Any, b: Any) -> Any:
     matrix and a vector, and back."""
 
     def shaped(x: Any, *size: int) -> Any:
-        return OPS["_unsafe_view"].function(x, size)
+        return unsafe_view(x, size)
 
     if b.ndim == 1:
         return shaped(mv(a.reshape(-1, a.shape[-1]), b), *a.shape[:-1])
@@ -207,7 +205,7 @@ def _matmul_shapes(out: Any, a: Any, b: Any) -> Any:
 def _matmul_op(name: str, node: str, **more: Any) -> Any:
     return bilinear(
         f"{name}(input: Tensor, other: Tensor)",
-        _product,
+        product_of,
         native=_kernels.matmul,
         transpose={"input": _grad_left, "other": _grad_right},
         backward=(_kernels.matmul_backward, "g input other needs"),
@@ -262,7 +260,7 @@ mm = bilinear(
 )
 
 
-def _bmm(a: Array, b: Array) -> Any:
+def bmm_arrays(a: Array, b: Array) -> Any:
     if a.ndim != 3:
         raise RuntimeError(f"batch1 must be a 3D tensor\nIt has the shape {listed(a.shape)}.")
     if b.ndim != 3:
@@ -277,7 +275,7 @@ def _bmm(a: Array, b: Array) -> Any:
 
 bmm = bilinear(
     "bmm(input: Tensor, mat2: Tensor)",
-    _bmm,
+    bmm_arrays,
     transpose={
         "input": lambda g, mat2: matmul(g, mat2.mH),
         "mat2": lambda g, input: matmul(input.mH, g),
@@ -372,7 +370,7 @@ def ger(input: Tensor, vec2: Tensor) -> Any:
 # ---- linear: what a layer does
 
 
-def _expand_check(a: Array, shape: tuple[int, ...]) -> None:
+def check_expand(a: Array, shape: tuple[int, ...]) -> None:
     if a.ndim > len(shape):
         raise RuntimeError(
             f"expand(torch.{scalar_name(a)}Tensor{{{listed(a.shape)}}}, size={listed(shape)}): the "
@@ -411,7 +409,7 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     # The error speaks of the matrices that are multiplied: all rows of x, and w transposed.
     rows = _rows(x) if x.ndim != 2 and w.ndim == 2 else x
     if bias is not None and rows.shape[-1] == w.shape[1]:
-        _expand_check(bias, (rows.shape[0], w.shape[0]))
+        check_expand(bias, (rows.shape[0], w.shape[0]))
     result = multiply(rows, w.T)
     if bias is not None:
         result = rounded(widened(result) + widened(bias), x)
@@ -438,7 +436,7 @@ def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
         product = (matmul if one_node else _matmul_in_steps)(input, turned)
         return product if bias is None else product + bias
     rows = input if input.ndim == 2 else input.view(-1, input.shape[-1])
-    result = OPS["addmm"].function(bias, rows, weight.t())
+    result = bias.addmm(rows, weight.t())
     return result if input.ndim == 2 else result.view(*input.shape[:-1], weight.shape[0])
 
 
@@ -496,8 +494,8 @@ _linear_bias = general(
 variant(linear, "bias", "given", _linear_bias)
 
 
-@composite(where="nn")
-def bilinear_form(
+@composite(where="nn torch", method=False, name="bilinear")
+def _bilinear_form(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Any:
     """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
@@ -524,7 +522,3 @@ def bilinear_form(
     if bias is not None:
         result = result + bias
     return result.reshape(*lead, k)
-
-
-namespace("nn")["bilinear"] = namespace("nn").pop("bilinear_form")
-namespace("torch")["bilinear"] = namespace("nn")["bilinear"]

@@ -6,7 +6,6 @@ functions, so they can be differentiated again.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,14 +17,11 @@ from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
-from ..table.arrays import Array, anywhere, common_type, scalar_name, warn_once
+from ..table.arrays import Array, common_type, scalar_name, warn_once
 from ..table.kinds import composite, general
+from ..table.reference import alias
 from ..table.signature import Tensor
-from ..table.statement import namespace
 from .products import matmul
-
-_linalg = namespace("linalg")
-_torch = namespace("torch")
 
 
 class _LinAlgError(RuntimeError):
@@ -42,12 +38,12 @@ class _LinAlgError(RuntimeError):
 
 
 LinAlgError = _LinAlgError
-_linalg["LinAlgError"] = LinAlgError
+alias("LinAlgError", LinAlgError, method=False, where="linalg")
 
 # ---- checks
 
 
-def _check(
+def check_matrices(
     name: str, a: Array, *, square: bool = False, letter: str = "A", halves: bool = False
 ) -> None:
     if a.ndim < 2:
@@ -72,17 +68,17 @@ def _check(
         )
 
 
-def _stack(a: Array) -> Array:
+def stack_matrices(a: Array) -> Array:
     """The matrices of all batches one after another."""
     return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
 
 
-def _first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
+def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
     """'(Batch element 2): ' and the matrix, of the first one for which `failed` holds; the prefix
     is empty without a stack."""
     if a.ndim == 2:
         return "", a
-    stack = _stack(a)
+    stack = stack_matrices(a)
     i = next((i for i, m in enumerate(stack) if failed(m)), 0)
     return f"(Batch element {i}): ", stack[i]
 
@@ -111,8 +107,8 @@ def _zero_pivot(a: Array) -> int:
     return n
 
 
-def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
-    where, bad = _first_bad(a, _raises(f))
+def no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
+    where, bad = first_bad(a, _raises(f))
     values = "singular values" if name == "svd" else "eigenvalues"
     return LinAlgError(
         f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
@@ -126,11 +122,11 @@ def _no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgErr
 
 def _inv_of(name: str) -> Callable[[Array], Array]:
     def inv(a: Array) -> Array:
-        _check("inv", a, square=True)
+        check_matrices("inv", a, square=True)
         try:
             return np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            where, bad = _first_bad(a, _raises(np.linalg.inv))
+            where, bad = first_bad(a, _raises(np.linalg.inv))
             raise LinAlgError(
                 f"linalg.{name}: {where}The diagonal element {_zero_pivot(bad)} is zero, the "
                 "inversion could not be "
@@ -145,7 +141,7 @@ def _regular(make: Any, *lead: int) -> Any:
     return make(*lead, 3, 3) * 0.2 + _core.wrap(np.eye(3)).to(make(1).dtype)
 
 
-def _some_squares(make: Any) -> Any:
+def square_samples(make: Any) -> Any:
     return [(_regular(make),), (_regular(make, 2),)]
 
 
@@ -155,13 +151,12 @@ inv = general(
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
     where="linalg",
-    samples=_some_squares,
+    samples=square_samples,
     keeps="columns: A",
     doc="The inverse of square matrices.",
     batch="trailing",
 )
-_torch["inverse"] = inv
-_core.Tensor.inverse = inv  # type: ignore[method-assign]
+alias("inverse", inv)
 
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
@@ -175,7 +170,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     try:
         return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
     except LinAlgError:
-        stack = _stack(A._array)
+        stack = stack_matrices(A._array)
         failed = _raises(np.linalg.inv)
         info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
         values = [
@@ -196,7 +191,7 @@ def _is_vector(a_shape: Any, b_shape: Any) -> bool:
 
 
 def _solve(a: Array, b: Array, left: bool) -> Array:
-    _check("solve", a, square=True)
+    check_matrices("solve", a, square=True)
     if a.dtype != b.dtype:
         raise RuntimeError(
             "linalg.solve: Expected A and B to have the same dtype, but found A of type "
@@ -218,7 +213,7 @@ def _solve(a: Array, b: Array, left: bool) -> Array:
         else:
             result = np.linalg.solve(a.swapaxes(-1, -2), x.swapaxes(-1, -2)).swapaxes(-1, -2)
     except np.linalg.LinAlgError:
-        where, _ = _first_bad(a, _raises(np.linalg.inv))
+        where, _ = first_bad(a, _raises(np.linalg.inv))
         raise LinAlgError(
             f"torch.linalg.solve: {where}The solver failed because the input matrix is singular."
         ) from None
@@ -277,9 +272,9 @@ def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
 
 
 def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
-    _check("solve_triangular", a, square=True)
+    check_matrices("solve_triangular", a, square=True)
     if b.ndim < 2:
-        _check("solve_triangular", b, letter="B")
+        check_matrices("solve_triangular", b, letter="B")
     n = a.shape[-1]
     if b.shape[-2 if left else -1] != n:
         raise RuntimeError(
@@ -362,102 +357,6 @@ def triangular_solve(
     return _triangular_result((x, A.clone()))
 
 
-# ---- determinants
-
-
-def _quiet(f: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(f)
-    def run(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return f(*args)
-
-    return run
-
-
-@_quiet
-def _det(a: Array) -> Any:
-    _check("det", a, square=True)
-    return np.linalg.det(a)
-
-
-def _adjugate_conj(A: Any, out: Any) -> Any:
-    """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
-    if not anywhere(out == 0):
-        return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
-    # Through the singular values: the product of all but one exists where the inverse does not.
-    u, s, vh = _linalg["svd"](A, False)
-    n = s.shape[-1]
-    diagonal = of(s).tensor(np.eye(n, dtype=bool))
-    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(diagonal, 1.0)
-    phase = det(u) * det(vh)
-    product = u * others.prod(-1).unsqueeze(-2)
-    return phase.unsqueeze(-1).unsqueeze(-1) * matmul(product, vh)
-
-
-det = general(
-    "det(A: Tensor)",
-    _det,
-    vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
-    node="LinalgDetBackward0",
-    where="linalg",
-    samples=_some_squares,
-    doc="The determinants of square matrices.",
-    batch="trailing",
-)
-_torch["det"] = det
-_core.Tensor.det = det  # type: ignore[method-assign]
-
-
-@_quiet
-def _slogdet(a: Array) -> Any:
-    _check("slogdet", a, square=True)
-    sign, logabsdet = np.linalg.slogdet(a)
-    if a.dtype.kind == "f":
-        sign = np.where(np.isnan(logabsdet), sign.dtype.type(0), sign)  # nan has no sign
-    return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
-
-
-def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
-    back = inv(A).mH
-    total = None
-    if g2 is not None:
-        total = g2.unsqueeze(-1).unsqueeze(-1) * back
-    if g1 is not None and A.dtype.is_complex:
-        # The sign turns by the imaginary part of the trace of inv(A) dA.
-        turn = (g1.conj() * out).imag
-        part = (turn * -1j).unsqueeze(-1).unsqueeze(-1) * back
-        total = part if total is None else total + part
-    return total
-
-
-def _slogdet_op(name: str) -> Any:
-    return general(
-        f"_{name}(A: Tensor)",
-        _slogdet,
-        vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
-        batch="trailing",
-        node="LinalgSlogdetBackward0",
-        outputs=named(name, "sign", "logabsdet"),
-        method=False,
-        samples=_some_squares,
-        doc="The sign and the logarithm of the absolute value of determinants.",
-    )
-
-
-_linalg["slogdet"] = _slogdet_op("linalg_slogdet")
-_torch["slogdet"] = _core.Tensor.slogdet = _slogdet_op("slogdet")  # type: ignore[method-assign]
-
-
-@composite
-def logdet(input: Tensor) -> Any:
-    """The logarithm of determinants; nan where one is negative."""
-    _check("slogdet", input._array, square=True)
-    sign, size = _linalg["slogdet"](input)
-    if input.dtype.is_complex:
-        return sign.log() + size
-    return _torch["where"](sign == -1, float("nan"), size)
-
-
 # ---- Cholesky
 
 
@@ -472,13 +371,13 @@ def _factor(a: Array) -> Array:
 
 def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     def cholesky(a: Array, upper: bool) -> Array:
-        _check("cholesky", a, square=True)
+        check_matrices("cholesky", a, square=True)
         lower = a.swapaxes(-1, -2).conj() if upper else a
         try:
             factor = _factor(lower)
         except np.linalg.LinAlgError:
             fails = _raises(_factor)
-            where, bad = _first_bad(lower, fails)
+            where, bad = first_bad(lower, fails)
             order = next(
                 (k for k in range(1, bad.shape[0] + 1) if fails(bad[:k, :k])), bad.shape[0]
             )
@@ -502,7 +401,7 @@ def _cholesky_vjp(g: Any, out: Any, upper: bool) -> Any:
     return solve_triangular(L, x, upper=False, left=False)
 
 
-def _positive(make: Any) -> Any:
+def positive_samples(make: Any) -> Any:
     out = []
     for lead in ((), (2,)):
         m = make(*lead, 3, 3)
@@ -516,7 +415,7 @@ cholesky = general(
     vjp={"A": _cholesky_vjp},
     node="LinalgCholeskyExBackward0",
     where="linalg",
-    samples=_positive,
+    samples=positive_samples,
     keeps="columns: A",
     traits="symmetric",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
@@ -551,8 +450,7 @@ def _torch_cholesky(input: Tensor, upper: bool = False) -> Any:
     return _old_cholesky(input, upper)
 
 
-_torch["cholesky"] = _torch_cholesky
-_core.Tensor.cholesky = _torch_cholesky  # type: ignore[method-assign, assignment]
+alias("cholesky", _torch_cholesky)
 
 
 def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
@@ -561,7 +459,7 @@ def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
             f"Expected b and A to have the same dtype, but found b of type {scalar_name(b)} and A "
             f"of type {scalar_name(factor)} instead."
         )
-    _check("cholesky_solve", factor, square=True)
+    check_matrices("cholesky_solve", factor, square=True)
     lower = factor.swapaxes(-1, -2).conj() if upper else factor
     half = _solve_triangular(lower, b, False, True, False)
     return _solve_triangular(lower.swapaxes(-1, -2).conj(), half, True, True, False)

@@ -15,56 +15,46 @@ from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._generator import draw
 from ..._levels.running import draws
-from ...ops.table.arrays import Array
 from ..making.creation import zeros_like
-from ..table.arrays import none_left, widened
+from ..table.arrays import Array, none_left, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Generator
 
 Tensor = _core.Tensor
 
 
-def _marker(name: str, node: str) -> Any:
-    # Writes nothing; its node gives what was here before a gradient of zero.
-    op = linear(
-        f"_{name}(input: Tensor)",
-        write=lambda a: None,
-        transpose={"input": lambda g: zeros_like(g)},
-        batch="elements",
-        node=node,
-        method=False,
-        samples=None,
-        doc=f"The history of `{name}_`.",
+def _filler(kernel: str, node: str) -> Any:
+    """A function that fills a tensor by a kernel. Its node sends a gradient of zero to what was
+    there before. `aten`: the operator's name in PyTorch, where it has several."""
+    history = _core.make_in_place(
+        linear(
+            f"_{kernel.removesuffix('_')}(input: Tensor)",
+            write=lambda a: None,
+            transpose={"input": lambda g: zeros_like(g)},
+            batch="elements",
+            node=node,
+            method=False,
+            samples=None,
+            doc=f"The history of `{kernel}`.",
+        ),
+        kernel,
     )
-    return _core.make_in_place(op, f"{name}_")
 
+    @draws(fills=True)
+    def fill(self: Any, generator: Any, *args: Any, aten: str = "") -> Any:
+        recording = self.requires_grad and _core.is_grad_enabled()
+        _core.check_captured(self, aten or kernel, None)
+        _core.check_in_place(self, recording)
+        if recording:
+            history(self)
+        if of(self).has_memory:
+            array = _core.to_write(self)
+            draw(kernel, generator, array, *args)
+            _core.write_values(self, array)
+        self._bump_version()
+        return self
 
-_HISTORY = {
-    "uniform_": _marker("uniform", "UniformBackward0"),
-    "normal_": _marker("normal", "NormalBackward0"),
-    "bernoulli_": _marker("bernoulli", "BernoulliBackward2"),
-    "random_": _marker("random", "RandomBackward2"),
-    "randint_": _marker("random_to", "RandomBackward0"),
-    "exponential_": _marker("exponential", "ExponentialBackward0"),
-    "geometric_": _marker("geometric", "GeometricBackward0"),
-    "cauchy_": _marker("cauchy", "CauchyBackward0"),
-    "log_normal_": _marker("log_normal", "LogNormalBackward0"),
-}
-
-
-@draws(fills=True)
-def _fill(self: Any, kernel: str, generator: Any, *args: Any, aten: str = "") -> Any:
-    recording = self.requires_grad and _core.is_grad_enabled()
-    _core.check_captured(self, aten or kernel, None)
-    _core.check_in_place(self, recording)
-    if recording:
-        _HISTORY[kernel](self)
-    if of(self).has_memory:
-        array = _core.to_write(self)
-        draw(kernel, generator, array, *args)
-        _core.write_values(self, array)
-    self._bump_version()
-    return self
+    return fill
 
 
 _LETTERS = {
@@ -98,6 +88,9 @@ def _check_above_zero(kernel: str, parameter: str, value: float) -> None:
         raise RuntimeError(f"{kernel} expects {parameter} > 0.0, but found {parameter}={value:g}")
 
 
+_fill_uniform = _filler("uniform_", "UniformBackward0")
+
+
 @composite(name="uniform_", where="Tensor")
 def uniform_(
     self: Tensor,
@@ -125,12 +118,15 @@ def uniform_(
             f"::max(), but found to={to:g} and from={low:g} which result in to-from to exceed the "
             "limit"
         )
-    return _fill(self, "uniform_", generator, float(low), float(to))
+    return _fill_uniform(self, generator, float(low), float(to))
 
 
 def check_deviation(std: Any) -> None:
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+_fill_normal = _filler("normal_", "NormalBackward0")
 
 
 @composite(
@@ -144,7 +140,7 @@ def normal_(
     """Fill with numbers of a normal distribution."""
     check_deviation(std)
     check_type(self.dtype, "fc", "normal_kernel_cpu")
-    return _fill(self, "normal_", generator, float(mean), float(std))
+    return _fill_normal(self, generator, float(mean), float(std))
 
 
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -210,6 +206,13 @@ def integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
     return low, end
 
 
+_fill_bernoulli = _filler("bernoulli_", "BernoulliBackward2")
+
+
+_fill_random = _filler("random_", "RandomBackward2")
+_fill_randint = _filler("randint_", "RandomBackward0")
+
+
 @composite(
     name="random_",
     where="Tensor",
@@ -238,11 +241,11 @@ def random_(
         low, to, aten = 0, low, "random_.to"
     if low is None and to is ...:
         check_type(self.dtype, "bif", "random_kernel_cpu")
-        return _fill(self, "random_", generator)
+        return _fill_random(self, generator)
     low, end = integer_range(low or 0, to, self.dtype)
     if to is None and self.dtype is dtypes.int64:
-        return _fill(self, "random_", generator, low, aten=aten)
-    return _fill(self, "randint_", generator, low, end, aten=aten)
+        return _fill_random(self, generator, low, aten=aten)
+    return _fill_randint(self, generator, low, end, aten=aten)
 
 
 @composite(
@@ -258,15 +261,13 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if isinstance(p, Tensor):
         return _fill_by(self, p, generator=generator)
     check_type(self.dtype, "bif", "bernoulli_scalar_cpu_")
-    return _fill(self, "bernoulli_", generator, _probability(p), aten="bernoulli_.float")
+    return _fill_bernoulli(self, generator, _probability(p), aten="bernoulli_.float")
 
 
 @draws(fills=True)
 def _fill_by(self: Any, p: Any, *, generator: Any) -> Any:
     check_type(self.dtype, "bif", "bernoulli_tensor_cpu_")
-    return _fill(
-        self, "bernoulli_", generator, _probabilities(p, self.shape), aten="bernoulli_.Tensor"
-    )
+    return _fill_bernoulli(self, generator, _probabilities(p, self.shape), aten="bernoulli_.Tensor")
 
 
 def _probability(p: float) -> float:
@@ -281,8 +282,10 @@ def _probabilities(p: Tensor, shape: Any) -> Array:
 
 
 def _one_parameter(
-    name: str, default: float | None, parameter: str, check: Callable[..., Any], doc: str
+    name: str, default: float | None, parameter: str, check: Callable[..., Any], node: str, doc: str
 ) -> None:
+    fill = _filler(name, node)
+
     @composite(name=name, where="Tensor", doc=doc)
     def method(
         self: Tensor,
@@ -296,7 +299,7 @@ def _one_parameter(
         if value is None:
             raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
         check(self.dtype, value)
-        return _fill(self, name, generator, float(value))
+        return fill(self, generator, float(value))
 
 
 def _check_exponential(dtype: Any, lambd: float) -> None:
@@ -312,9 +315,27 @@ def _check_geometric(dtype: Any, p: float) -> None:
 
 
 _one_parameter(
-    "exponential_", 1.0, "lambd", _check_exponential, "Fill from an exponential distribution."
+    "exponential_",
+    1.0,
+    "lambd",
+    _check_exponential,
+    "ExponentialBackward0",
+    "Fill from an exponential distribution.",
 )
-_one_parameter("geometric_", None, "p", _check_geometric, "Fill from a geometric distribution.")
+_one_parameter(
+    "geometric_",
+    None,
+    "p",
+    _check_geometric,
+    "GeometricBackward0",
+    "Fill from a geometric distribution.",
+)
+
+
+_fill_cauchy = _filler("cauchy_", "CauchyBackward0")
+
+
+_fill_log_normal = _filler("log_normal_", "LogNormalBackward0")
 
 
 @composite(name="cauchy_", where="Tensor")
@@ -324,7 +345,7 @@ def cauchy_(
     """Fill from a Cauchy distribution."""
     _check_above_zero("cauchy_", "sigma", sigma)
     _check_continuous("Cauchy", self.dtype, self.dtype.c_name)
-    return _fill(self, "cauchy_", generator, float(median), float(sigma))
+    return _fill_cauchy(self, generator, float(median), float(sigma))
 
 
 @composite(name="log_normal_", where="Tensor")
@@ -334,4 +355,4 @@ def log_normal_(
     """Fill with exponentials of normal numbers."""
     _check_above_zero("log_normal_", "std", std)
     check_type(self.dtype, "f", "log_normal_cpu")
-    return _fill(self, "log_normal_", generator, float(mean), float(std))
+    return _fill_log_normal(self, generator, float(mean), float(std))

@@ -16,10 +16,10 @@ from ..._generator import draw, state_of
 from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like
-from ..making.factory import destination, finished, numpy_of, shape_of
-from ..table.arrays import fitted_number, none_left, widened
+from ..making.factory import check_keywords, destination, finished, numpy_of, shape_of
+from ..table.arrays import fitted_number, widened
 from ..table.kinds import composite
-from ..table.signature import Generator, Ints, device, dtype, layout, memory_format
+from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
 Tensor = _core.Tensor
@@ -27,26 +27,24 @@ _kernels = _core.kernels
 _wrap = _core.wrap
 
 
-# torch's names of its kernels, which its errors show.
-_KERNEL_NAMES = {"uniform_": "check_uniform_bounds", "normal_": "normal_kernel_cpu"}
-
-
-def _drawn_like(input: Any, place: Any, kernel: str, generator: Any, *args: Any) -> Any:
-    """Numbers that a kernel draws, laid out as a tensor; place: dtype, device, requires_grad and
-    memory_format of the like functions."""
-    dtype, device, requires_grad, memory_format = place
-    made = empty_like(
-        input, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format
-    )
+def _drawn_like(name: str, input: Any, place: Any, kernel: str, generator: Any, *args: Any) -> Any:
+    """What a like function gives: numbers that a kernel draws. place: the memory format and the
+    keywords of the call."""
+    memory_format, how = place
+    check_keywords(how, name)
+    made = empty_like(input, memory_format=memory_format, **how)
     if of(made).has_memory:
         draw(kernel, generator, made._seen, *args)
     return made
 
 
-def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
+def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: str) -> Any:
+    """A function of sizes and its like function; said: torch's name of the kernel in errors."""
+    called = name + "_like"
+
     def check(numpy_dtype: Any) -> None:
         if numpy_dtype.kind in "biu":
-            not_implemented_for(_KERNEL_NAMES[kernel], from_numpy_dtype(numpy_dtype).scalar_name)
+            not_implemented_for(said, from_numpy_dtype(numpy_dtype).scalar_name)
 
     @composite(
         method=False,
@@ -62,27 +60,21 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
         *size: Ints,
         generator: Generator | None = None,
         out: Tensor | None = None,
-        dtype: dtype | None = None,
-        layout: layout | None = None,
-        device: device | None = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        **named: Any,
+        **how: Keywords,
     ) -> Any:
-        if "size" in named and not size:
-            size = (named.pop("size"),)
-        none_left(name, named)
-        numpy_dtype = numpy_of(dtype, name, out)
+        if "size" in how and not size:
+            size = (how.pop("size"),)
+        numpy_dtype = numpy_of(how.get("dtype"), name, out)
         check(numpy_dtype)
-        where = destination(device, name, out)
+        where = destination(how, name, out)
         array = where.allocate(shape_of(name, size), numpy_dtype)
         if where.has_memory:
             draw(kernel, generator, array, *args)
-        return finished(array, requires_grad, out, where, function=name)
+        return finished(array, how, out, where, function=name)
 
     @composite(
         method=False,
-        name=name + "_like",
+        name=called,
         doc=f"A tensor of another's size and dtype with numbers {doc}.",
         overloads=(
             "(input, *, generator: Generator | None, memory_format, ...)",
@@ -93,23 +85,22 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], doc: str) -> Any:
     def like(
         input: Tensor,
         *,
-        dtype: dtype | None = None,
-        layout: layout | None = None,
-        device: device | None = None,
-        requires_grad: bool = False,
         memory_format: memory_format | None = None,
-        pin_memory: bool = False,
         generator: Generator | None = None,
+        **how: Keywords,
     ) -> Any:
-        check((dtype or input.dtype).numpy)
-        place = (dtype, device, requires_grad, memory_format)
-        return _drawn_like(input, place, kernel, generator, *args)
+        check((how.get("dtype") or input.dtype).numpy)
+        return _drawn_like(called, input, (memory_format, how), kernel, generator, *args)
 
-    return create
+    return create, like
 
 
-rand = _sampled("rand", "uniform_", (0.0, 1.0), "drawn evenly from [0, 1)")
-randn = _sampled("randn", "normal_", (0.0, 1.0), "of the standard normal distribution")
+rand, rand_like = _sampled(
+    "rand", "uniform_", (0.0, 1.0), "check_uniform_bounds", "drawn evenly from [0, 1)"
+)
+randn, randn_like = _sampled(
+    "randn", "normal_", (0.0, 1.0), "normal_kernel_cpu", "of the standard normal distribution"
+)
 
 
 @composite(
@@ -129,11 +120,7 @@ def randint(
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    **how: Keywords,
 ) -> Any:
     """A tensor of integers drawn evenly from [low, high)."""
     if size is None:
@@ -142,13 +129,15 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randint", out)
+    numpy_dtype = numpy_of(
+        how.get("dtype") or (dtypes.int64 if out is None else None), "randint", out
+    )
     low, high = integer_range(as_int(low), as_int(high), from_numpy_dtype(numpy_dtype))
-    where = destination(device, "randint", out)
+    where = destination(how, "randint", out)
     array = where.allocate(shape_of("randint", tuple(size)), numpy_dtype)
     if where.has_memory:
         draw("randint_", generator, array, low, high)
-    return finished(array, requires_grad, out, where, function="randint")
+    return finished(array, how, out, where, function="randint")
 
 
 @composite(
@@ -168,21 +157,18 @@ def randint_like(
     low: Any = 0,
     high: Any = None,
     *,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    requires_grad: bool = False,
     memory_format: memory_format | None = None,
-    pin_memory: bool = False,
     generator: Generator | None = None,
+    **how: Keywords,
 ) -> Any:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
     if high is None:
         low, high = 0, low
     low, high = (int(n) if isinstance(n, Tensor) else n for n in (low, high))
-    low, high = integer_range(as_int(low), as_int(high), dtype or input.dtype)
-    place = (dtype, device, requires_grad, memory_format)
-    return _drawn_like(input, place, "randint_", generator, low, high)
+    low, high = integer_range(as_int(low), as_int(high), how.get("dtype") or input.dtype)
+    return _drawn_like(
+        "randint_like", input, (memory_format, how), "randint_", generator, low, high
+    )
 
 
 @composite(
@@ -198,17 +184,15 @@ def randperm(
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    **how: Keywords,
 ) -> Any:
     """The numbers 0 to n - 1 in random order."""
     n = as_int(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    numpy_dtype = numpy_of(dtype or (dtypes.int64 if out is None else None), "randperm", out)
+    numpy_dtype = numpy_of(
+        how.get("dtype") or (dtypes.int64 if out is None else None), "randperm", out
+    )
     wanted = from_numpy_dtype(numpy_dtype)
     check_type(wanted, "if", "randperm")
     if wanted.category == _core.Category.INTEGER and n:
@@ -218,12 +202,12 @@ def randperm(
         raise RuntimeError(
             f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
         )
-    where = destination(device, "randperm", out)
+    where = destination(how, "randperm", out)
     if where.has_memory:
         array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
     else:
         array = where.allocate((n,), numpy_dtype)
-    return finished(array, requires_grad, out, where, function="randperm")
+    return finished(array, how, out, where, function="randperm")
 
 
 @composite(
@@ -243,18 +227,17 @@ def normal(
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    **how: Keywords,
 ) -> Any:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
     like = mean if isinstance(mean, Tensor) else std
     if not isinstance(like, Tensor):
         if size is None:
             raise TypeError('normal() missing 1 required positional arguments: "size"')
-        shape, numpy_dtype = shape_of("normal", tuple(size)), numpy_of(dtype, "normal", out)
+        shape, numpy_dtype = (
+            shape_of("normal", tuple(size)),
+            numpy_of(how.get("dtype"), "normal", out),
+        )
     else:
         shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
         numpy_dtype = like._array.dtype if out is None else out._array.dtype
@@ -265,7 +248,7 @@ def normal(
     elif std.numel() and not std._meta and not bool((std >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
-    where = destination(device, "normal", out, like if isinstance(like, Tensor) else None)
+    where = destination(how, "normal", out, like if isinstance(like, Tensor) else None)
     array = where.allocate(shape, numpy_dtype)
     if not where.has_memory:
         pass
@@ -277,7 +260,7 @@ def normal(
         if each:
             made.mul_(std.detach())
         made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
-    return finished(array, requires_grad, out, where, function="normal")
+    return finished(array, how, out, where, function="normal")
 
 
 @composite(
@@ -294,7 +277,7 @@ def bernoulli(
     where = of(input)
     made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
     bernoulli_(made, input if p is None else p, generator=generator)
-    return made if out is None else finished(made._array, out=out, function="bernoulli")
+    return made if out is None else finished(made._array, {}, out, function="bernoulli")
 
 
 @composite
@@ -322,7 +305,7 @@ def multinomial(
         array = _kernels.multinomial(state, widened(weights), num_samples, replacement)
     else:
         array = where.allocate((*input.shape[:-1], num_samples), np.int64)
-    return finished(array, out=out, where=where, function="multinomial")
+    return finished(array, {}, out, where, function="multinomial")
 
 
 @composite

@@ -16,10 +16,10 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ...return_types import named
+from ..elementwise.selection import maximum, minimum
 from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
-from ..table.statement import OPS
-from .reductions import _axes, _reduced, _spread, _sum_of
+from .reductions import axes_of, reduced_samples, spread_dims, sum_given
 
 _kernels = _core.kernels
 Tensor = _core.Tensor
@@ -27,7 +27,7 @@ Tensor = _core.Tensor
 
 def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array:
     """1 / (how many elements have the reduced value) where an element has it, else 0."""
-    axes = _axes(dim, a.ndim)
+    axes = axes_of(dim, a.ndim)
     wide = widened(a)
     value = widened(value)
     if not keepdim:
@@ -49,7 +49,7 @@ _share: Op = constant(
 
 
 def _shared(g: Any, input: Any, out: Any, dim: Any, keepdim: bool, nan: bool) -> Any:
-    return _spread(g, input.shape, dim, keepdim) * _share(input, out, dim, keepdim, nan)
+    return spread_dims(g, input.shape, dim, keepdim) * _share(input, out, dim, keepdim, nan)
 
 
 def _no_complex(a: Array, kernel: str) -> None:
@@ -63,7 +63,7 @@ def _extreme(name: str, largest: bool) -> Any:
 
     def forward(a: Array, dim: Any, keepdim: bool) -> Array:
         _no_complex(a, "max_values_cpu" if largest else "min_values_cpu")
-        axes = _axes(dim, a.ndim)
+        axes = axes_of(dim, a.ndim)
         _no_empty(name, a.shape, axes, dim)
         return rounded(reduce(widened(a), axes, keepdims=bool(keepdim)), a)
 
@@ -77,7 +77,7 @@ def _extreme(name: str, largest: bool) -> Any:
         },
         out="Expected the dtype for input and out to match, but got {want.scalar_name} for input's "
         "dtype and {got.scalar_name} for out's dtype.",
-        samples=_reduced,
+        samples=reduced_samples,
         doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; "
         "ties share the gradient.",
     )
@@ -107,7 +107,7 @@ _most: Any = np.maximum.reduce
 
 def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
     _no_complex(a, "aminmax_cpu")
-    axes = _axes(dim, a.ndim)
+    axes = axes_of(dim, a.ndim)
     if 0 in a.shape:
         if dim is None:
             raise RuntimeError(
@@ -127,7 +127,7 @@ aminmax: Op = general(
     "aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False)",
     _aminmax,
     vjp={
-        "input": lambda g, g1, input, out, out1, dim, keepdim: _sum_of(
+        "input": lambda g, g1, input, out, out1, dim, keepdim: sum_given(
             None if g is None else _shared(g, input, out, dim, keepdim, False),
             None if g1 is None else _shared(g1, input, out1, dim, keepdim, False),
         )
@@ -142,7 +142,7 @@ aminmax: Op = general(
 # The values at chosen places along a dimension, and the way back: a linear pair.
 
 
-def _at(a: Array, index: Array, dim: int) -> Array:
+def elements_at(a: Array, index: Array, dim: int) -> Array:
     """The elements at the places `index` along a dimension (index has a's other sizes)."""
     found = _kernels.gather(a, dim, index, False)
     return np.take_along_axis(a, index, dim) if found is NotImplemented else found
@@ -152,8 +152,8 @@ def _taken(a: Array, index: Array, dim: int, keepdim: bool) -> Array:
     if a.ndim == 0:
         return a.copy()
     if keepdim:
-        return _at(a, index, dim)
-    return _at(a, np.expand_dims(index, dim), dim).squeeze(dim)
+        return elements_at(a, index, dim)
+    return elements_at(a, np.expand_dims(index, dim), dim).squeeze(dim)
 
 
 def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, add: bool) -> Array:
@@ -174,7 +174,7 @@ def _put(g: Array, index: Array, shape: Sequence[int], dim: int, keepdim: bool, 
     return rounded(result, g)
 
 
-_take_along: Op = linear(
+take_entries: Op = linear(
     "_take_along(input: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool)",
     lambda a, index, dim, keepdim, add: _taken(a, index, dim, keepdim),
     transpose={
@@ -190,7 +190,7 @@ _put_along: Op = linear(
     "_put_along(input: Tensor, index: Tensor, shape: Any, dim: int, keepdim: bool, add: bool)",
     _put,
     transpose={
-        "input": lambda g, index, dim, keepdim, add: _take_along(g, index, dim, keepdim, add)
+        "input": lambda g, index, dim, keepdim, add: take_entries(g, index, dim, keepdim, add)
     },
     method=False,
     out=False,
@@ -246,21 +246,21 @@ def selecting(
     )
 
 
-def _chosen(a: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+def choose(a: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """(values, indices), `index` having size 1 in `dim`."""
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
     index = np.ascontiguousarray(index)
-    values = _at(a, index, dim)
+    values = elements_at(a, index, dim)
     if keepdim:
         return values, index
     return values.squeeze(dim), index.squeeze(dim)
 
 
-def _checked_dim(name: str, a: Array, dim: Any) -> int:
-    (d,) = _axes(dim, a.ndim) if a.ndim else (0,)
+def checked_dim(name: str, a: Array, dim: Any) -> int:
+    (d,) = axes_of(dim, a.ndim) if a.ndim else (0,)
     if not a.ndim:
-        _axes(dim, 0)
+        axes_of(dim, 0)
     elif a.shape[d] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
     return d
@@ -288,7 +288,7 @@ _NOT_GIVEN: Any = _NotGiven()
 
 
 def _three_forms(name: str, largest: bool) -> Any:
-    elementwise = "maximum" if largest else "minimum"
+    elementwise = maximum if largest else minimum
     kernel = _kernels.amax if largest else _kernels.amin
     arg_kernel = _kernels.argmax if largest else _kernels.argmin
     reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
@@ -321,8 +321,8 @@ def _three_forms(name: str, largest: bool) -> Any:
             values = kernel(a, dim, keepdim)
             if values is not NotImplemented:
                 return values, arg_kernel(widened(a), dim, keepdim)
-        d = _checked_dim(name, a, dim)
-        return _chosen(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
+        d = checked_dim(name, a, dim)
+        return choose(a, _arg_extreme(a, d, largest) if a.ndim else a, d, keepdim)
 
     of_dim = selecting(
         f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",
@@ -364,7 +364,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         if other is not _NOT_GIVEN:
             if dim is not _NOT_GIVEN or keepdim is not _NOT_GIVEN:
                 raise TypeError(f"{name}() of two tensors takes neither dim nor keepdim")
-            return OPS[elementwise].function(input, other, **more)
+            return elementwise(input, other, **more)
         if dim is _NOT_GIVEN and keepdim is _NOT_GIVEN:
             return of_all(input, **more)
         keep = False if keepdim is _NOT_GIVEN else keepdim
@@ -413,13 +413,13 @@ def _median_index(a: Array, dim: int, skip_nan: bool) -> Array:
     size = a.shape[dim]
     if a.dtype.kind in "bui":
         at = np.full([1 if i == dim else n for i, n in enumerate(a.shape)], (size - 1) // 2)
-        return _at(order, at, dim)
+        return elements_at(order, at, dim)
     nan = np.isnan(widened(a))
     valid = size - nan.sum(dim, keepdims=True)
     if skip_nan:
         at = np.maximum(valid - 1, 0) // 2
-        return _at(order, at, dim)
-    found = _at(order, np.full_like(valid, (size - 1) // 2), dim)
+        return elements_at(order, at, dim)
+    found = elements_at(order, np.full_like(valid, (size - 1) // 2), dim)
     return np.where(valid < size, nan.argmax(dim, keepdims=True), found)
 
 
@@ -451,9 +451,9 @@ def _medians(name: str, skip_nan: bool) -> Any:
 
     def along(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         refuse(a, "median_out")
-        d = _checked_dim(name, a, dim)
+        d = checked_dim(name, a, dim)
         index = _median_index(a, d, skip_nan) if a.ndim else a
-        return _chosen(a, index, d, keepdim)
+        return choose(a, index, d, keepdim)
 
     of_dim = selecting(
         f"_{name}_dim(input: Tensor, dim: int, keepdim: bool = False)",

@@ -2,8 +2,8 @@
 
 `dim` is None (all), an int or several; where a reduction takes several, `()` means all too.
 `keepdim` keeps each reduced dimension with size 1. Sums of integers and bools are int64, as
-torch's. The gradient of a reduction comes back through `_spread`, which shows it in the shape that
-was reduced without copying; its transpose is `sum`.
+torch's. The gradient of a reduction comes back through `spread_dims`, which shows it in the shape
+that was reduced without copying; its transpose is `sum`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.shape import view
+from ..making.creation import ones_like
 from ..table.arrays import (
     Array,
     anywhere,
@@ -34,22 +36,14 @@ from ..table.arrays import (
 )
 from ..table.kinds import composite, constant, general, linear, variant
 from ..table.signature import Ints, dtype
-from ..table.statement import OPS, namespace
 
 _kernels = _core.kernels
-_NAMESPACE = namespace("torch")
 Tensor = _core.Tensor
-
-
-def _call(name: str, *args: Any) -> Any:
-    """An op of a family that comes after this one."""
-    return OPS[name].function(*args)
-
 
 # ---- what they share
 
 
-def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions meant, non-negative; all for None and ()."""
     if dim is None:
         return tuple(range(ndim))
@@ -74,12 +68,12 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
 def _count(shape: Sequence[int], dim: Any) -> int:
     """How many elements each result of a reduction has."""
     n = 1
-    for d in _axes(dim, len(shape)):
+    for d in axes_of(dim, len(shape)):
         n *= shape[d]
     return n
 
 
-_spread: Op = linear(
+spread_dims: Op = linear(
     "_spread(input: Tensor, shape: Any, dim: Ints, keepdim: bool)",
     _kernels.spread,
     transpose={"input": lambda g, dim, keepdim: _sum_dims(g, dim, keepdim)},
@@ -107,7 +101,7 @@ def _sum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
         like = np.empty(0, np.int64)
     else:
         like = a
-    axes = _axes(dim, a.ndim)
+    axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
         if is_half(like):
             return rounded(a.sum(axes, dtype=np.float32, keepdims=bool(keepdim)), like)
@@ -123,7 +117,7 @@ def _summing(name: str, node: str, **more: Any) -> Any:
         batch="reduced",
         native=_kernels.sum,
         transpose={
-            "input": lambda g, input_shape, dim, keepdim: _spread(g, input_shape, dim, keepdim)
+            "input": lambda g, input_shape, dim, keepdim: spread_dims(g, input_shape, dim, keepdim)
         },
         backward=(_kernels.spread, "g input_shape dim keepdim"),
         node=node,
@@ -134,14 +128,14 @@ def _summing(name: str, node: str, **more: Any) -> Any:
     )
 
 
-def _reduced(make: Callable[..., Any]) -> list[Any]:
+def reduced_samples(make: Callable[..., Any]) -> list[Any]:
     return [(make(2, 3), 0), (make(2, 3), (0, 1), True), (make(2, 3, 4), (-1, 0)), (make(), 0)]
 
 
 sum: Any = _summing(
-    "sum", "SumBackward0", samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)]
+    "sum", "SumBackward0", samples=lambda make: [(make(2, 3),), (make(),), *reduced_samples(make)]
 )
-_sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=_reduced)
+_sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=reduced_samples)
 variant(sum, "dim", "given", _sum_dims)
 
 
@@ -154,7 +148,7 @@ def _mean(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     elif a.dtype.kind in "bui":
         raise RuntimeError(_no_mean("Input dtype", scalar_name(a)))
     with np.errstate(all="ignore"):
-        total = widened(a).sum(_axes(dim, a.ndim), keepdims=bool(keepdim))
+        total = widened(a).sum(axes_of(dim, a.ndim), keepdims=bool(keepdim))
         return rounded(np.true_divide(total, _count(a.shape, dim), dtype=total.dtype), a)
 
 
@@ -180,7 +174,7 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
         batch="reduced",
         native=_kernels.mean,
         transpose={
-            "input": lambda g, input_shape, dim, keepdim: _spread(
+            "input": lambda g, input_shape, dim, keepdim: spread_dims(
                 g / (_count(input_shape, dim) or 1), input_shape, dim, keepdim
             )
         },
@@ -197,10 +191,10 @@ mean = _averaging(
     "mean",
     "MeanBackward0",
     _FLOAT_DTYPE,
-    samples=lambda make: [(make(2, 3),), (make(),), *_reduced(make)],
+    samples=lambda make: [(make(2, 3),), (make(),), *reduced_samples(make)],
 )
 _mean_dims = _averaging(
-    "_mean_dims", "MeanBackward1", "float dtype", method=False, samples=_reduced
+    "_mean_dims", "MeanBackward1", "float dtype", method=False, samples=reduced_samples
 )
 variant(mean, "dim", "given", _mean_dims)
 
@@ -221,7 +215,7 @@ def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     else:
         a = a.astype(dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
-    axes = _axes(dim, a.ndim)
+    axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
         wide = widened(a).astype(np.float32 if is_half(like) else like.dtype, copy=False)
         return rounded(_multiply(wide, axes, keepdims=bool(keepdim)), like)
@@ -230,19 +224,19 @@ def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
 def _others(input: Any, dim: int) -> Any:
     """For each element the product of all others along dim: of those before and those after."""
     size = input.shape[dim]
-    one = _call("ones_like", input.narrow(dim, 0, 1))
+    one = ones_like(input.narrow(dim, 0, 1))
     before = cat([one, input.narrow(dim, 0, size - 1)], dim).cumprod(dim)
     turned = input.narrow(dim, 1, size - 1).flip(dim)
     return before * cat([one, turned], dim).cumprod(dim).flip(dim)
 
 
 def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
-    g = _spread(g, input.shape, dim, keepdim)
+    g = spread_dims(g, input.shape, dim, keepdim)
     if not anywhere(input == 0):
-        return g * (_spread(out, input.shape, dim, keepdim) / input).conj()
+        return g * (spread_dims(out, input.shape, dim, keepdim) / input).conj()
     if dim is None:
         return g * _others(input.reshape(-1), 0).reshape(input.shape).conj()
-    return g * (_others(input, dim) if input.ndim else _call("ones_like", input)).conj()
+    return g * (_others(input, dim) if input.ndim else ones_like(input)).conj()
 
 
 def _multiplying(name: str, node: str, **more: Any) -> Any:
@@ -299,18 +293,18 @@ nansum: Op = general(
     "dtype: dtype | None = None)",
     _nansum,
     vjp={
-        "input": lambda g, input, input_shape, dim, keepdim: _call(
-            "where", input.isnan(), 0, _spread(g, input_shape, dim, keepdim)
+        "input": lambda g, input, input_shape, dim, keepdim: where(
+            input.isnan(), 0, spread_dims(g, input_shape, dim, keepdim)
         )
     },
     out=("dtype", RuntimeError, _NANSUM_OUT),
-    samples=_reduced,
+    samples=reduced_samples,
     doc="`sum` with NaN counted as zero.",
     batch="reduced",
 )
 
 
-@composite(samples=_reduced)
+@composite(samples=reduced_samples)
 def nanmean(
     input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Any:
@@ -328,7 +322,7 @@ def nanmean(
 
 
 def _var(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
-    axes = _axes(dim, a.ndim)
+    axes = axes_of(dim, a.ndim)
     n = _count(a.shape, axes)
     wide = widened(a)
     with np.errstate(all="ignore"):
@@ -358,18 +352,18 @@ def _checked_var(name: str, input: Tensor, dim: Any, correction: float) -> None:
 
 
 def _kept(shape: Sequence[int], dim: Any) -> list[int]:
-    axes = _axes(dim, len(shape))
+    axes = axes_of(dim, len(shape))
     return [n for i, n in enumerate(shape) if i not in axes]
 
 
 def _var_grad(g: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
     free = _count(input.shape, dim) - correction
     scale = 2.0 / free if free > 0 else float("inf")
-    return _spread(g, input.shape, dim, keepdim) * (input - mean(input, dim, True)) * scale
+    return spread_dims(g, input.shape, dim, keepdim) * (input - mean(input, dim, True)) * scale
 
 
 def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _var_grad(_call("where", out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
+    return _var_grad(where(out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
 
 
 _var_op: Op = general(
@@ -419,21 +413,21 @@ def _with_mean(spread: Callable[..., Any]) -> Any:
     return forward
 
 
-def _sum_of(*gradients: Any) -> Any:
+def sum_given(*gradients: Any) -> Any:
     """The sum of what is not None."""
     given = [g for g in gradients if g is not None]
     return given[0] if len(given) == 1 else given[0] + given[1]
 
 
 def _mean_grad(g: Tensor, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    return _spread(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
+    return spread_dims(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
 
 
 _var_mean_op: Op = general(
     "_var_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(lambda v: v),
     vjp={
-        "input": lambda g, g1, input, dim, correction, keepdim: _sum_of(
+        "input": lambda g, g1, input, dim, correction, keepdim: sum_given(
             None if g is None else _var_grad(g, input, dim, correction, keepdim),
             None if g1 is None else _mean_grad(g1, input, dim, keepdim),
         )
@@ -449,7 +443,7 @@ _std_mean_op: Op = general(
     "_std_mean(input: Tensor, dim: Ints, correction: Number, keepdim: bool)",
     _with_mean(_root),
     vjp={
-        "input": lambda g, g1, input, out, dim, correction, keepdim: _sum_of(
+        "input": lambda g, g1, input, out, dim, correction, keepdim: sum_given(
             None if g is None else _std_grad(g, input, out, dim, correction, keepdim),
             None if g1 is None else _mean_grad(g1, input, dim, keepdim),
         )
@@ -519,14 +513,14 @@ std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean
 # ---- truth and counts
 
 
-def _truth(name: str) -> Any:
+def _truth(name: str, doc: str) -> Any:
     kernel = getattr(_kernels, name)
     reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
 
     def forward(a: Array, dim: Any, keepdim: bool) -> Array:
         found = kernel(widened(a), dim, keepdim)
         if found is NotImplemented:
-            axes = _axes(dim, a.ndim) if dim != () else ()
+            axes = axes_of(dim, a.ndim) if dim != () else ()
             found = reduce(a, axes, keepdims=bool(keepdim))
         result: Array = found.astype(np.uint8) if a.dtype == np.uint8 else found
         return result
@@ -542,17 +536,16 @@ def _truth(name: str) -> Any:
             "(input, dim: Sizes | None = None, keepdim, *, out)",
             "(input, dim: int, keepdim, *, out)",
         ),
-        doc=_TRUTHS[name],
+        doc=doc,
     )
 
 
-_TRUTHS = {"any": "Whether any element is not zero.", "all": "Whether no element is zero."}
-any = _truth("any")
-all = _truth("all")
+any = _truth("any", "Whether any element is not zero.")
+all = _truth("all", "Whether no element is zero.")
 
 count_nonzero: Op = constant(
     "count_nonzero(input: Tensor, dim: Ints | None = None)",
-    lambda a, dim: np.asarray(np.count_nonzero(a, _axes(dim, a.ndim)), np.int64),
+    lambda a, dim: np.asarray(np.count_nonzero(a, axes_of(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
     overloads=(
         "(input, dim: int | None = None)",
@@ -566,7 +559,7 @@ count_nonzero: Op = constant(
 
 
 def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Array:
-    axes = _axes(dim, a.ndim)
+    axes = axes_of(dim, a.ndim)
     wide = widened(a) if a.dtype.kind not in "bui" else a.astype(default_float())
     like = wide if a.dtype.kind in "bui" else a
     keep = bool(keepdim)
@@ -585,8 +578,8 @@ logsumexp: Op = general(
     native=_kernels.logsumexp,
     vjp={
         "input": lambda g, input, out, dim, keepdim: (
-            _spread(g, input.shape, dim, keepdim)
-            * (input - _spread(out, input.shape, dim, keepdim)).exp().conj()
+            spread_dims(g, input.shape, dim, keepdim)
+            * (input - spread_dims(out, input.shape, dim, keepdim)).exp().conj()
         )
     },
     out=(
@@ -605,7 +598,7 @@ logsumexp: Op = general(
 )
 
 
-@composite
+@composite(where="Tensor")
 def sum_to_size(input: Tensor, *size: Ints) -> Any:
     """The sum that undoes broadcasting from `size`."""
     if not size:
@@ -620,6 +613,3 @@ def sum_to_size(input: Tensor, *size: Ints) -> Any:
     dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
     total = sum(input, dims, True)
     return view(total, shape) if lead else total
-
-
-_NAMESPACE.pop("sum_to_size", None)

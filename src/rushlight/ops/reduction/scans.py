@@ -12,24 +12,20 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
-from ..elementwise.elementary import _log_add_exp
+from ..elementwise.elementary import log_add_exp
+from ..elementwise.selection import where
 from ..layout.joining import cat
-from ..layout.slices import _slice
-from ..making.creation import arange
+from ..layout.slices import slice_op
+from ..making.creation import arange, ones_like, zeros, zeros_like
 from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Number
-from ..table.statement import OPS
 from .extremes import selecting
 from .reductions import sum
 
 _kernels = _core.kernels
 _wrap = _core.wrap
 Tensor = _core.Tensor
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    return OPS["where"].function(condition, a, b)
 
 
 def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
@@ -87,11 +83,11 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     moved, gs = input.movedim(dim, -1), g.movedim(dim, -1)
     n = moved.shape[-1]
     lower = of(input).tensor(np.tri(n, dtype=bool))
-    rows = _where(lower, moved.unsqueeze(-2), 1)
-    one = OPS["ones_like"].function(rows.narrow(-1, 0, 1))
+    rows = where(lower, moved.unsqueeze(-2), 1)
+    one = ones_like(rows.narrow(-1, 0, 1))
     before = cumprod(cat([one, rows.narrow(-1, 0, n - 1)], -1), -1)
     after = cumprod(cat([one, rows.narrow(-1, 1, n - 1).flip(-1)], -1), -1).flip(-1)
-    without = _where(lower, before * after, 0)
+    without = where(lower, before * after, 0)
     return (gs.unsqueeze(-1) * without.conj()).sum(-2).movedim(-1, dim)
 
 
@@ -155,10 +151,10 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
         if a.dtype.kind != "c":
             return rounded(np.logaddexp.accumulate(widened(a), d), a)
         # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
-        sums = np.moveaxis(_log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
+        sums = np.moveaxis(log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
         step = 1
         while step < len(sums):
-            sums = np.concatenate([sums[:step], _log_add_exp(sums[:-step], sums[step:])])
+            sums = np.concatenate([sums[:step], log_add_exp(sums[:-step], sums[step:])])
             step *= 2
         return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
 
@@ -175,7 +171,7 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
 
     def part(values: Any) -> Any:
         # Where there is nothing to take the logarithm of, a number far below any other.
-        return through(_where(values > 0, _where(values > 0, values, 1).log() - out, -1e30))
+        return through(where(values > 0, where(values > 0, values, 1).log() - out, -1e30))
 
     return part(g) - part(-g)
 
@@ -188,7 +184,7 @@ def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
     row = arange(x.shape[-1])
     earlier = row <= row.unsqueeze(1)
     away = x.unsqueeze(-2) - y.unsqueeze(-1)
-    weights = _where(earlier, _where(earlier, away, 0).exp(), 0)
+    weights = where(earlier, where(earlier, away, 0).exp(), 0)
     return (weights * t.unsqueeze(-2)).sum(-1).movedim(-1, dim)
 
 
@@ -237,14 +233,14 @@ def diff(
                     f"tensor.size({i}) = {other.shape[i]}"
                 )
     if n == 0:  # as PyTorch: nothing is put before or after then
-        return OPS["zeros_like"].function(input).copy_(input)
+        return zeros_like(input).copy_(input)
     parts = [p for p in (prepend, input, append) if p is not None]
     if len(parts) > 1:
         input = cat(parts, d)
     for _ in range(min(n, input.shape[d])):  # then nothing is left
         size = input.shape[d]
-        high = _slice(input, d, 1 if size else 0, size, 1)
-        low = _slice(input, d, 0, _largest(size - 1, 0), 1)
+        high = slice_op(input, d, 1 if size else 0, size, 1)
+        low = slice_op(input, d, 0, _largest(size - 1, 0), 1)
         input = high.logical_xor(low) if input.dtype is dtypes.bool else high - low
     return input
 
@@ -263,7 +259,7 @@ def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
     size = y.shape[dim]
-    return _slice(y, dim, 1, size, 1), _slice(y, dim, 0, size - 1, 1)
+    return slice_op(y, dim, 1, size, 1), slice_op(y, dim, 0, size - 1, 1)
 
 
 @composite(
@@ -280,7 +276,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int 
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
     d = dim_in(dim, y.ndim)
     if y.shape[d] == 0:
-        return OPS["zeros"].function([n for i, n in enumerate(y.shape) if i != d], dtype=y.dtype)
+        return zeros([n for i, n in enumerate(y.shape) if i != d], dtype=y.dtype)
     if x is None:
         first, last = y.select(d, 0), y.select(d, -1)
         return (sum(y, d) - (first + last) * 0.5) * dx

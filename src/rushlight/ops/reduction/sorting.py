@@ -16,6 +16,8 @@ from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
 from ...return_types import named
+from ..elementwise.arithmetic import lerp
+from ..elementwise.selection import where
 from ..layout.shape import reshape, unsqueeze
 from ..table.arrays import (
     Array,
@@ -28,8 +30,7 @@ from ..table.arrays import (
     widened,
 )
 from ..table.kinds import composite, constant, general
-from ..table.statement import OPS
-from .extremes import _at, _checked_dim, _chosen, _take_along, selecting
+from .extremes import checked_dim, choose, elements_at, selecting, take_entries
 
 _wrap = _core.wrap
 Tensor = _core.Tensor
@@ -51,7 +52,7 @@ def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Arr
     d = dim_in(dim, a.ndim)
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
-    return _chosen(a, _order(a, d, bool(descending)), d, True)
+    return choose(a, _order(a, d, bool(descending)), d, True)
 
 
 def _sorting(name: str, node: str) -> Any:
@@ -132,7 +133,7 @@ def _topk(a: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Arra
         return a.copy(), np.zeros((), np.int64)
     first = [slice(None)] * a.ndim
     first[d] = slice(0, k)
-    return _chosen(a, _order(a, d, bool(largest))[tuple(first)], d, True)
+    return choose(a, _order(a, d, bool(largest))[tuple(first)], d, True)
 
 
 topk: Any = selecting(
@@ -147,12 +148,12 @@ topk: Any = selecting(
 def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     if a.dtype.kind in "bc":
         raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{scalar_name(a)}'")
-    d = _checked_dim("kthvalue", a, dim)
+    d = checked_dim("kthvalue", a, dim)
     size = a.shape[d] if a.ndim else 1
     if not 1 <= k <= size:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     index = np.take(_order(a, d, False), [k - 1], d) if a.ndim else a
-    return _chosen(a, index, d, keepdim)
+    return choose(a, index, d, keepdim)
 
 
 kthvalue: Any = selecting(
@@ -173,11 +174,11 @@ def _refuse_complex(a: Array, kernel: str) -> None:
 def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The most frequent entry (the smallest of several), and its last place."""
     _refuse_complex(a, "mode_cpu")
-    d = _checked_dim("mode", a, dim)
+    d = checked_dim("mode", a, dim)
     if a.ndim == 0:
         return a.copy(), np.zeros((), np.int64)
     order = np.moveaxis(_order(a, d, False), d, -1)
-    values = _at(np.moveaxis(widened(a), d, -1), order, -1)
+    values = elements_at(np.moveaxis(widened(a), d, -1), order, -1)
     n = values.shape[-1]
     place = np.arange(n)
     starts = np.ones(values.shape, bool)
@@ -186,8 +187,8 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     at = length.argmax(
         -1, keepdims=True
     )  # the end of the first longest run: stable order puts its last place there
-    index = np.moveaxis(_at(order, at, -1), -1, d)
-    return _chosen(a, index, d, keepdim)
+    index = np.moveaxis(elements_at(order, at, -1), -1, d)
+    return choose(a, index, d, keepdim)
 
 
 mode: Any = selecting(
@@ -250,7 +251,7 @@ def _quantile(
     else:
         # Any NaN makes the result NaN: read the last entry, where it was sorted to.
         last = of(input).tensor(np.array(size - 1, input._array.dtype))
-        ranks = _where(nan.any(-1, keepdim=True), last, queries * (size - 1))
+        ranks = where(nan.any(-1, keepdim=True), last, queries * (size - 1))
     if how == "lower":
         ranks = ranks.floor()
     elif how == "higher":
@@ -260,20 +261,16 @@ def _quantile(
     place = ranks.detach()
     everywhere = (*values.shape[:-1], place.shape[-1])
     low = place.long().expand(everywhere)
-    result = _take_along(values, low, values.ndim - 1, True, True)
+    result = take_entries(values, low, values.ndim - 1, True, True)
     if how in ("linear", "midpoint"):
         weight = 0.5 if how == "midpoint" else ranks - place.floor()
         high = place.ceil().long().expand(everywhere)
-        above = _take_along(values, high, values.ndim - 1, True, True)
-        result = OPS["lerp"].function(result, above, weight)
+        above = take_entries(values, high, values.ndim - 1, True, True)
+        result = lerp(result, above, weight)
     # One quantile a last entry: with several, they become the first dimension.
     if q.ndim:
         result.unsqueeze_(0).transpose_(0, -1)
     return result.squeeze_(-1)
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    return OPS["where"].function(condition, a, b)
 
 
 @composite(

@@ -324,10 +324,6 @@ def _combination(
     return text + "one of:" + "".join(f"\n * {s}" for s in signatures)
 
 
-# Methods whose sizes or dimensions may stand as arguments of their own.
-_SIZES_LAST = frozenset("view reshape permute expand repeat tile flip resize_ unflatten".split())
-
-
 def explain(
     function: Any, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any], error: str
 ) -> str | tuple[tuple[Any, ...], dict[str, Any]] | None:
@@ -349,11 +345,11 @@ def explain(
         today = _today(function, name, method, args, kwargs)
         if today is not None:
             return (*given[: len(given) - len(args)], *today[0]), today[1]
-    if name in _SIZES_LAST:
-        first = 0 if method else 1
+    if isinstance(function, _core.Op) and not method:
+        first = next((i for i, p in enumerate(_own(function).params) if p.sizes), len(args))
         sizes = args[first:]
         if len(sizes) > 1 and all(isinstance(n, int) for n in sizes):
-            args = (*args[:first], sizes)  # x.view(2, 3) is x.view((2, 3))
+            args = (*args[:first], sizes)  # the library itself says view(x, 2, 3)
     text = _explained(function, method, args, kwargs)
     if text is None:
         return _renamed(name, method, error)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import _core
-from .signature import Parameter, Signature, of_function, read, value_of
+from .signature import Signature, of_function, python_signature, read
 from .statement import namespace
 
 __all__ = ["bound_signature", "install", "own_signature", "public_signature", "signatures", "usage"]
@@ -56,30 +56,16 @@ def signatures(function: Any) -> list[Signature]:
     return listed or [own]
 
 
-_Kind = inspect.Parameter
-
-
-def _parameter(p: Parameter) -> inspect.Parameter:
-    annotation = p.type + (" | None" if p.none and p.type != "Any" else "")
-    default = _Kind.empty if p.default is None else value_of(p.default)
-    if p.keyword_only:
-        kind: Any = _Kind.KEYWORD_ONLY
-    else:
-        kind = _Kind.VAR_POSITIONAL if p.variable else _Kind.POSITIONAL_OR_KEYWORD
-    return _Kind(p.name, kind, default=default, annotation=annotation)
-
-
 def public_signature(function: Any, method: bool = False) -> inspect.Signature:
     """What `inspect.signature` gives for an op, or for a function whose own is another than the one
     that programs know."""
     entry = getattr(function, "entry", None)
     if not isinstance(function, _core.Op) and "(" not in getattr(entry, "signature", ""):
-        plain = inspect.signature(function)
-        shown = [p for p in plain.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        return plain.replace(parameters=shown[method:])
+        plain = python_signature(function)
+        return plain.replace(parameters=[*plain.parameters.values()][method:])
     own = own_signature(function)
     return inspect.Signature(
-        [_parameter(p) for p in own.params[method:]],
+        [p.in_python() for p in own.params[method:]],
         return_annotation=own.result or inspect.Signature.empty,
     )
 

@@ -12,15 +12,11 @@ from typing import Any
 
 from ... import _core
 
-__all__ = ["Symbol", "Untraceable", "trace", "trace_partial"]
+__all__ = ["BOOLEAN", "Symbol", "Untraceable", "trace", "trace_partial"]
 
 _MAX_REGISTERS = 32
-_BOOLEAN = frozenset(
-    (
-        "eq ne lt le gt ge isnan isinf isfinite signbit "
-        "logical_not logical_and logical_or logical_xor"
-    ).split()
-)
+BOOLEAN: set[str] = set()
+"""The kernels whose result is boolean, as their statements say."""
 
 
 class Untraceable(Exception):
@@ -43,7 +39,7 @@ class _Trace:
         symbols = tuple(self.lift(a) for a in args)
         if _core.kernel_arity(kernel) != len(symbols):
             raise Untraceable(f"no kernel '{kernel}' of {len(symbols)} arguments")
-        out = Symbol(self, boolean=kernel in _BOOLEAN)
+        out = Symbol(self, boolean=kernel in BOOLEAN)
         if kernel == "where":
             out.boolean = symbols[1].boolean and symbols[2].boolean
         self.steps.append((kernel, out, symbols))

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .statement import namespace
+import numpy as np
+
+from ... import _core
 
 __all__ = ["in_steps"]
-
-_T = namespace("torch")
 
 
 def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +35,7 @@ def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[
                 if shape is None:
                     stand_ins.append(None)
                     continue
-                value = _T["zeros"]((), dtype=dtype).expand(shape)
+                value = _core.wrap(np.zeros((), dtype.numpy)).expand(shape)
             stand_ins.append(value.detach())
             stand_ins[-1].requires_grad = want
         return steps(*stand_ins), tuple(stand_ins)

@@ -19,7 +19,7 @@ from ... import _core
 from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
 from ..._dtypes import ALL
 from . import reference as _reference
-from .formulas import Untraceable, trace, trace_partial
+from .formulas import BOOLEAN, Untraceable, trace, trace_partial
 from .signature import parse
 from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
 from .words import Words
@@ -190,6 +190,8 @@ def pointwise(
     arity = forward.__code__.co_argcount if forward else len(numeric)
     if kernel is not None:
         arity = _core.kernel_arity(kernel)
+        if dtype == "bool":
+            BOOLEAN.add(kernel)
     more.setdefault("in_place", True)
     if more.get("reference") is not None:
         more["reference"] = _reference.widened(more["reference"], halves)
@@ -348,13 +350,14 @@ def composite(
         called = name or f.__name__
         entry = Entry(called, OpKind.COMPOSITE, signature or called, f)
         entry.doc = f.__doc__ or ""
-        entry.namespace, entry.samples = where, samples
+        entry.samples = samples
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)
         f.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,
             f,
+            where=where,
             method=method,
             in_place=False,
             operator=operator,

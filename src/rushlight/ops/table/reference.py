@@ -60,8 +60,9 @@ def alias(
     name: str, function: Any, *, method: bool = True, where: str = "torch", in_place: bool = True
 ) -> None:
     """Another public name of an op, with its in-place variant where it has one; `in_place`: and
-    with the function of that in torch."""
-    namespace(where)[name] = function
+    with the function of that in torch. where: namespaces, as in a statement."""
+    for space in where.split(" "):
+        namespace(space)[name] = function
     if not method:
         return
     add_method(name, _core.make_public(function, True))

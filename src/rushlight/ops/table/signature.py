@@ -33,6 +33,7 @@ __all__ = [
     "Flag",
     "Generator",
     "Ints",
+    "Keywords",
     "Number",
     "Parameter",
     "Signature",
@@ -45,6 +46,7 @@ __all__ = [
     "of_function",
     "overloaded",
     "parse",
+    "python_signature",
     "read",
     "value_of",
 ]
@@ -55,6 +57,7 @@ Number: TypeAlias = int | float | complex
 Ints: TypeAlias = int | Sequence[int]
 Sizes: TypeAlias = Sequence[int]
 Flag: TypeAlias = bool  # whatever is true or false
+Keywords: TypeAlias = Any  # `**how: Keywords` takes those of the functions that make tensors
 
 # What an argument may be: the bits that the core looks at (0: anything), and PyTorch's word for it.
 TYPES: dict[str, tuple[int, str]] = {
@@ -92,6 +95,16 @@ class Parameter(NamedTuple):
     keyword_only: bool = False
     variable: bool = False  # takes the rest: `*dims`
     none: bool = False  # None may stand for it
+
+    def in_python(self) -> inspect.Parameter:
+        """The parameter as `inspect` has it."""
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if self.keyword_only or self.variable:
+            kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.KEYWORD_ONLY
+            kind = kinds[self.keyword_only]
+        annotation = self.type + (" | None" if self.none and self.type != "Any" else "")
+        default = inspect.Parameter.empty if self.default is None else value_of(self.default)
+        return inspect.Parameter(self.name, kind, default=default, annotation=annotation)
 
     @property
     def optional(self) -> bool:
@@ -271,15 +284,24 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
     return name, rows, positional if positional >= 0 else len(rows)
 
 
+def python_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a Python function, with the keywords that `**how: Keywords` takes."""
+    found, shown = inspect.signature(function), []
+    for p in found.parameters.values():
+        if p.kind is not p.VAR_KEYWORD:
+            shown.append(p)
+        elif p.annotation == "Keywords":
+            shown += [keyword.in_python() for keyword in read("(*, ...)").params]
+    return found.replace(parameters=shown)
+
+
 @functools.cache
 def of_function(function: Callable[..., Any]) -> Signature:
     """The signature of a Python function, by its annotations. One that is no type of the language
     says nothing of what the function takes."""
     rows = []
-    found = inspect.signature(function)
+    found = python_signature(function)
     for p in found.parameters.values():
-        if p.kind is p.VAR_KEYWORD:
-            continue
         annotation = p.annotation if isinstance(p.annotation, str) else "Any"
         if p.name == "self" and p.annotation is p.empty:
             annotation = "Tensor"  # of a method that is one line

@@ -170,10 +170,10 @@ _PYTHON = frozenset(
     "overloads earlier said traits aten shared_write".split()
 )
 
-# What goes into the row of the table as it is said, and under which name.
-_KEPT = "doc samples reference kernel overloads earlier said aten shared_write batch"
-_ROW = {w: w for w in _KEPT.split()}
-_ROW["where"] = "namespace"
+# What goes into the row of the table as it is said.
+_ROW = frozenset(
+    "doc samples reference kernel overloads earlier said aten shared_write batch".split()
+)
 
 
 def _keeps(words: str, names: list[str]) -> tuple[int, int]:
@@ -237,7 +237,7 @@ def define(
     entry = Entry(name, kind, signature, op)
     for word, value in words.items():
         if word in _ROW:
-            setattr(entry, _ROW[word], value)
+            setattr(entry, word, value)
     entry.out = ("cast" if kind == OpKind.POINTWISE else "exact") if out is True else out
     if entry.shared_write not in ("", *SHARED_WRITES):
         raise TypeError(f"op '{name}': shared_write={entry.shared_write!r} is none of its words")
@@ -253,6 +253,7 @@ def define(
     enter(
         entry,
         op,
+        where=words.get("where", "torch"),
         method=words.get("method"),
         in_place=words.get("in_place", False),
         in_place_node=words.get("in_place_node"),
@@ -320,16 +321,12 @@ def _named(function: Any, name: str, members: Any) -> Any:
     return function
 
 
-# Members of Tensor that are no functions of tensors to a program.
-_NO_GATE = ("_typed_storage",)
-
-
 def put_gates() -> None:
     """Let `__torch_function__` take over what stands among the public functions and Tensor's
     members as plain Python; what comes from the table can be taken over as it is."""
     members = vars(_core.Tensor)
     for name, member in list(members.items()):
-        if type(member) is FunctionType and name not in _NO_GATE:
+        if type(member) is FunctionType:
             setattr(_core.Tensor, name, _core.overridable(_named(member, name, members)))
         elif type(member) is property:
             how = member.fget, member.fset, member.fdel
@@ -337,14 +334,11 @@ def put_gates() -> None:
     made: dict[Any, Any] = {}
     for functions in _NAMESPACES.values():
         for name, function in functions.items():
-            if type(function) is FunctionType and name not in _NO_TENSORS:
+            if type(function) is FunctionType:
                 if function not in made:
                     made[function] = _core.overridable(_named(function, name, functions))
                 functions[name] = made[function]
 
-
-# Functions that stand in a namespace, but are asked about anything.
-_NO_TENSORS = ("is_tensor", "typename")
 
 copyreg.pickle(_core.Op, _reduce)
 copyreg.pickle(_core.Public, _reduce)
@@ -354,6 +348,7 @@ def enter(
     entry: Entry,
     function: Any,
     *,
+    where: str = "torch",
     method: bool | None,
     in_place: bool | str,
     in_place_node: str | None = None,
@@ -363,16 +358,21 @@ def enter(
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
-    method: whether it is one; None: as long as it is in the namespace 'torch'. asks: see ASKS.
+    where: its namespaces; the first is the one that documents it. method: whether it is one; None:
+    as long as it is in the namespace 'torch'. asks: see ASKS.
     """
     name = entry.name
     OPS[name] = entry
+    spaces = where.split(" ")
+    entry.namespace = spaces[0]
     if not name.startswith("_"):
         plain = entry.kind == "composite"
-        _NAMESPACES[entry.namespace][name] = (
-            _core.make_public(function, False, ASKS[asks]) if plain else function
-        )
-    if method if method is not None else entry.namespace in ("torch", "Tensor"):
+        public = _core.make_public(function, False, ASKS[asks]) if plain else function
+        for space in spaces:
+            _NAMESPACES[space][name] = public
+    if method is None:
+        method = "torch" in spaces or "Tensor" in spaces
+    if method:
         setattr(_core.Tensor, name, _core.make_public(function, True))
         entry.forms.add("method")
     if operator:

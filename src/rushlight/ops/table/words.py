@@ -114,7 +114,7 @@ class Public(TypedDict, total=False):
     said: str  # its name in errors, where that is another
     samples: Any
     traits: str  # what those tests must know; words of TRAITS
-    where: str  # a namespace, "torch" unless told; "Tensor": a method alone; "": nowhere
+    where: str  # namespaces, "torch" unless told; "Tensor": a method alone; "": nowhere
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
     operator: str
     reflected: str
