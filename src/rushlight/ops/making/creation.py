@@ -39,7 +39,7 @@ def _filled(name: str, value: Any, doc: str) -> Any:
             size = _named_size(name, size, how)
         where = destination(how, name, out)
         array = where.allocate(shape_of(name, size), numpy_of(how.get("dtype"), name, out), value)
-        return finished(array, how, out, where, function=name)
+        return finished(array, how, out, where, name)
 
     return create
 
@@ -83,8 +83,10 @@ def _filled_like(name: str, create: Any, value: Any, doc: str) -> Any:
 
 def _as_of(input: Tensor, how: dict[str, Any]) -> dict[str, Any]:
     """The keywords of a call, with a tensor's own dtype and device where they say nothing."""
-    dtype, device = how.get("dtype") or input.dtype, how.get("device")
-    return {**how, "dtype": dtype, "device": input.device if device is None else device}
+    how["dtype"] = how.get("dtype") or input.dtype
+    if how.get("device") is None:
+        how["device"] = input.device
+    return how
 
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

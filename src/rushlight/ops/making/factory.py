@@ -99,14 +99,16 @@ _KEYWORDS = frozenset(p.name for p in read("(*, ...)").params)
 
 def check_keywords(how: dict[str, Any], function: str) -> None:
     """TypeError for a keyword of a call that no factory knows."""
-    if how and not how.keys() <= _KEYWORDS:
-        none_left(function, {name: how[name] for name in how if name not in _KEYWORDS})
+    for name in how:
+        if name not in _KEYWORDS:
+            none_left(function, {name: how[name]})
 
 
 def destination(how: dict[str, Any], function: str, out: Any = None, like: Any = None) -> Any:
     """The device of a factory's result: of `out`, the one asked for, of `like`, the default. `how`:
     the keywords of the call, which are checked."""
-    check_keywords(how, function)
+    if how and not _KEYWORDS.issuperset(how):
+        check_keywords(how, function)
     if out is not None:
         return of(out)
     device = how.get("device")

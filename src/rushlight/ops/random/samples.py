@@ -70,7 +70,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
         array = where.allocate(shape_of(name, size), numpy_dtype)
         if where.has_memory:
             draw(kernel, generator, array, *args)
-        return finished(array, how, out, where, function=name)
+        return finished(array, how, out, where, name)
 
     @composite(
         method=False,
