@@ -198,3 +198,18 @@ def test_rooms_of_the_table_stand_in_the_order_of_imports():
     table = ROOT / "src" / "rushlight" / "ops"
     named = [f"ops.{p.name}" for p in rooms() if p.parent == table]
     assert named == [room for room in ORDER if room.startswith("ops.")]
+
+
+def test_arrows_of_the_table_are_those_of_its_imports():
+    section = ARCHITECTURE.read_text(encoding="utf-8").partition("\nInside `ops/` the arrows")[2]
+    block = re.search(r"^```text\n(.*?)^```$", section, re.M | re.S)[1]
+    drawn = {
+        (user, room.strip())
+        for room, _, users in (line.partition("<-") for line in block.splitlines())
+        for user in re.findall(r"\w+", users)
+    }
+    there = set()
+    for path in (ROOT / "src/rushlight/ops").glob("*/*.py"):
+        rooms = re.findall(r"^\s*from \.\.(\w+)[\w.]* import", path.read_text("utf-8"), re.M)
+        there |= {(path.parent.name, room) for room in rooms if room != "table"}
+    assert drawn == there

@@ -1,3 +1,3 @@
 """The version, said once: the build reads it from here."""
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
