@@ -178,7 +178,7 @@ class TorchFunctionMode:
             "kwargs=None)"
         )
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> TorchFunctionMode:
         _core.enter_mode(self)
         return self
 

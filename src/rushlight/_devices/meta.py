@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _core
+from .._core import Tensor
 from .._device import on_meta
 from .._dtypes import from_numpy_dtype
 
@@ -58,17 +59,17 @@ class Meta:
     name = on_meta
     has_memory = False
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: int | None = None) -> Any:
         return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
 
     def tensor(self, array: Any, requires_grad: bool = False) -> Any:
         code = from_numpy_dtype(array.dtype).code
         return _core.empty_meta(array.shape, code, None, requires_grad)
 
-    def from_host(self, tensor: Any) -> Any:
+    def from_host(self, tensor: Tensor) -> Any:
         return _core.empty_meta(tuple(tensor.shape), tensor.dtype.code, tensor.stride()).clone()
 
-    def to_host(self, tensor: Any) -> NoReturn:
+    def to_host(self, tensor: Tensor) -> NoReturn:
         raise NotImplementedError(_NO_DATA)
 
     def check_values(self, op: str) -> None:

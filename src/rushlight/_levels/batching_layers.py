@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.elementwise.selection import _where
 from ..ops.layers.class_loss import (
     _binary_cross_entropy,
@@ -38,7 +39,7 @@ where: Any = _where
 
 
 @batching(_native_layer_norm)
-def _layer_norm(op: Any, args: Any, level: Any) -> Any:
+def _layer_norm(op: Op, args: Any, level: Any) -> Any:
     x, n, weight, bias, eps = args
     if inner(x, level) is not None and inner(weight, level) is None and inner(bias, level) is None:
         return wrap_all(_call(op, [inner(x, level), *args[1:]]), level)
@@ -59,7 +60,7 @@ def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
 
 
 @batching(_native_group_norm)
-def _group_norm(op: Any, args: Any, level: Any) -> Any:
+def _group_norm(op: Op, args: Any, level: Any) -> Any:
     x, groups, weight, bias, eps = args
     if inner(weight, level) is None and inner(bias, level) is None:
         return folded_first(op, args, level)
@@ -67,7 +68,7 @@ def _group_norm(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_native_batch_norm)
-def _batch_norm(op: Any, args: Any, level: Any) -> Any:
+def _batch_norm(op: Op, args: Any, level: Any) -> Any:
     x, weight, bias, mean, var, training, momentum, eps = args
     size = level.size
     stats: list[Any] = [None if s is None else inner(s, level) for s in (mean, var)]
@@ -107,7 +108,7 @@ _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
     _binary_cross_entropy_with_logits,
     _soft_margin_loss,
 )
-def _elementwise_loss(op: Any, args: Any, level: Any) -> Any:
+def _elementwise_loss(op: Op, args: Any, level: Any) -> Any:
     values = list(args)
     at = op.params.index("reduction")
     reduction = args[at]
@@ -119,7 +120,7 @@ def _elementwise_loss(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_nll_loss, _nll_loss2d)
-def _nll(op: Any, args: Any, level: Any) -> Any:
+def _nll(op: Op, args: Any, level: Any) -> Any:
     x, target, weight, ignored, reduction = args
     one = x.ndim == 1
     v, t = batched(x, level), batched(target, level)
@@ -143,7 +144,7 @@ def _nll(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_multi_margin_loss)
-def _multi_margin(op: Any, args: Any, level: Any) -> Any:
+def _multi_margin(op: Op, args: Any, level: Any) -> Any:
     """The loss in terms of ops."""
     x, target, weight, p, margin, reduction = args
     rows, classes = (x.unsqueeze(0) if x.ndim == 1 else x), target.reshape(-1, 1)
@@ -159,7 +160,7 @@ def _multi_margin(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(renorm)
-def _renorm(op: Any, args: Any, level: Any) -> Any:
+def _renorm(op: Op, args: Any, level: Any) -> Any:
     """The slices brought down, in terms of ops."""
     x, p, dim, maxnorm = args
     others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
@@ -168,7 +169,9 @@ def _renorm(op: Any, args: Any, level: Any) -> Any:
     return (wide * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
 
 
-def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any, Any]:
+def _weights_of(
+    target: Tensor, weight: Tensor | None, ignored: int, like: Tensor
+) -> tuple[Tensor, ...]:
     """(the class of each place, its weight: 0 where it is ignored)."""
     kept = target != ignored
     classes = where(kept, target, 0)
@@ -179,7 +182,7 @@ def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any,
     return classes, where(kept, picked, 0)
 
 
-def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any) -> Any:
+def _weighted_nll(x: Tensor, target: Tensor, weight: Tensor, ignored: int, reduction: int) -> Any:
     """nll_loss in terms of ops: weights that each sample has for itself."""
     dim = 0 if x.ndim == 1 else 1
     classes, weights = _weights_of(target, weight, ignored, x)
@@ -190,7 +193,7 @@ def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any
 
 
 @batching(nll_transpose)
-def _nll_transpose(op: Any, args: Any, level: Any) -> Any:
+def _nll_transpose(op: Op, args: Any, level: Any) -> Any:
     g, target, weight, ignored, reduction, shape = args
     if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
         one = ones((), dtype=g.dtype)
@@ -207,7 +210,7 @@ def _nll_transpose(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_embedding_op, embedding_scaled)
-def _embedding(op: Any, args: Any, level: Any) -> Any:
+def _embedding(op: Op, args: Any, level: Any) -> Any:
     weight, indices, padding = args
     # With scaling the uses are counted in one element: each needs a weight of its own.
     if op is _embedding_op and inner(weight, level) is None:
@@ -221,7 +224,7 @@ def _embedding(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(embedding_transpose, embedding_scaled_transpose)
-def _embedding_transpose(op: Any, args: Any, level: Any) -> Any:
+def _embedding_transpose(op: Op, args: Any, level: Any) -> Any:
     g, indices, padding, n = args
     value, places = batched(g, level), batched(indices, level)
     if padding is not None and padding >= 0:

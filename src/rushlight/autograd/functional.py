@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel
 from .._levels.structure import parts_at, rows
@@ -53,7 +54,7 @@ _FUNCTION_GIVES = "user-provided function returns"
 _INPUT_IS = "input to the user-provided function is"
 
 
-def _like_given(values: Any, was_tuple: Any) -> Any:
+def _like_given(values: Any, was_tuple: bool | tuple[bool, ...]) -> Any:
     """`values` as the caller's structure has it: nested for (outer, inner) flags."""
     if isinstance(was_tuple, tuple):
         outer, inner = was_tuple
@@ -85,12 +86,16 @@ def _outputs(
     return was_tuple, outputs
 
 
-def _result(values: Any, was_tuple: Any, create_graph: bool) -> Any:
+def _result(
+    values: tuple[Tensor | tuple[Tensor, ...], ...],
+    was_tuple: bool | tuple[bool, ...],
+    create_graph: bool,
+) -> Any:
     """`values` for the caller: detached unless the graph goes on, in the structure given."""
     return _like_given(_finished(values, create_graph), was_tuple)
 
 
-def _finished(values: Any, create_graph: bool) -> Any:
+def _finished(values: Tensor | tuple[Tensor | tuple[Tensor, ...], ...], create_graph: bool) -> Any:
     if isinstance(values, tuple):
         return tuple(_finished(v, create_graph) for v in values)
     return values if create_graph or values is None else values.detach()
@@ -212,7 +217,7 @@ def vjp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor | tuple[Tensor, ...], ...]:
     """(func(inputs), v^T J): v has the shapes of the outputs; it may be left out for one number.
 
     >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -323,7 +328,7 @@ def jacobian(
 
 
 def _rows(
-    index: int, out: Any, inputs: _Tensors, create_graph: bool, strict: bool, vectorize: bool
+    index: int, out: Tensor, inputs: _Tensors, create_graph: bool, strict: bool, vectorize: bool
 ) -> _Tensors:
     """The Jacobian of one output with respect to each input."""
     if vectorize and out.numel():
@@ -405,7 +410,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     return _like_given(jacobians, (outputs_tuple, inputs_tuple))
 
 
-def _directions(inputs: _Tensors, sizes: list[int]) -> list[Any]:
+def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
     """Of each input (a row for each unit vector) its part of all unit vectors."""
     found, start = [], 0
     for x, n in zip(inputs, sizes, strict=True):
@@ -431,7 +436,7 @@ def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Any:
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     """`func`, with torch's errors where it does not give one number."""
 
-    def checked(*inputs: Any) -> Any:
+    def checked(*inputs: Tensor) -> Any:
         return _number(func, inputs, name).reshape(())
 
     return checked
@@ -465,7 +470,7 @@ def hessian(
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
     single = _scalar(func, "hessian")
 
-    def gradient(*given: Any) -> Any:
+    def gradient(*given: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             given = tuple(t.requires_grad_() for t in given)
         jac = jacobian(single, given, create_graph=True)
@@ -473,7 +478,7 @@ def hessian(
             _require_second(jac)
         return jac
 
-    def checked(*given: Any) -> Any:
+    def checked(*given: Tensor) -> Any:
         with _Grad():
             out = single(*given)
         _require_graph((out,), strict)
@@ -495,7 +500,7 @@ def hessian(
 
 def _hessian_product(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Tensor | tuple[Tensor, ...],
     v: Any,
     create_graph: bool,
     strict: bool,
@@ -525,7 +530,7 @@ def vhp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """(func(inputs), v^T H) of a function with one number as result.
 
     >>> x = torch.tensor([1.0, 2.0])
@@ -541,7 +546,7 @@ def hvp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """(func(inputs), H v) of a function with one number as result; as H is symmetric,
     computed as v^T H.
 

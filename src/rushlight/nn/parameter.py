@@ -69,7 +69,7 @@ _core.register(parameter=Parameter)
 PRINTED_AS_TENSOR.add(Parameter)
 
 
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
     """What unpickling a Parameter calls (hooks are never saved)."""
     return Parameter(data, requires_grad)
 

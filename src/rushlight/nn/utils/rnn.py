@@ -38,9 +38,9 @@ class PackedSequence(_PackedFields):
 
     def __new__(
         cls,
-        data: Any,
-        batch_sizes: Any = None,
-        sorted_indices: Any = None,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
         unsorted_indices: Any = None,
     ) -> Self:
         if batch_sizes is None:

@@ -111,7 +111,7 @@ def _nll_gradient(
     weight: Array | None,
     ignore_index: int,
     reduction: int,
-    shape: Any,
+    shape: tuple[int, ...],
 ) -> Array:
     dim = 0 if len(shape) == 1 else 1
     t, ignored = _places(target, shape[dim], ignore_index)
@@ -134,7 +134,7 @@ def _nll_samples(make: Callable[..., Any]) -> Any:
     return [(make(3, 4), t, None, -100, how) for how in _NUMBERS.values()]
 
 
-def _nll_op(name: str, node: str) -> Any:
+def _nll_op(name: str, node: str) -> Op:
     return linear(
         f"{name}(input: Tensor, target: Tensor, weight: Tensor | None = None, "
         "ignore_index: Any = -100, reduction: str = 1)",
@@ -170,7 +170,7 @@ _nll_transpose = linear(
 )
 
 
-def _check_targets(input: Any, target: Any, weight: Any) -> None:
+def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """What torch checks before it computes anything."""
     if input.ndim > 1 and target.ndim > 0 and len(input) != len(target):
         raise ValueError(
@@ -229,7 +229,7 @@ def _check_smoothing(label_smoothing: float) -> None:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
 
 
-def _times_weight(x: Any, weight: Any, dim: int) -> Any:
+def _times_weight(x: Tensor, weight: Tensor | None, dim: int) -> Any:
     """x times the weights (or None) of the classes, which are along dim."""
     if weight is None:
         return x
@@ -237,7 +237,7 @@ def _times_weight(x: Any, weight: Any, dim: int) -> Any:
 
 
 def _probabilities_loss(
-    input: Any, target: Any, weight: Any, reduction: str, smoothing: float
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Any:
     dim = 0 if input.ndim == 1 else 1
     n_classes = input.shape[dim]
@@ -256,7 +256,12 @@ def _probabilities_loss(
 
 
 def _smoothed_loss(
-    input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    smoothing: float,
 ) -> Any:
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
@@ -337,7 +342,7 @@ def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> A
     return reduce_array(loss, reduction, input.dtype)
 
 
-def _weighted(g: Tensor, weight: Any, reduction: str, n: int) -> Tensor:
+def _weighted(g: Tensor, weight: Tensor | None, reduction: str, n: int) -> Tensor:
     g = share_of(g, reduction, n)
     return g if weight is None else g * weight
 
@@ -413,7 +418,12 @@ def _bce_logits(
 
 
 def _bce_logits_input(
-    g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: str,
 ) -> Any:
     probability = input.sigmoid()
     if pos_weight is None:
@@ -424,11 +434,13 @@ def _bce_logits_input(
     return _weighted(g, weight, reduction, input.numel()) * slope
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: Tensor) -> Any:
     return -((-x.abs()).exp().log1p() + (-x).clamp_min(0))
 
 
-def _bce_logits_target(g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits_target(
+    g: Tensor, input: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
+) -> Any:
     slope = -input
     if pos_weight is not None:
         slope = log_sigmoid(slope) - pos_weight * log_sigmoid(input)

@@ -54,12 +54,12 @@ def _check_float(input: Tensor) -> None:
         _core.refuse_cast("Float", input.dtype.scalar_name, advice)
 
 
-def _apply(input: Tensor, noise: Any, inplace: bool) -> Tensor:
+def _apply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
     return input.mul_(noise) if inplace else input * noise
 
 
 @draws()
-def _mask(input: Any, shape: Any, p: float) -> Any:
+def _mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
     """A mask of `shape` (None: that of input, and its layout)."""
     where = of(input)
     if not where.has_memory:
@@ -72,7 +72,7 @@ def _mask(input: Any, shape: Any, p: float) -> Any:
     return mask
 
 
-def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
+def _dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
         return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
@@ -92,7 +92,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag 
     return _dropped(input, None, p, inplace)
 
 
-def _channels(input: Tensor) -> Any:
+def _channels(input: Tensor) -> tuple[int, ...]:
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*input.shape[:2], *(1,) * (input.ndim - 2))
@@ -157,7 +157,9 @@ for _n in (1, 2, 3):
 _ALPHA = 1.7580993408473766  # of SELU: scale * alpha
 
 
-def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, inplace: bool) -> Any:
+def _alpha(
+    input: Tensor, shape: Callable[[Any], Any], p: float, training: bool, inplace: bool
+) -> Tensor:
     _check(p)
     if not training or p == 0.0 or not input.numel():
         return input
@@ -167,7 +169,9 @@ def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, in
     return _alpha_dropped(input, shape(input), p, inplace)
 
 
-def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
+def _alpha_dropped(
+    input: Tensor, wanted: tuple[int, ...] | None, p: float, inplace: bool
+) -> Tensor:
     mask = _mask(input, wanted, p)
     scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (mask - 1) * (_ALPHA * scale) + _ALPHA * scale * p

@@ -96,7 +96,7 @@ _embedding_transpose: Op = linear(
 )
 
 
-def _embedding_again(g: Tensor, indices: Any, padding_idx: int) -> Tensor:
+def _embedding_again(g: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
     rows = _embedding_op(g, indices, -1)
     return (
         rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
@@ -303,7 +303,7 @@ def _check_bags(indices: Array, n: int, plainly: bool) -> None:
         )
 
 
-def _bag_max(rows: Any, bag: Any, kept: Any, n: int) -> Any:
+def _bag_max(rows: Tensor, bag: Array, kept: Array, n: int) -> Tensor:
     """The largest element of each column in each bag; an empty bag gives 0."""
     values = widened(rows._array)
     best = np.full((n, rows.shape[1]), -1, np.int64)

@@ -133,13 +133,15 @@ def loss_samples(make: Callable[..., Any]) -> Any:
     ]
 
 
-def _mse(input: Array, target: Array, reduction: str) -> Any:
+def _mse(input: Array, target: Array, reduction: str) -> Array:
     x, y, dtype = operands(input, target, "mse_cpu")
     d = x - y
     return reduce_array(d * d, reduction, dtype)
 
 
-def _mse_vjp(g: Tensor, input: Any, target: Any, reduction: str, needs: Any) -> Any:
+def _mse_vjp(
+    g: Tensor, input: Tensor, target: Tensor, reduction: str, needs: tuple[int, ...]
+) -> tuple[Tensor | None, ...]:
     d = input - target
     d = d * (g * (2.0 / d.numel() if reduction == "mean" and d.numel() else 2.0))
     return (d if needs[0] else None), (-d if needs[1] else None)
@@ -209,8 +211,14 @@ def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Arra
 
 
 def _clamped_vjp(
-    g: Tensor, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float
-) -> Any:
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    reduction: str,
+    needs: tuple[int, ...],
+    limit: float,
+    scale: float,
+) -> tuple[Tensor | None, ...]:
     d = input - target
     d = d.clamp(-limit, limit) * share_of(g, reduction, d.numel())
     if scale != 1:

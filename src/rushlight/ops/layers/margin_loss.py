@@ -64,7 +64,7 @@ def _samples(x: Tensor) -> Tensor:
 
 
 def _multi_margin(
-    input: Array, target: Array, weight: Any, p: int, margin: float, reduction: str
+    input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str
 ) -> Array:
     refuse("multi_margin_loss_cpu_kernel", input, "biuc", halves=True)
     _check_samples(input.shape)
@@ -97,7 +97,13 @@ def _multi_margin(
 
 
 def _multi_margin_rule(
-    g: Any, input: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    p: int,
+    margin: float,
+    reduction: str,
 ) -> Any:
     x, t = _samples(input), target.reshape(target.numel(), 1)
     excess = margin - x.gather(1, t) + x

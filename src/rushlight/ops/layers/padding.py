@@ -66,14 +66,14 @@ def _resample(x: Array, taps: Any) -> Array:
     return rounded(np.ascontiguousarray(wide), x)
 
 
-def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
+def _resample_back(g: Array, taps: Any, shape: tuple[int, ...]) -> Array:
     wide = widened(g)
     for axis, (places, weights) in reversed(taps):
         wide = _summed(wide, places, weights, axis, shape[axis])
     return rounded(np.ascontiguousarray(wide), g)
 
 
-def resampling(name: str, node: str, keeps: str = "format: input") -> Any:
+def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input: Tensor, taps: Any)",
@@ -117,7 +117,7 @@ def _border_of(sizes: _Ints, pad: _Ints) -> tuple[tuple[Any, ...], _Ints, tuple[
     return tuple(kept), tuple(shape), tuple(there)
 
 
-def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+def _constant_pad(x: Array, pad: _Ints, value: float) -> Array:
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * x.ndim:
@@ -220,7 +220,7 @@ def _check_border(shape: _Ints, pad: _Ints, mode: str) -> None:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={result}")
 
 
-def _border(input: Any, pad: _Ints, mode: str) -> Any:
+def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
     n = len(pad) // 2
     if not n or input.ndim not in (n + 1, n + 2):
         raise NotImplementedError(

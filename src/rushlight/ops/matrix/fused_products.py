@@ -44,11 +44,11 @@ _kernels = _core.kernels
 # ---- products with something added
 
 
-def _scaled(a: Any, by: Any) -> Any:
+def _scaled(a: Array, by: float) -> Array:
     return a if by == 1 else a * a.dtype.type(fitted_number(by, a.dtype))
 
 
-def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
+def _combine(added: Array, product: Array, beta: float, alpha: float) -> Array:
     """beta * added + alpha * product; a beta of 0 ignores even NaN."""
     check_expand(added, product.shape)
     wide, like = widened(np.asarray(product)), product
@@ -58,7 +58,7 @@ def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
     return rounded(np.asarray(result), like)
 
 
-def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
+def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) -> Any:
     refuse("addmm_impl_cpu_", mat1, "b")
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.ndim != 2:
@@ -78,7 +78,7 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any
     return _combine(input, product_of(mat1, mat2), beta, alpha)
 
 
-def _through(g: Any, number: Any) -> Any:
+def _through(g: Tensor, number: float) -> Any:
     """A gradient back through a multiplication by a number."""
     if number == 1:
         return g
@@ -91,7 +91,7 @@ def _times(t: Any, number: Any) -> Any:
 
 def _sum_with_product(
     signature: str, forward: Any, vjp: dict[str, Any], jvp: dict[str, Any], **more: Any
-) -> Any:
+) -> Op:
     """beta * input + alpha * some product; `vjp` and `jvp` have the rules of the factors."""
     return general(
         signature,
@@ -128,7 +128,7 @@ addmm = _sum_with_product(
 )
 
 
-def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Array:
+def _addmv(input: Array, mat: Array, vec: Array, beta: float, alpha: float) -> Array:
     if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
@@ -165,7 +165,7 @@ addmv = _sum_with_product(
 )
 
 
-def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Array:
+def _addr(input: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Array:
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         if v.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
@@ -211,7 +211,7 @@ _OF_BATCHES = {
 }
 
 
-def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: float) -> Array:
     if batch1.ndim == 3 and batch2.ndim == 3:
         check_expand(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return _combine(input, _batched(batch1, batch2), beta, alpha)
@@ -238,7 +238,7 @@ baddbmm = _sum_with_product(
 )
 
 
-def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+def _addbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: float) -> Array:
     if batch1.ndim == 3 and batch2.ndim == 3:
         check_expand(input, (batch1.shape[1], batch2.shape[2]))
     if input.dtype != batch2.dtype:
@@ -401,7 +401,7 @@ def _trace(a: Array) -> Array:
     return np.asarray(total) if a.dtype.kind in "iu" else rounded(np.asarray(total), a)
 
 
-def _times_identity(g: Array, shape: Any) -> Array:
+def _times_identity(g: Array, shape: tuple[int, ...]) -> Array:
     out = np.zeros(shape, g.dtype)
     np.fill_diagonal(out, g)
     return out
@@ -466,7 +466,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Any:
             )
     split = _best_order([s[0] for s in shapes] + [shapes[-1][1]])
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Tensor:
         if i == j:
             return tensors[i]
         k = split[i, j]

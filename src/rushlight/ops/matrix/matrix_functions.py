@@ -60,7 +60,7 @@ def cond(A: Tensor, p: Any = None) -> Any:
     return matrix_norm(A, p) * matrix_norm(inverse, p)
 
 
-def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
+def _threshold(s: Array, shape: tuple[int, ...], atol: float | None, rtol: float | None) -> Array:
     """Singular values that count are larger. The bounds are numbers, or tensors of one for each
     matrix of a stack."""
     largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
@@ -70,13 +70,15 @@ def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
     return smallest
 
 
-def _bound(value: Any, default: Any) -> Any:
+def _bound(value: float | None, default: Array | float) -> Array | float:
     if isinstance(value, np.ndarray):
         return value[..., None]
     return default if value is None else np.asarray(float(value))
 
 
-def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def _matrix_rank(
+    a: Array, tol: float | None, atol: float | None, rtol: float | None, hermitian: bool
+) -> Array:
     check_matrices("matrix_rank", a)
     if hermitian and a.size:
         check_matrices("eigh", a, square=True)
@@ -117,7 +119,7 @@ def matrix_rank(
     return _rank_op(A, tol, atol, rtol, hermitian)
 
 
-def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def _pinv(a: Array, rcond: float | None, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if a.ndim < 2 or a.dtype.kind in "biu" or a.dtype.itemsize == 2:
         raise RuntimeError(
             f"linalg.pinv({scalar_name(a)}{{{listed(a.shape)}}}): expected a tensor with 2 or more "
@@ -139,7 +141,7 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
     return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
 
 
-def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
+def _pinv_vjp(g: Tensor, A: Tensor, out: Tensor) -> Any:
     # The derivative of the pseudo-inverse at constant rank.
     p, gh = out, g.mH
     ph = p.mH
@@ -196,7 +198,9 @@ def _least_squares(a: Array, b: Array, rcond: Any, driver: str) -> tuple[Array, 
     return np.ascontiguousarray(x), left
 
 
-def _least_squares_vjp(gs: Any, A: Any, B: Any, out: Any) -> tuple[Any, Any]:
+def _least_squares_vjp(
+    gs: tuple[Tensor | None, ...], A: Tensor, B: Tensor, out: Tensor
+) -> tuple[Any, Any]:
     gx, gleft = gs
     ga = gb = None
     if gx is not None:
@@ -272,7 +276,7 @@ def _det(a: Array) -> Any:
     return np.linalg.det(a)
 
 
-def _adjugate_conj(A: Any, out: Any) -> Any:
+def _adjugate_conj(A: Tensor, out: Tensor) -> Any:
     """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
     if not anywhere(out == 0):
         return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
@@ -299,7 +303,7 @@ det = general(
 
 
 @np.errstate(all="ignore")
-def _slogdet(a: Array) -> Any:
+def _slogdet(a: Array) -> tuple[Array, ...]:
     check_matrices("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)
     if a.dtype.kind == "f":
@@ -307,7 +311,7 @@ def _slogdet(a: Array) -> Any:
     return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
 
 
-def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
+def _slogdet_vjp(g1: Tensor | None, g2: Tensor, A: Tensor, out: Tensor) -> Any:
     back = inv(A).mH
     total = None
     if g2 is not None:
@@ -320,7 +324,7 @@ def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
     return total
 
 
-def _slogdet_op(name: str) -> Any:
+def _slogdet_op(name: str) -> Op:
     return general(
         f"_{name}(A: Tensor)",
         _slogdet,
@@ -374,7 +378,7 @@ def matrix_power(A: Tensor, n: int) -> Any:
     return result
 
 
-def _check_square(name: str, A: Any) -> None:
+def _check_square(name: str, A: Tensor) -> None:
     if A.ndim < 2:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
     if A.shape[-1] != A.shape[-2]:
@@ -457,7 +461,7 @@ def vander(x: Tensor, N: int | None = None) -> Any:
     return _rising_powers(x, n)
 
 
-def _rising_powers(x: Any, n: int) -> Any:
+def _rising_powers(x: Tensor, n: int) -> Any:
     one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
     return cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 

@@ -191,7 +191,7 @@ def _tangent_rule(op: str, names: list[str], wanted: str, rule: Any) -> tuple[in
 
 
 def define(
-    kind: int, signature: str, forward: Any, rules: dict[str, Any], **words: Unpack[Spec]
+    kind: int, signature: str, forward: Any, rules: dict[str, Rule], **words: Unpack[Spec]
 ) -> _core.Op:
     """Make the op of one statement and enter it in the table: see the kinds in `kinds.py` and the
     words in `words.py`."""
