@@ -56,7 +56,7 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed that the sequence was started with."""
-        return _kernels.random_initial_seed(self._state)  # type: ignore[no-any-return]
+        return _kernels.random_initial_seed(self._state)
 
     def get_state(self) -> Any:
         """The state as a uint8 tensor of 5056 bytes."""

@@ -579,12 +579,12 @@ class _Legacy(type):
 def legacy_types() -> dict[str, type]:
     """The legacy classes by name."""
     types: dict[str, Any] = {}
-    for dtype in dtypes.ALL:
-        if dtype in _WIDE:
+    for kind in dtypes.ALL:
+        if kind in _WIDE:
             continue
-        name = f"{dtype.scalar_name}Storage"
-        doc = f"A TypedStorage of dtype {dtype.name}.\n\n>>> torch.{name}(2).size()\n2"
-        types[name] = _Legacy(name, (), {"_dtype": dtype, "__module__": "torch", "__doc__": doc})
+        name = f"{kind.scalar_name}Storage"
+        doc = f"A TypedStorage of dtype {kind.name}.\n\n>>> torch.{name}(2).size()\n2"
+        types[name] = _Legacy(name, (), {"_dtype": kind, "__module__": "torch", "__doc__": doc})
     types["Storage"] = types["FloatStorage"]
     return types
 

@@ -106,7 +106,7 @@ class _Wrapped:
 
     def version(self, t: Any) -> int:
         """`t._version`."""
-        return t._wrapped.value._version  # type: ignore[no-any-return]
+        return t._wrapped.value._version
 
     def grad_fn(self, t: Tensor) -> Any:
         """The node of what is recorded within, for those who are to know of it: under vmap or jvp

@@ -252,7 +252,7 @@ def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
     if not any(isinstance(v, _Tensor) and v._wrapped is not None for v in values):
         node = cls._generated() if not level.by_hand else None
-        return cls._run(values, node)  # type: ignore[no-any-return]
+        return cls._run(values, node)
     context = _Context(tuple(isinstance(v, _Tensor) and v.requires_grad for v in values))
     output = cls.apply(*values)
     before = _core.set_grad_enabled(False)

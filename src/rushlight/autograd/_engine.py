@@ -128,7 +128,7 @@ def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
     if not _is_edge(root):
         raise TypeError(f"expected a Tensor or a GradientEdge, got {type(root).__name__}")
     node, nr = root[:2]
-    return node._output_metas[nr]  # type: ignore[no-any-return]
+    return node._output_metas[nr]
 
 
 def _check_gradient(index: int, output: Tensor, gradient: Tensor | None) -> None:

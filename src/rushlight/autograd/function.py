@@ -185,10 +185,10 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
             self._accessed = True
             saved = self._unpack_saved()
             self._release()
-            return saved  # type: ignore[no-any-return]
+            return saved
         if "_finished" not in self.__dict__:
             return self.to_save
-        return self._unpack_saved()  # type: ignore[no-any-return]
+        return self._unpack_saved()
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:

@@ -112,7 +112,7 @@ def _vector(
         raise RuntimeError(
             f"The vector v can only be None if the {giver} a single Tensor with a single element."
         )
-    return v  # type: ignore[no-any-return]
+    return v
 
 
 def _check_v(v: _Tensors, other: _Tensors, was_tuple: bool) -> None:
@@ -201,7 +201,7 @@ def _gradients(
     ]
     if not pairs:
         return (None,) * len(inputs)
-    return _grad(  # type: ignore[no-any-return]
+    return _grad(
         tuple(o for o, _ in pairs),
         inputs,
         tuple(g for _, g in pairs),

@@ -248,7 +248,7 @@ class NodeHooks:
                     if value is not None:
                         _check_replacement(hook, old, value)
                 grad_inputs = new
-        return grad_inputs  # type: ignore[no-any-return]
+        return grad_inputs
 
     def leaf_before(self, tensor: Tensor, grad: Tensor) -> Any:
         return self._tensor_hooks(0, grad)
@@ -284,7 +284,7 @@ def _accumulate_retained(tensor: Tensor, grad: Tensor) -> None:
 def _hooks_of(owner: Any) -> NodeHooks:
     if owner._hooks is None:
         owner._hooks = NodeHooks()
-    return owner._hooks  # type: ignore[no-any-return]
+    return owner._hooks
 
 
 def _place_of_hooks(tensor: Tensor) -> tuple[Any, int]:

@@ -21,7 +21,7 @@ def _place(index: Any, size: int) -> int:
     index = operator.index(index)
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of range")
-    return index % size  # type: ignore[no-any-return]
+    return index % size
 
 
 class _Numbered(Module):
@@ -254,7 +254,7 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        return self._modules[key]  # type: ignore[no-any-return]
+        return self._modules[key]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
@@ -277,7 +277,7 @@ class ModuleDict(Module):
 
     def pop(self, key: str) -> Module:
         """Takes out and returns the module of a key."""
-        return self._modules.pop(key)  # type: ignore[no-any-return]
+        return self._modules.pop(key)
 
     def keys(self) -> Any:
         """The keys, in order of insertion."""

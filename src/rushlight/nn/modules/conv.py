@@ -264,7 +264,7 @@ class _ConvTranspose(_ConvNd):
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
         """The extra rows that make the output `output_size`, among the sizes that fit the input."""
         if output_size is None:
-            return self.output_padding  # type: ignore[no-any-return]
+            return self.output_padding
         n = self._dims
         without_spatial = input.dim() - n
         if len(output_size) == without_spatial + n:

@@ -297,7 +297,7 @@ class Module(StateMethods):
             module = getattr(module, item)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{item}` is not an nn.Module")
-        return module  # type: ignore[no-any-return]
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replaces the module at a dotted path (or adds it, unless `strict`)."""

@@ -139,7 +139,7 @@ def _scatter(g: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
     if n == 2:
         result = _kernels.max_pool2d_backward(g, indices, shape)
         if result is not NotImplemented:
-            return result  # type: ignore[no-any-return]
+            return result
     rows, size = _planes(shape, n)
     wide = widened(g)
     out = np.zeros((rows, size), wide.dtype)

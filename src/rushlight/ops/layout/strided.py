@@ -132,7 +132,7 @@ def _gathered(
         and g.flags.c_contiguous
         and _reach(size, stride) + offset <= g.size
     ):
-        return _kernels.strided(g, size, stride, offset).copy()  # type: ignore[no-any-return]
+        return _kernels.strided(g, size, stride, offset).copy()
     place = _Place(g.shape, size, stride, offset, layout)
     if layout is not None and _overlapping(g.shape, layout):
         where = place.whole(np.arange(place.total))

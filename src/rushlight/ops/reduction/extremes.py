@@ -281,7 +281,7 @@ def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
     found = (_kernels.argmax if largest else _kernels.argmin)(wide, dim, True)
     if found is NotImplemented:
         found = (np.argmax if largest else np.argmin)(wide, dim, keepdims=True)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class _NotGiven:
@@ -304,7 +304,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         if a.size:
             found = kernel(a)
             if found is not NotImplemented:
-                return found  # type: ignore[no-any-return]
+                return found
         _no_complex(a, f"{name}_all")
         _no_empty(name, a.shape, tuple(range(a.ndim)), None)
         return rounded(reduce(widened(a), None), a)
@@ -396,7 +396,7 @@ def _arg_function(name: str, largest: bool) -> Op:
         found = kernel(widened(a), dim, keepdim)
         if found is NotImplemented:
             found = (np.argmax if largest else np.argmin)(a, dim, keepdims=bool(keepdim))
-        return found  # type: ignore[no-any-return]
+        return found
 
     return constant(
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False)",
@@ -443,7 +443,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
                 np.iinfo(a.dtype).min if wide else 0 if a.dtype.kind in "iu" else np.nan, a.dtype
             )
         flat = a.reshape(-1)
-        return flat[_median_index(flat, 0, skip_nan)[0]]  # type: ignore[no-any-return]
+        return flat[_median_index(flat, 0, skip_nan)[0]]
 
     of_all = general(
         f"_{name}_all(input: Tensor)",

@@ -211,7 +211,7 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
     if dtype is None:
         found = _kernels.prod(a, dim, keepdim)
         if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
+            return found
     else:
         a = a.astype(dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a

@@ -39,7 +39,7 @@ def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
         else:
             found = kernel(a, dim)
             if found is not NotImplemented:
-                return found  # type: ignore[no-any-return]
+                return found
             like = a
         d = dim_in(dim, a.ndim)
         if a.ndim == 0:

@@ -126,7 +126,7 @@ def _call(op: Op, slots: tuple[Symbol | float | None, ...]) -> Symbol:
         raise Untraceable(f"'{entry.name}' is no pointwise op")
     if entry.traced_forward is not None:
         forward = entry.traced_forward
-        return forward(*slots[: forward.__code__.co_argcount])  # type: ignore[no-any-return]
+        return forward(*slots[: forward.__code__.co_argcount])
     trace = next(s.trace for s in slots if isinstance(s, Symbol))
     if entry.kernel is None:
         raise Untraceable(f"'{entry.name}' has no kernel")
