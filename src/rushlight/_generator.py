@@ -58,7 +58,7 @@ class Generator:
         """The seed that the sequence was started with."""
         return _kernels.random_initial_seed(self._state)
 
-    def get_state(self) -> Any:
+    def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes."""
         return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
 

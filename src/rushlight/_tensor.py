@@ -105,7 +105,7 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 # ---- copies
 
 
-def memory_of(self: Any) -> Any:
+def memory_of(self: Any) -> Array:
     """The array behind a tensor, with which a copy of the tensor also needs its two bits."""
     return self._array if self._wrapped is not None else self._seen
 

@@ -50,7 +50,7 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Any:
+def get_rng_state() -> Tensor:
     """The default generator's state.
 
     >>> state = torch.get_rng_state()

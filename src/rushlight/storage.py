@@ -114,7 +114,7 @@ def _converter(dtype: dtype) -> Any:
     return convert
 
 
-def _share_memory(self: Tensor) -> Any:
+def _share_memory(self: Tensor) -> Tensor:
     """Move the bytes to memory that processes share: those forked from now on, and those that are
     sent a tensor of it."""
     from . import _shared  # most programs never share
@@ -566,7 +566,7 @@ class _Legacy(type):
         return f"<class 'torch.{cls.__name__}'>"
 
     @property
-    def dtype(cls) -> Any:
+    def dtype(cls) -> None:
         """The dtype of the elements."""
         warn_of_typed()
         return cls._dtype

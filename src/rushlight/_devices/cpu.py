@@ -34,7 +34,7 @@ class Cpu:
                 raise
             raise said from None
 
-    def tensor(self, array: Any, requires_grad: bool = False) -> Any:
+    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         return _core.wrap(array, True) if requires_grad else _core.wrap(array)
 
     def from_host(self, tensor: Tensor) -> Tensor:

@@ -62,11 +62,11 @@ class Meta:
     def allocate(self, shape: tuple[int, ...], dtype: Any, fill: int | None = None) -> Any:
         return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
 
-    def tensor(self, array: Any, requires_grad: bool = False) -> Any:
+    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         code = from_numpy_dtype(array.dtype).code
         return _core.empty_meta(array.shape, code, None, requires_grad)
 
-    def from_host(self, tensor: Tensor) -> Any:
+    def from_host(self, tensor: Tensor) -> Tensor:
         return _core.empty_meta(tuple(tensor.shape), tensor.dtype.code, tensor.stride()).clone()
 
     def to_host(self, tensor: Tensor) -> NoReturn:
@@ -77,7 +77,7 @@ class Meta:
         if said is not None:
             raise NotImplementedError(f"{said}The shape of its result depends on values.")
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
+    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
         self.check_values(op)
         if op in shapes and (made := shapes[op](*args)) is not NotImplemented:
             return made

@@ -23,7 +23,7 @@ def run_backward(
     gradients: tuple[Tensor | None, ...],
     retain: bool,
     create_graph: bool,
-    inputs: tuple[Any, ...] | None,
+    inputs: tuple[Tensor, ...],
     accumulate: bool = False,
 ) -> Any:
     """`_core.run_backward` for tensors of any levels.
@@ -47,7 +47,7 @@ def run_backward(
     return w.level.backward(roots, gradients, retain, create_graph, inputs)
 
 
-def _given(root: Tensor, gradient: Tensor | None) -> Any:
+def _given(root: Tensor, gradient: Tensor | None) -> Tensor:
     if gradient is not None or not isinstance(root, _Tensor):
         return gradient
     if root.numel() != 1:

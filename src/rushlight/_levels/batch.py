@@ -55,13 +55,13 @@ class Batch(Wrapper):
         self.origin = 0
         self.shown_at: int | None = None  # of what the program gave: where it had the batch
 
-    def over(self, f: Any) -> Any:
+    def over(self, f: Any) -> Tensor:
         return self.level.wrap(f(self.value), self.alike)
 
     def opaque(self) -> bool:
         return True
 
-    def alias(self) -> Any:
+    def alias(self) -> Tensor:
         return self.over(alias)
 
     def parts_at(self, t: Tensor, level: Any) -> tuple[Any, Any]:
@@ -73,10 +73,10 @@ class Batch(Wrapper):
         within = batched_at(self.value, level)  # (level, this batch, ...)
         return None if within is None else self.level.wrap(within.transpose(0, 1), self.alike)
 
-    def with_batch(self, level: BatchLevel) -> Any:
+    def with_batch(self, level: BatchLevel) -> Tensor:
         return self.over(lambda value: with_batch(value.transpose(0, 1), level))
 
-    def with_tangent(self, t: Tensor, tangent: Tensor, level: Any) -> Any:
+    def with_tangent(self, t: Tensor, tangent: Tensor, level: Any) -> Tensor:
         own = self.level
         value, along = (
             w.value if (w := at_level(x, own)) else x.expand(own.size, *x.shape)
@@ -107,7 +107,7 @@ class BatchLevel(Level):
         super().__init__(inside)
         self.size, self.randomness = size, randomness
 
-    def wrap(self, value: Tensor, alike: bool = False) -> Any:
+    def wrap(self, value: Tensor, alike: bool = False) -> Tensor:
         """The tensor that shows one element of dimension 0 of a value."""
         array = value._seen
         seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
@@ -132,7 +132,7 @@ class BatchLevel(Level):
             self.view(result, op, args)
         return result
 
-    def in_place(self, op: Op, args: Any) -> Any:
+    def in_place(self, op: Op, args: Any) -> Tensor:
         self_ = args[0]
         value = inner(self_, self)
         if value is None:
@@ -160,7 +160,7 @@ class BatchLevel(Level):
         show_history(self_, value.requires_grad)
         return self_
 
-    def function(self, cls: Any, args: tuple[Tensor, ...]) -> Any:
+    def function(self, cls: Any, args: tuple[Tensor, ...]) -> Tensor:
         return cls._under_batch(args, self)
 
     def _one_of(self, a: Any) -> Any:
@@ -177,13 +177,13 @@ class BatchLevel(Level):
 
     # ---- what a program asks for
 
-    def item(self, t: Tensor, refusal: str) -> Any:
+    def item(self, t: Tensor, refusal: str) -> Tensor:
         one = one_of(t)
         if one is None:
             raise RuntimeError(refusal)
         return one
 
-    def detach(self, w: Batch) -> Any:
+    def detach(self, w: Batch) -> Tensor:
         return self.wrap(w.value.detach(), w.alike)
 
     def set_requires_grad(self, w: Batch, on: bool) -> None:

@@ -97,7 +97,7 @@ def normal(dim: int, ndim: int) -> int:
 # ---- pointwise
 
 
-def pointwise(op: Op, args: Any, level: Any) -> Any:
+def pointwise(op: Op, args: Any, level: Any) -> Tensor:
     values = list(args)
     ndim = 0
     at = []
@@ -148,7 +148,7 @@ def trailing(op: Op, args: Any, level: Any) -> Any:
 # ---- folded
 
 
-def folded(op: Op, args: Any, level: Any) -> Any:
+def folded(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
     """Dimension 0 of the first argument is a batch already: both become one."""
     x = args[0]
     values = [batched(x, level).flatten(0, 1), *args[1:]]
@@ -160,7 +160,7 @@ def folded(op: Op, args: Any, level: Any) -> Any:
     return _unfolded(_call(op, values), x.shape[0], level)
 
 
-def folded_first(op: Op, args: Any, level: Any) -> Any:
+def folded_first(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     """`folded` where the tensors after the first have no batch of their own."""
     x = args[0]
     return _unfolded(_call(op, [inner(x, level).flatten(0, 1), *args[1:]]), x.shape[0], level)

@@ -31,6 +31,7 @@ from ..ops.matrix.products import (
     viewed_product,
 )
 from ..ops.matrix.solving import solve
+from ..ops.table.arrays import Array
 from .batching import batched, batching, inner, normal, padded, wrap_all
 
 __all__ = ["fold", "unfold"]
@@ -43,7 +44,7 @@ _call = _core.call_op
 
 
 @batching(matmul, viewed_product, mm, bmm, mv, dot)
-def _matmul(op: Op, args: Any, level: Any) -> Any:
+def _matmul(op: Op, args: Any, level: Any) -> Tensor:
     a, b = args[0], args[1]
     na, nb = a.ndim, b.ndim
     va, vb = inner(a, level), inner(b, level)
@@ -87,12 +88,12 @@ def _plain_like(t: Any) -> Any:
 
 
 @batching(vdot)
-def _vdot(op: Op, args: Any, level: Any) -> Any:
+def _vdot(op: Op, args: Any, level: Any) -> Tensor:
     return (args[0].conj() * args[1]).sum()
 
 
 @batching(linear, _linear_bias)
-def _linear(op: Op, args: Any, level: Any) -> Any:
+def _linear(op: Op, args: Any, level: Any) -> Tensor:
     x, weight, bias = args
     vx = inner(x, level)
     if vx is not None and inner(weight, level) is None and inner(bias, level) is None:
@@ -102,7 +103,7 @@ def _linear(op: Op, args: Any, level: Any) -> Any:
 
 
 @batching(addmm, addmv, baddbmm)
-def _add_product(op: Op, args: Any, level: Any) -> Any:
+def _add_product(op: Op, args: Any, level: Any) -> Tensor:
     x, a, b, beta, alpha = args
     product = matmul(a, b)
     if alpha != 1:
@@ -113,19 +114,19 @@ def _add_product(op: Op, args: Any, level: Any) -> Any:
 
 
 @batching(addr)
-def _addr(op: Op, args: Any, level: Any) -> Any:
+def _addr(op: Op, args: Any, level: Any) -> Tensor:
     x, a, b, beta, alpha = args
     return x * beta + a.unsqueeze(1) * b * alpha
 
 
 @batching(addbmm)
-def _addbmm(op: Op, args: Any, level: Any) -> Any:
+def _addbmm(op: Op, args: Any, level: Any) -> Tensor:
     x, a, b, beta, alpha = args
     return x * beta + matmul(a, b).sum(0) * alpha
 
 
 @batching(linalg_cross)
-def _cross(op: Op, args: Any, level: Any) -> Any:
+def _cross(op: Op, args: Any, level: Any) -> Tensor:
     a, b, dim = args
     n = max(a.ndim, b.ndim)
     dim = normal(dim, n)
@@ -134,7 +135,7 @@ def _cross(op: Op, args: Any, level: Any) -> Any:
 
 
 @batching(solve)
-def _solve(op: Op, args: Any, level: Any) -> Any:
+def _solve(op: Op, args: Any, level: Any) -> Tensor:
     a, b, left = args
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     va, vb = batched(a, level), batched(b, level)
@@ -146,7 +147,7 @@ def _solve(op: Op, args: Any, level: Any) -> Any:
 
 
 @batching(_least_squares_op)
-def _least_squares(op: Op, args: Any, level: Any) -> Any:
+def _least_squares(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     a, b, rcond, driver = args
     va, vb = batched(a, level), batched(b, level)
     n = max(va.ndim, vb.ndim)
@@ -157,18 +158,18 @@ def _least_squares(op: Op, args: Any, level: Any) -> Any:
 
 
 @batching(trace)
-def _trace(op: Any, args: Any, level: Any) -> Any:
+def _trace(op: Any, args: Any, level: Any) -> Array:
     return args[0].diagonal().sum()
 
 
 @batching(trace_transpose)
-def _trace_transpose(op: Op, args: Any, level: Any) -> Any:
+def _trace_transpose(op: Op, args: Any, level: Any) -> Tensor:
     g, shape = args
     return eye(*shape, dtype=g.dtype) * g
 
 
 @batching(_cdist_op)
-def _cdist(op: Op, args: Any, level: Any) -> Any:
+def _cdist(op: Op, args: Any, level: Any) -> Tensor:
     a, b, p = args
     n = max(a.ndim, b.ndim)
     va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
@@ -189,7 +190,7 @@ def unfold(v: Tensor, dim: int, size: int) -> Tensor:
 
 
 @batching(convolution, _convolution_input)
-def _convolution(op: Op, args: Any, level: Any) -> Any:
+def _convolution(op: Op, args: Any, level: Any) -> Tensor:
     x, weight, bias = args[:3]
     rest = list(args[3:])
     shaped = op is _convolution_input
@@ -211,7 +212,7 @@ def _convolution(op: Op, args: Any, level: Any) -> Any:
 
 
 @batching(convolution_weight)
-def _convolution_weight(op: Op, args: Any, level: Any) -> Any:
+def _convolution_weight(op: Op, args: Any, level: Any) -> Tensor:
     x, other, shape = args[:3]
     rest = list(args[3:])
     rest[-1] *= level.size

@@ -56,7 +56,7 @@ def _said(op: Op) -> Any:
     return looped if DIMS.isdisjoint(op.params) else along
 
 
-def looped(op: Op, args: Any, level: Any) -> Any:
+def looped(op: Op, args: Any, level: Any) -> Tensor:
     """The last resort: the op once for each element."""
     name = op.entry.name
     warn_of_loop(name)

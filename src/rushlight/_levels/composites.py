@@ -79,7 +79,7 @@ def _mapped(t: Tensor) -> tuple[Any, Any]:
     return t, None
 
 
-def like(function: Any, args: Any, kwargs: dict[str, bool | None] | dict[str, bool]) -> Any:
+def like(function: Any, args: Any, kwargs: dict[str, bool | None] | dict[str, bool]) -> Tensor:
     """zeros_like and its kind: of a batched tensor, batched."""
     if not args:
         return function(**kwargs)
@@ -89,7 +89,7 @@ def like(function: Any, args: Any, kwargs: dict[str, bool | None] | dict[str, bo
     return w.level.wrap(like(function, (w.value, *args[1:]), kwargs), w.alike)
 
 
-def new(function: Any, args: Any, kwargs: Any) -> Any:
+def new(function: Any, args: Any, kwargs: Any) -> Tensor:
     """x.new_zeros(size) and its kind: of a batched tensor, batched."""
     (self, w), size = _mapped(args[0]), args[1:]
     if w is None:

@@ -40,7 +40,7 @@ class _Wrapped:
             return _call(op, [alive(a) for a in args])
         return level.call(op, args)
 
-    def in_place(self, op: Op, args: tuple[Any, ...]) -> Any:
+    def in_place(self, op: Op, args: tuple[Any, ...]) -> Tensor:
         """The same of an op's in-place variant."""
         settle_all(args)
         if any(level.differentiates for level in state.stack):
@@ -56,7 +56,7 @@ class _Wrapped:
             return _call(op, [alive(a) for a in args])
         return level.in_place(op, args)
 
-    def item(self, t: Tensor) -> Any:
+    def item(self, t: Tensor) -> float:
         """`t.item()`."""
         return t._wrapped.level.item(t, ITEM).item()
 
@@ -69,14 +69,14 @@ class _Wrapped:
         w = t._wrapped
         return OpaqueArray(t._seen) if w.opaque() else w.value._array
 
-    def memory(self, t: Tensor) -> Any:
+    def memory(self, t: Tensor) -> Tensor:
         """The tensor whose memory may leave in the place of t's."""
         w = t._wrapped
         if w.opaque() or (w.level.active and not w.level.by_hand):
             raise RuntimeError(MEMORY)
         return w.value
 
-    def data(self, t: Tensor) -> Any:
+    def data(self, t: Tensor) -> Tensor:
         """`t.data`."""
         w = t._wrapped
         return w.level.data(w)
@@ -116,7 +116,7 @@ class _Wrapped:
             return w.value.grad_fn
         return None
 
-    def detach(self, t: Tensor) -> Any:
+    def detach(self, t: Tensor) -> Tensor:
         """`t.detach()`."""
         w = t._wrapped
         return w.level.detach(w)

@@ -33,7 +33,7 @@ _OUT = (
 )
 
 
-def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """What a function gives that draws random numbers, as the running vmaps want it."""
     if draws.fills and (w := args[0]._wrapped) is not None and not w.level.maps:
         value, *tangents = w.parts()
@@ -60,7 +60,7 @@ def _value_of(a: Any) -> Any:
     return a
 
 
-def _drawn(draws: Any, function: Any, args: Any, kwargs: Any, levels: list[Any]) -> Any:
+def _drawn(draws: Any, function: Any, args: Any, kwargs: Any, levels: list[Any]) -> Tensor:
     """For the youngest level; older ones are seen to for what that makes of it."""
     if not levels:
         return function(*args, **kwargs)
@@ -124,7 +124,7 @@ def _in_rows(args: Any, level: Any) -> tuple[Any, ...]:
     )
 
 
-def _row(a: Tensor, ndim: int, level: Any) -> Any:
+def _row(a: Tensor, ndim: int, level: Any) -> Tensor:
     whole = rows(a, level).contiguous()
     return whole.reshape(level.size, *(1,) * (ndim - a.ndim), *a.shape)
 
@@ -146,7 +146,7 @@ def _with_size(
 
 def _filled(
     draws: Any, function: Any, args: Any, kwargs: dict[str, None], level: Any, rest: list[Any]
-) -> Any:
+) -> Tensor:
     """A tensor that is filled with random numbers, in place."""
     target, values = args[0], tuple(_one_of(a, level) for a in args[1:])
     value = _value(target, level)

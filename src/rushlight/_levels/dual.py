@@ -46,14 +46,14 @@ class Dual(Wrapper):
     def parts(self) -> tuple[Tensor, ...]:
         return self.value, self.tangent
 
-    def over(self, f: Any) -> Any:
+    def over(self, f: Any) -> Tensor:
         return self.level.wrap(f(self.value), f(self.tangent))
 
     def opaque(self) -> bool:
         w = self.value._wrapped
         return w is not None and w.opaque()
 
-    def alias(self) -> Any:
+    def alias(self) -> Tensor:
         return self.level.wrap(alias(self.value), given(self.tangent))
 
     def parts_at(self, t: Any, level: Any) -> tuple[Any, Any]:
@@ -99,7 +99,7 @@ class DualLevel(Level):
         super().__init__(inside)
         self.in_inference = _core.is_inference()
 
-    def wrap(self, value: Tensor, tangent: Tensor) -> Any:
+    def wrap(self, value: Tensor, tangent: Tensor) -> Tensor:
         """The tensor of a value and a tangent; the value itself where there is no tangent."""
         if tangent is None:
             return value
@@ -150,7 +150,7 @@ class DualLevel(Level):
             self.view(out, op, args)
         return out
 
-    def in_place(self, op: Op, args: Any) -> Any:
+    def in_place(self, op: Op, args: Any) -> Tensor:
         self_ = args[0]
         values, tangents = self._split(args)
         computes = self.computes_tangents()
@@ -180,7 +180,7 @@ class DualLevel(Level):
         show_history(self_, w.value.requires_grad or w.tangent.requires_grad)
         return self_
 
-    def function(self, cls: Any, args: Any) -> Any:
+    def function(self, cls: Any, args: Any) -> Tensor:
         return cls._under_dual(args, self)
 
     def _value(self, a: Any) -> Any:
@@ -226,7 +226,7 @@ class DualLevel(Level):
         joined = tuple(self._joined(op, o, t, given) for o, t in zip(out, tangent, strict=True))
         return joined if type(out) is tuple else type(out)(joined)
 
-    def _joined(self, op: Op, out: Tensor, tangent: Any, given: Any) -> Any:
+    def _joined(self, op: Op, out: Tensor, tangent: Any, given: Any) -> Tensor:
         """A result with its tangent, in memory of its own unless the op is a view: each may be
         written without the other's knowing."""
         if tangent is None or out is None or not out.dtype.is_differentiable:
@@ -241,10 +241,10 @@ class DualLevel(Level):
 
     # ---- what a program asks for
 
-    def item(self, t: Tensor, refusal: str) -> Any:
+    def item(self, t: Tensor, refusal: str) -> Tensor:
         return t._wrapped.value
 
-    def detach(self, w: Dual) -> Any:
+    def detach(self, w: Dual) -> Tensor:
         return w.value.detach()
 
     # ---- backward
@@ -304,7 +304,7 @@ def _run(
     retain: bool,
     create_graph: bool,
     wanted: tuple[Tensor, ...],
-) -> Any:
+) -> tuple[Tensor | None, ...]:
     """run_backward of those roots that have a history."""
     pairs = [(o, g) for o, g in zip(outs, gs, strict=True) if needs_grad(o)]
     if not pairs:

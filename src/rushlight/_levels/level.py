@@ -129,7 +129,7 @@ class Level:
         elements differ."""
         raise NotImplementedError
 
-    def data(self, w: Any) -> Any:
+    def data(self, w: Any) -> Tensor:
         """`t.data`: refused under vmap, where nothing could be done with it."""
         if w.opaque() and self.active:
             raise RuntimeError(
@@ -158,7 +158,7 @@ class Level:
 
     # ---- tensors that came to have the level, and what is left when it has ended
 
-    def after(self, w: Any) -> Any:
+    def after(self, w: Any) -> Tensor:
         """The tensor that is used in the place of one that still has the level."""
         return w.value
 

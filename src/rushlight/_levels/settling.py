@@ -70,7 +70,7 @@ def settle_all(args: Any) -> None:
             settle_all(a)
 
 
-def _adopt(t: Any, wrapped: Any) -> None:
+def _adopt(t: Any, wrapped: Tensor) -> None:
     """Let a tensor stand for what another one does."""
     if wrapped._wrapped is None:  # the level has ended
         settled(t._base).level.lead(t, wrapped)
@@ -94,7 +94,7 @@ def show_history(t: Tensor, needs: bool) -> None:
         t._set_flag(_REQUIRES_GRAD, True)
 
 
-def _as_made(view: Tensor, make: Any, args: Any) -> Any:
+def _as_made(view: Tensor, make: Any, args: Any) -> Tensor:
     """What `make`, an op or a function, gives: recorded, unless the view that it is to replace was
     made without."""
     while view._attached is not None:

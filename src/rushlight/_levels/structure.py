@@ -91,13 +91,13 @@ def rows(t: Tensor, level: Any) -> Tensor:
     return t.expand(level.size, *t.shape) if value is None else value
 
 
-def with_batch(t: Tensor, level: Any) -> Any:
+def with_batch(t: Tensor, level: Any) -> Tensor:
     """The other way: dimension 0 of a tensor becomes the batch of a level, inside younger ones."""
     w = t._wrapped
     return level.wrap(t) if w is None or w.level.number < level.number else w.with_batch(level)
 
 
-def with_tangent(t: Tensor, tangent: Tensor | None, level: Any) -> Any:
+def with_tangent(t: Tensor, tangent: Tensor | None, level: Any) -> Tensor:
     """A dual of a level inside the younger levels that its value and tangent have."""
     if tangent is None:
         return t
@@ -113,7 +113,7 @@ def detach(t: Tensor) -> Tensor:
     return t.detach() if w is None else w.over(detach)
 
 
-def alias(t: Tensor) -> Any:
+def alias(t: Tensor) -> Tensor:
     """The same value as a variable of its own, connected to what it was computed from."""
     w = t._wrapped
     if w is not None:
@@ -124,7 +124,7 @@ def alias(t: Tensor) -> Any:
     return t
 
 
-def given(t: Tensor) -> Any:
+def given(t: Tensor) -> Tensor:
     """The same memory and history as a tensor of its own, which belongs to the transforms that run
     now: what a transformed function is given."""
     w = settled(t)

@@ -34,7 +34,9 @@ _call = _core.call_op
 where: Any = _where
 
 
-def tangent_of(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def tangent_of(
+    op: Op, values: list[Any], tangents: dict[int, Any], out: Any
+) -> Tensor | tuple[Tensor | None, ...] | None:
     """The tangent of `out`, the op's result: a tensor or None; of several results, a tuple."""
     entry = op.entry
     rule = _by_statement if entry.jvp else _KINDS[entry.kind]
@@ -138,7 +140,7 @@ def _pointwise(op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor)
     return total
 
 
-def _zeros(value: Tensor) -> Any:
+def _zeros(value: Tensor) -> Tensor:
     if isinstance(value, _Tensor):
         return zeros_like(value)
     return 0 if isinstance(value, (int, float, complex)) else value

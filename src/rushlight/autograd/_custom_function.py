@@ -41,7 +41,7 @@ def mapped(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> Any:
     return wrapped[0] if single else wrapped
 
 
-def _by_its_own_rule(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> Any:
+def _by_its_own_rule(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> Tensor:
     """The Function's `vmap`, told where the batch of each argument is."""
     leaves, spec = tree_flatten(args)
     dims: list[int | None] = []
@@ -70,7 +70,7 @@ def _by_its_own_rule(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> A
     return _wrapped(*found, level)
 
 
-def _wrapped(found: Tensor, dims: int, level: BatchLevel) -> Any:
+def _wrapped(found: Tensor, dims: int, level: BatchLevel) -> Tensor:
     leaves, spec = tree_flatten(found)
     where = broadcast_to_and_flatten(dims, spec)
     if where is None:
@@ -160,7 +160,7 @@ class _Context(FunctionCtx):
         return self.saved_for_forward if self._in_jvp else self.to_save
 
 
-def _run_forward(cls: Any, context: _Context, args: list[Tensor]) -> Any:
+def _run_forward(cls: Any, context: _Context, args: list[Tensor]) -> Tensor:
     if cls.setup_context is Function.setup_context:
         return cls.forward(context, *args)
     output = cls.forward(*args)
@@ -203,7 +203,7 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     return joined[0] if single else joined
 
 
-def _joined(i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level: Level) -> Any:
+def _joined(i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level: Level) -> Tensor:
     """Result i with its tangent; an argument that forward has written is itself the result.
     `inputs`: by their values, the arguments and the tangents that jvp was given for them."""
     if tangent is not None and not isinstance(tangent, _Tensor):

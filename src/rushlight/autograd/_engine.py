@@ -85,12 +85,12 @@ def _no_grad_input(index: int, tensor: Tensor) -> None:
     )
 
 
-def _copy_gradient(grad: Tensor) -> Any:
+def _copy_gradient(grad: Tensor) -> Tensor:
     """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
     return empty_like(grad.detach()).copy_(grad)
 
 
-def _as_gradient(output: Tensor, gradient: Any) -> Any:
+def _as_gradient(output: Tensor, gradient: Any) -> Tensor | None:
     """A root's gradient as a tensor that fits it; numbers, lists and arrays are accepted."""
     if gradient is None:
         return None
@@ -121,7 +121,7 @@ def _is_edge(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "output_nr")
 
 
-def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
+def _shape_and_dtype(root: Tensor) -> tuple[Any, Any]:
     """Of a root, which is a tensor or the edge that a tensor's gradient flows along."""
     if isinstance(root, _Tensor):
         return root.shape, root.dtype

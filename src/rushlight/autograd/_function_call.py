@@ -87,7 +87,12 @@ def _plain_view(o: Tensor) -> Tensor:
 
 
 def _say_who_made(
-    results: Any, outputs: Any, inputs: Any, dirty: Any, detached: Any, recording: bool
+    results: Any,
+    outputs: Any,
+    inputs: list[Tensor],
+    dirty: tuple[Tensor, ...],
+    detached: Any,
+    recording: bool,
 ) -> None:
     """Views among the outputs, recorded or not, were made by a Function; by one that gives several,
     where that was recorded."""

@@ -127,7 +127,7 @@ class SavedTensor:
             )
         self._node._pack_one(self._index, hooks)
 
-    def unpack(self) -> Any:
+    def unpack(self) -> Tensor:
         """The value, as the rule would see it."""
         return self._node._unpack_one(self._index)
 
@@ -189,7 +189,7 @@ def _pack(tensor: Tensor) -> _Handle:
     return handle
 
 
-def _unpack(handle: _Handle) -> Any:
+def _unpack(handle: _Handle) -> Tensor:
     context = handle.context
     found = context.cloned.get(handle)
     if found is None:

@@ -114,7 +114,7 @@ class dual_level:
         return wrapped
 
 
-def make_dual(tensor: Tensor, tangent: Any, *, level: int | None = None) -> Any:
+def make_dual(tensor: Tensor, tangent: Any, *, level: int | None = None) -> Tensor:
     """A tensor with a tangent at the level begun last (or at `level`).
 
     >>> fw = torch.autograd.forward_ad

@@ -415,13 +415,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _under_dual(cls, args: tuple[Any, ...], level: Level) -> Any:
+    def _under_dual(cls, args: tuple[Any, ...], level: Level) -> Tensor:
         from ._custom_function import with_tangents  # here, as it is written with Function
 
         return with_tangents(cls, args, level)
 
     @classmethod
-    def _under_batch(cls, args: tuple[Tensor, ...], level: BatchLevel) -> Any:
+    def _under_batch(cls, args: tuple[Tensor, ...], level: BatchLevel) -> Tensor:
         from ._custom_function import mapped  # here, as it is written with Function
 
         return mapped(cls, args, level)
@@ -520,7 +520,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def wrapper(ctx: BackwardCFunction, *args: Tensor) -> Any:
+    def wrapper(ctx: BackwardCFunction, *args: Tensor) -> Tensor:
         grad_enabled = _core.is_grad_enabled()
         before = _core.set_grad_enabled(False)
         try:

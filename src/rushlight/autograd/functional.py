@@ -102,7 +102,12 @@ def _finished(values: Tensor | tuple[Tensor | tuple[Tensor, ...], ...], create_g
 
 
 def _vector(
-    v: Any, other: _Tensors, was_tuple: bool, name: str, create_graph: bool, giver: str
+    v: Tensor | tuple[Tensor, ...] | None,
+    other: _Tensors,
+    was_tuple: bool,
+    name: str,
+    create_graph: bool,
+    giver: str,
 ) -> _Tensors | None:
     """The vector v, which fits `other`; None where it was left out, as it may be for one number."""
     if v is not None:
@@ -380,7 +385,7 @@ def _rows(
     )
 
 
-def _columns(func: Callable[..., Any], inputs: Any) -> Any:
+def _columns(func: Callable[..., Any], inputs: Any) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Jacobian by forward mode, all columns at once: a batch of tangents, one for each element
     of the inputs."""
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
@@ -421,7 +426,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
     return found
 
 
-def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Any:
+def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
     """What `func` gives; torch's errors where that is not one number."""
     was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
     if was_tuple:
@@ -459,7 +464,7 @@ def hessian(
     strict: bool = False,
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Hessian of a function with one number as result, for each pair of inputs.
 
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
@@ -470,7 +475,7 @@ def hessian(
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
     single = _scalar(func, "hessian")
 
-    def gradient(*given: Tensor) -> Any:
+    def gradient(*given: Tensor) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":
             given = tuple(t.requires_grad_() for t in given)
         jac = jacobian(single, given, create_graph=True)
@@ -506,7 +511,7 @@ def _hessian_product(
     strict: bool,
     name: str,
     stage: str,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """(func(inputs), v^T H), with the words of `stage` for an input that has no part in H."""
     with _Grad():
         inputs_tuple, inputs = _inputs(inputs, name, create_graph)

@@ -250,7 +250,7 @@ class NodeHooks:
                 grad_inputs = new
         return grad_inputs
 
-    def leaf_before(self, tensor: Tensor, grad: Tensor) -> Any:
+    def leaf_before(self, tensor: Tensor, grad: Tensor) -> Tensor:
         return self._tensor_hooks(0, grad)
 
     def leaf_after(self, tensor: Tensor) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
@@ -37,7 +37,7 @@ def _basis(leaves: list[Tensor]) -> list[Tensor]:
 
 def _chunked_vmap(
     f: Any, basis: list[Tensor], chunk_size: int | None, randomness: str = "error"
-) -> Any:
+) -> Sequence[Tensor]:
     total = basis[0].shape[0]
     if total == 0:
         chunk_size = None

@@ -200,7 +200,9 @@ def vjp_at(
         further = variables.reach_further(outs)
         result = _detached(output, variables, mode)
 
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Tensor | tuple[Tensor, ...]:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
             raise RuntimeError(
@@ -266,7 +268,7 @@ def linearize(func: Callable[..., Any], *primals: Tensor) -> Any:
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
 
-    def jvp_fn(*tangents: Tensor) -> Any:
+    def jvp_fn(*tangents: Tensor) -> Tensor:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(

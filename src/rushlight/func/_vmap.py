@@ -157,7 +157,7 @@ def _out_dims_of(out_dims: int, spec: TreeSpec, func: Any) -> list[int]:
     return found
 
 
-def _element(x: Tensor, dim: int, level: BatchLevel) -> Any:
+def _element(x: Tensor, dim: int, level: BatchLevel) -> Tensor:
     """What stands for the elements of dimension 0, which the program has as `dim`."""
     made = level.wrap(x)
     made._wrapped.shown_at = dim
@@ -195,7 +195,7 @@ def _mapped(
     return tree_unflatten(results, out_spec)
 
 
-def _unbatched(o: Tensor, d: int, level: BatchLevel, func: Any, out_dims: int) -> Any:
+def _unbatched(o: Tensor, d: int, level: BatchLevel, func: Any, out_dims: int) -> Tensor:
     value = batched_at(o, level)
     if d is None:
         if value is not None:
@@ -218,7 +218,7 @@ def _unbatched(o: Tensor, d: int, level: BatchLevel, func: Any, out_dims: int) -
     return value if d == 0 else value.movedim(0, d)
 
 
-def _concatenated(results: list[Tensor], out_dims: int) -> Any:
+def _concatenated(results: list[Tensor], out_dims: int) -> Tensor:
     flat = [tree_flatten(r) for r in results]
     spec = flat[0][1]
     dims = broadcast_to_and_flatten(out_dims, spec) or [0] * spec.num_leaves

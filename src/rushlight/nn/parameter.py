@@ -48,7 +48,7 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
         wrapped._is_param = True
         return wrapped
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self.data.clone(), self.requires_grad)

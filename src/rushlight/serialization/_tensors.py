@@ -62,18 +62,18 @@ def tensor_parts(tensor: Tensor) -> Parts:
     return Parts(data, tensor.dtype, *place, *described[1:], tensor.is_conj(), tensor.is_neg())
 
 
-def make_tensor(parts: Parts) -> Any:
+def make_tensor(parts: Parts) -> Tensor:
     tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
     return with_bits(tensor, parts.conj, parts.neg)
 
 
 def make_meta_tensor(
     dtype: dtypes.dtype, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool
-) -> Any:
+) -> Tensor:
     return base._core.empty_meta(shape, dtype.code, strides, requires_grad)
 
 
-def make_parameter(data: Tensor, requires_grad: bool) -> Any:
+def make_parameter(data: Tensor, requires_grad: bool) -> Tensor:
     return parameter_type()(data, requires_grad=requires_grad)
 
 

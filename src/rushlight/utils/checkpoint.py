@@ -276,7 +276,7 @@ class _Frame:
             self.log[0].append(_line(x))
         return holder
 
-    def unpack(self, holder: _Holder) -> Any:
+    def unpack(self, holder: _Holder) -> Tensor:
         group = GraphExecGroup._get_current_group()
         key: Any = group if group is not None else _core.current_task()
         if key == -1:
@@ -405,7 +405,7 @@ def _checkpoint_without_reentrance(
     early_stop: bool,
     args: tuple[Tensor, ...],
     kwargs: dict[str, Any],
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     if _Settings.debug is not None:
         debug = _Settings.debug
     if debug and context_fn is not noop_context_fn:
@@ -597,7 +597,7 @@ def checkpoint(
 
 def checkpoint_sequential(
     functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
-) -> Any:
+) -> Tensor:
     """Run functions (or the modules of a Sequential) one after the other in checkpointed segments.
 
     The last segment is run as usual: its values are needed first.

@@ -55,7 +55,9 @@ def add(hooks: Hooks, hook: Any, *, extra: Any = None) -> RemovableHandle:
     return handle
 
 
-def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(
+    module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]
+) -> Tensor | tuple[Tensor, ...]:
     """Runs `module.forward` between the hooks that apply to it."""
     own = module.__dict__
     none: dict[int, Any] = {}
@@ -93,7 +95,9 @@ class _Call:
         self.result: Any = None
         self.finished: set[int] = set()  # always-called hooks that have had their turn
 
-    def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
+    def run(
+        self, pre: Any, post: Any, backward: Any, backward_pre: Any
+    ) -> Tensor | tuple[Tensor, ...]:
         module = self.module
         full: list[Any] = []
         partial: list[Any] = []

@@ -16,7 +16,7 @@ from ..parameter import Parameter
 from .module import Module, _indented
 
 
-def _place(index: Any, size: int) -> int:
+def _place(index: int, size: int) -> int:
     """`index` as a position from the start; IndexError outside."""
     index = operator.index(index)
     if not -size <= index < size:

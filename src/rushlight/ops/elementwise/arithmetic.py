@@ -162,7 +162,7 @@ neg = pointwise(
 
 
 @composite(operator="pos", samples=one)
-def positive(input: Tensor) -> Any:
+def positive(input: Tensor) -> Tensor:
     """input itself."""
     if input.dtype.name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -221,7 +221,7 @@ div = pointwise(
 )
 
 
-def _rtruediv(self: Tensor, other: float) -> Any:
+def _rtruediv(self: Tensor, other: float) -> Tensor:
     return reciprocal(self) * other
 
 
@@ -234,7 +234,7 @@ def _nonzero(b: Array) -> Array:
     return b
 
 
-def _trunc_quotient(a: Array, b: Array) -> Any:
+def _trunc_quotient(a: Array, b: Array) -> Array:
     if is_float(a):
         return np.trunc(a / b)
     quotient = np.floor_divide(a, _nonzero(b))
@@ -245,7 +245,7 @@ def _floor_quotient(a: Array, b: Array) -> Array:
     return np.floor_divide(a, _nonzero(b))
 
 
-def _half_trunc_quotient(a: Array, b: Array) -> Any:
+def _half_trunc_quotient(a: Array, b: Array) -> Array:
     return np.trunc((a / b).astype(a.dtype))
 
 

@@ -267,7 +267,7 @@ bitwise_right_shift = _shift(
 @composite
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Any:
+) -> Tensor:
     """Whether |input - other| <= atol + rtol * |other|, element by element."""
     if input.dtype != other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")

@@ -95,7 +95,7 @@ view_as_complex = linear(
 
 
 @composite(method=False, samples=_complex_one)
-def real(input: Tensor) -> Any:
+def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor itself."""
     if not input.dtype.is_complex:
         return input
@@ -103,7 +103,7 @@ def real(input: Tensor) -> Any:
 
 
 @composite(method=False, samples=_complex_one, traits="complex")
-def imag(input: Tensor) -> Any:
+def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view."""
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -129,7 +129,7 @@ add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 
 @composite(samples=_complex_one)
-def conj(input: Tensor) -> Any:
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view; a real tensor itself."""
     return _conj(input) if input.dtype.is_complex else input
 
@@ -174,13 +174,13 @@ conj_physical: Op = pointwise(
 
 
 @composite(samples=_complex_one)
-def resolve_conj(input: Tensor) -> Any:
+def resolve_conj(input: Tensor) -> Tensor:
     """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
     return clone(input) if input.is_conj() else input
 
 
 @composite(samples=_complex_one)
-def resolve_neg(input: Tensor) -> Any:
+def resolve_neg(input: Tensor) -> Tensor:
     """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
     return clone(input) if input.is_neg() else input
 
@@ -203,7 +203,7 @@ def _angle(a: Array) -> Array:
     return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(np.pi), a.dtype.type(0)))
 
 
-def _angle_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Any:
+def _angle_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor:
     if not input.dtype.is_complex:
         return zeros_like(g)
     size = abs(input)
@@ -241,7 +241,7 @@ _COMPLEX_OUT = (
 )
 
 
-def _complex(a: Array, b: Array) -> Any:
+def _complex(a: Array, b: Array) -> Array:
     _both_real(a, b, ("real", "imag"))
     out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
     out.real, out.imag = a, b
@@ -261,7 +261,7 @@ complex = general(
 )
 
 
-def _polar(a: Array, b: Array) -> Any:
+def _polar(a: Array, b: Array) -> Array:
     _both_real(a, b, ("abs", "angle"))
     return _complex(a * np.cos(b), a * np.sin(b))
 

@@ -104,7 +104,7 @@ log1p = _unary(
 )
 
 
-def _logaddexp_share(input: Tensor | Symbol, other: Tensor | Symbol) -> Any:
+def _logaddexp_share(input: Tensor | Symbol, other: Tensor | Symbol) -> Tensor | Symbol:
     return 1 / (1 + exp(other - input))
 
 
@@ -244,7 +244,7 @@ rad2deg = pointwise(
 # ---- sign and magnitude
 
 
-def _magnitude_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Any:
+def _magnitude_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor | Symbol:
     return g * sgn(input)
 
 
@@ -293,7 +293,7 @@ def _sgn(a: Array) -> Array:
     return np.where(size == 0, 0, a / np.where(size == 0, 1, size)).astype(a.dtype)
 
 
-def _sgn_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Any:
+def _sgn_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor | Symbol:
     if isinstance(input, Symbol) or not input.dtype.is_complex:
         return 0 * g if isinstance(g, Symbol) else zeros_like(g)
     size = abs(input)
@@ -392,7 +392,7 @@ trunc = _rounding("trunc", np.trunc, "Rounded towards zero.")
 alias("fix", trunc)
 
 
-def _round_decimals(a: Array, decimals: int) -> Any:
+def _round_decimals(a: Array, decimals: int) -> Array:
     ten = np.float64(10) ** builtins.abs(decimals)
     ten = a.dtype.type(ten)
     return np.rint(a * ten) / ten if decimals >= 0 else np.rint(a / ten) * ten
@@ -494,7 +494,7 @@ def nan_to_num(
     neginf: float | None = None,
     *,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
     more = {} if out is None else {"out": out}
     return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)

@@ -38,7 +38,7 @@ def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tenso
     return where((input == 0) & _not_negative(exponent), 0, out * log_of(input))
 
 
-def _not_negative(exponent: Tensor | Symbol) -> Any:
+def _not_negative(exponent: Tensor | Symbol) -> Tensor | Symbol:
     if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
         return (exponent.imag == 0) & (exponent.real >= 0)
     return exponent >= 0
@@ -204,10 +204,10 @@ rsqrt: Op = pointwise(
         "(input, exponent: Number, *, out)",
     ),
 )
-def float_power(input: Tensor, exponent: Any) -> Any:
+def float_power(input: Tensor, exponent: Any) -> Tensor:
     """input ** exponent in double precision."""
 
-    def widen(value: Tensor | float) -> Any:
+    def widen(value: Tensor | float) -> Tensor | float:
         if not isinstance(value, _Tensor):
             return value
         wide = value.dtype.is_complex or isinstance(input, complex)

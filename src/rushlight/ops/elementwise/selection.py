@@ -216,7 +216,7 @@ def _no_bound() -> RuntimeError:
         "(input, min: Number | None = None, max: Number | None = None, *, out)",
     ),
 )
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """input, but at least min and at most max (numbers or tensors); where they cross, max."""
     more = {} if out is None else {"out": out}
     if max is None:

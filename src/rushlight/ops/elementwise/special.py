@@ -33,7 +33,7 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _kernel(op: Callable[..., Any], a: Any) -> Any:
+def _kernel(op: Callable[..., Any], a: Any) -> Array:
     """The values of a library op on an ndarray."""
     return op(_core.wrap(np.asarray(a)))._array
 
@@ -41,7 +41,7 @@ def _kernel(op: Callable[..., Any], a: Any) -> Any:
 def in_double(f: Any) -> Any:
     """f, which wants float64, on any float array."""
 
-    def reference(*args: Any) -> Any:
+    def reference(*args: Array) -> Any:
         dtype = args[0].dtype
         return f(*[np.asarray(a, np.float64) for a in args]).astype(dtype)
 
@@ -93,7 +93,7 @@ def _hurwitz(s: Any, q: Array, sign: Array | float = 0.0, other: Array | float =
     """zeta(s, q) + sign * zeta(s, other), both above 0, by Euler and Maclaurin: ten terms, the
     integral and its corrections. Term by term, for the first terms may cancel."""
 
-    def both(f: Any) -> Any:
+    def both(f: Any) -> Array:
         found = f(q) + sign * f(other)
         return np.where(np.isnan(found), f(q), found)
 
@@ -138,7 +138,7 @@ def _zeta(x: Any, q: Array) -> Array:
     return np.where(x == 1, np.inf, value)
 
 
-def _trigamma(a: Array) -> Any:
+def _trigamma(a: Array) -> Array:
     low = a < 0.5
     sine = np.sin(_PI * a)
     reflected = (_PI / np.where(low, sine, 1)) ** 2
@@ -147,7 +147,7 @@ def _trigamma(a: Array) -> Any:
     return np.where(low, reflected - value, value)
 
 
-def _polygamma(a: Array, n: int, dtype: Any) -> Any:
+def _polygamma(a: Array, n: int, dtype: Any) -> Array:
     """As torch computes it, in this type: the factor and zeta may each leave its range."""
     if n == 1:
         return _trigamma(a)
@@ -183,7 +183,7 @@ digamma: Op = _special(
 )
 
 
-def _polygamma_values(a: Array, n: int) -> Any:
+def _polygamma_values(a: Array, n: int) -> Array:
     dtype = np.dtype(np.float64 if a.dtype == np.float64 else np.float32)
     return _polygamma(a.astype(np.float64), n, dtype).astype(a.dtype)
 
@@ -210,7 +210,7 @@ def _next_polygamma(input: Tensor | Symbol, n: Symbol | int) -> Tensor:
 
 
 @composite(method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
-def polygamma(n: int, input: Tensor) -> Any:
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -219,7 +219,7 @@ def polygamma(n: int, input: Tensor) -> Any:
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
-def _polygamma_of(self: Tensor, n: int) -> Any:
+def _polygamma_of(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma."""
     return polygamma(n, self)
 
@@ -588,12 +588,12 @@ erfcx = _special(
 
 
 @composite(where="special", samples=one)
-def ndtr(input: Tensor) -> Any:
+def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5
 
 
-def _log_ndtr_values(a: Any) -> Any:
+def _log_ndtr_values(a: Any) -> Array:
     x = a * math.sqrt(0.5)
     low = np.minimum(x, -0.5)
     return np.where(

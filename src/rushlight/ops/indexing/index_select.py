@@ -81,7 +81,7 @@ def _vector(index: Tensor) -> Tensor:
     return index.reshape(1) if index.ndim == 0 else index
 
 
-def _rows_of(make: Any, below: int) -> Any:
+def _rows_of(make: Any, below: int) -> Tensor:
     return make(2, low=0, high=below, kind="int")
 
 
@@ -225,7 +225,7 @@ def _write_index_fill(x: Array, dim: int, index: Array, value: Array | float) ->
     _write_slices(x, dim, index, element, False)
 
 
-def _without(g: Tensor, dim: int, index: Tensor) -> Any:
+def _without(g: Tensor, dim: int, index: Tensor) -> Tensor:
     """g with zeros at the slices that were overwritten."""
     if g.ndim == 0:
         return g * 0
@@ -322,13 +322,13 @@ _fill_tensor: Op = linear(
         "(input, dim, index: Tensor, value)",
     ),
 )
-def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Any:
+def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Tensor:
     """The input with a number in the slices that an index names."""
     fill = _fill_tensor if isinstance(value, _Tensor) else _fill_number
     return fill(input, dim, index, value)
 
 
-def index_fill_(input: Tensor, dim: int, index: Tensor, value: Number) -> Any:
+def index_fill_(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """In-place version of `index_fill`."""
     fill = _Tensor._fill_tensor_ if isinstance(value, _Tensor) else _Tensor._fill_number_
     return fill(input, dim, index, value)

@@ -89,7 +89,7 @@ def _zero(x: Array, index: Array, dims: tuple[int, ...], at: int) -> Array:
     return _put(x, index, dims, at, np.zeros((), x.dtype), False)
 
 
-def _positions(make: Any, *shape: int, below: int) -> Any:
+def _positions(make: Any, *shape: int, below: int) -> Tensor:
     return make(*shape, low=-below, high=below, kind="int")
 
 
@@ -187,7 +187,7 @@ def _is_sequence(value: Any) -> bool:
     )
 
 
-def _as_index_tensor(value: Any) -> Any:
+def _as_index_tensor(value: Any) -> Tensor:
     """A list, range or ndarray as a tensor: booleans are a mask, everything else becomes int64."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
@@ -275,7 +275,7 @@ class _Number(int):
     """An int that came as a 0-dim tensor."""
 
 
-def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Any:
+def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
     array = mask._array
     have, want = array.shape, x._array.shape
     if _is_mapped(mask):
@@ -387,7 +387,7 @@ def _place(
     return _core.wrap(linear_index), dims, dims[0] if adjacent else 0, False
 
 
-def _joined(sizes: tuple[int, ...], found: list[tuple[int, int, Any]]) -> Any:
+def _joined(sizes: tuple[int, ...], found: list[tuple[int, int, Any]]) -> Tensor:
     """`linear_index` in terms of ops: some index is another for each element of a batch."""
     total: Any = None
     for size, (first, _, index) in zip(sizes, found, strict=True):
@@ -571,7 +571,7 @@ def _put_place(
     return _place(input, found)
 
 
-def _put_values(name: str, values: Any) -> Any:
+def _put_values(name: str, values: Any) -> Tensor:
     if not isinstance(values, _Tensor):
         raise TypeError(
             f"{name}(): argument 'values' (position 2) must be Tensor, not {_type_name(values)}"
@@ -596,7 +596,7 @@ def index_put(
 
 def index_put_(
     input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
-) -> Any:
+) -> Tensor:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
     place = _put_place("index_put_", input, indices)

@@ -43,7 +43,7 @@ def _in_row(index: Array, n: int) -> None:
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
 
 
-def _take(x: Array, index: Array) -> Any:
+def _take(x: Array, index: Array) -> Array:
     _long("take", index)
     if index.size and x.size == 0:
         raise IndexError("take(): tried to take from an empty tensor")
@@ -51,7 +51,7 @@ def _take(x: Array, index: Array) -> Any:
     return _kernels.index_get(flat(x), index, tuple(range(max(x.ndim, 1))), 0)
 
 
-def _take_back(g: Array, index: Array, shape: tuple[int, ...]) -> Any:
+def _take_back(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     if not shape:
         return _kernels.index_backward(g, index, (0,), 0, (1,)).reshape(())
     return _kernels.index_backward(g, index, tuple(range(len(shape))), 0, shape)
@@ -116,7 +116,7 @@ put: Op = linear(
 
 
 @composite(samples=lambda make: [(make(3, 4), make(3, 2, low=0, high=4, kind="int"), 1)])
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Any:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""
     if indices.dtype.name != "int64":
         raise RuntimeError(
@@ -291,7 +291,7 @@ add_method("nonzero", nonzero, function=True)
 
 
 @composite
-def argwhere(input: Tensor) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
     return _nonzero_rows(input)
 
@@ -299,7 +299,7 @@ def argwhere(input: Tensor) -> Any:
 # ---- a part of the input replaced
 
 
-def _sliced(a: Array, dim: int, start: int, end: int, step: int) -> Any:
+def _sliced(a: Array, dim: int, start: int, end: int, step: int) -> Array:
     if a.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     return _kernels.slice(a, dim, start, end, step)

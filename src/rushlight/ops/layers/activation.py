@@ -174,7 +174,7 @@ hardtanh = _activation(
 
 
 @composite(where="nn", samples=one)
-def relu6(input: Tensor, inplace: Flag = False) -> Any:
+def relu6(input: Tensor, inplace: Flag = False) -> Tensor:
     """min(max(input, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -229,7 +229,7 @@ _prelu_kernel = pointwise(
     where="torch nn",
     samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())],
 )
-def prelu(input: Tensor, weight: Tensor) -> Any:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
     if weight.dim() > 1:
         raise RuntimeError(
@@ -333,7 +333,7 @@ def _gelu_tanh(x: Tensor | Symbol) -> Tensor | Symbol:
     return tanh(_GELU_BETA * (x + _GELU_KAPPA * (x * x * x)))
 
 
-def _gelu_tanh_slope(x: Tensor | Symbol) -> Any:
+def _gelu_tanh_slope(x: Tensor | Symbol) -> Tensor | Symbol:
     t = _gelu_tanh(x)
     inner = _GELU_BETA * (1 + (3 * _GELU_KAPPA) * (x * x))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
@@ -405,7 +405,7 @@ variant(gelu, "approximate", "equals", _gelu_by_tanh, "tanh")
 variant(gelu, "approximate", "given", _gelu_given)
 
 
-def _silu_slope(x: Tensor | Symbol) -> Any:
+def _silu_slope(x: Tensor | Symbol) -> Tensor | Symbol:
     s = sigmoid(x)
     return s * (1 + x * (1 - s))
 
@@ -425,7 +425,7 @@ def _softplus(x: Symbol) -> Any:
     return where(x > 20, x, log1p(exp(x)))
 
 
-def _mish_slope(x: Symbol) -> Any:
+def _mish_slope(x: Symbol) -> Symbol:
     t = tanh(_softplus(x))
     return t + x * sigmoid(x) * (1 - t * t)
 
@@ -470,13 +470,13 @@ logsigmoid = _activation(
 
 
 @composite(where="nn", samples=one)
-def softsign(input: Tensor) -> Any:
+def softsign(input: Tensor) -> Tensor:
     """input / (1 + |input|)."""
     return input / (abs(input) + 1)
 
 
 @composite(where="nn", samples=one)
-def tanhshrink(input: Tensor) -> Any:
+def tanhshrink(input: Tensor) -> Tensor:
     """input - tanh(input)."""
     return input - tanh(input)
 
@@ -503,7 +503,7 @@ _softshrink = pointwise(
 
 
 @composite(where="nn", samples=one)
-def softshrink(input: Tensor, lambd: float = 0.5) -> Any:
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
@@ -552,7 +552,7 @@ def rrelu(
     upper: Number = 1.0 / 3,
     training: bool = False,
     inplace: Flag = False,
-) -> Any:
+) -> Tensor:
     """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
         noise = rand_like(input.detach()) * (upper - lower) + lower
@@ -582,7 +582,7 @@ _refuse_below_zero(_rrelu_middle_in_place, "RreluWithNoiseBackward1", "slope", "
 
 def rrelu_(
     input: Tensor, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
-) -> Any:
+) -> Tensor:
     """In-place version of `rrelu`."""
     return rrelu(input, lower, upper, training, True)
 
@@ -606,14 +606,14 @@ def _halves(array: Array, dim: int) -> tuple[Array, ...]:
     return left, right
 
 
-def _glu(array: Array, dim: int) -> Any:
+def _glu(array: Array, dim: int) -> Array:
     left, right = _halves(array, dim)
     if array.dtype.kind in "biuc":
         raise NotImplementedError(f"\"glu_cpu\" not implemented for '{scalar_name(array)}'")
     return mul(_core.wrap(left), sigmoid(_core.wrap(right)))._array
 
 
-def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Any:
+def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
     left, right = input.chunk(2, dim)
     gate = sigmoid(right)
     return cat([g * gate, g * left * gate * (1 - gate)], dim)

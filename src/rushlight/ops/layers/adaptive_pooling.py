@@ -199,7 +199,7 @@ def _adaptive_of(n: int) -> Any:
         name=avg_name,
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
-    def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Any:
+    def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
         ones = output_size in (1, (1,) * n, [1] * n)
         if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
             mean = input.mean(tuple(range(-n, 0)), keepdim=True)

@@ -53,7 +53,7 @@ def _counts(
 
 def _avg_pool(
     x: Array, k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool, divisor: int | None
-) -> Any:
+) -> Array:
     n = len(k)
     result = NotImplemented
     if n == 2:
@@ -91,7 +91,7 @@ def _avg_pool_back(
     ceil_mode: bool,
     include: bool,
     divisor: int | None,
-) -> Any:
+) -> Array:
     n = len(k)
     if n == 2:
         result = _kernels.avg_pool2d_backward(g, shape, k, s, p, ceil_mode, include, divisor)
@@ -264,7 +264,7 @@ def lp_pool1d(
     kernel_size: Ints,
     stride: Ints | None = None,
     ceil_mode: bool = False,
-) -> Any:
+) -> Tensor:
     """The p-norm of each window."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -276,14 +276,14 @@ def lp_pool2d(
     kernel_size: Ints,
     stride: Ints | None = None,
     ceil_mode: bool = False,
-) -> Any:
+) -> Tensor:
     """The p-norm of each window."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def _lp_pool(
     n: int, input: Tensor, p: float, kernel_size: Any, stride: Any, ceil_mode: bool
-) -> Any:
+) -> Tensor:
     k = each_dim(kernel_size, f"lp_pool{n}d", "kernel_size", n)
     average = avg_pool1d if n == 1 else avg_pool2d
     mean = average(input.pow(p), k, stride, 0, ceil_mode)

@@ -190,7 +190,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The mean of -input[i, target[i]]: the negative log likelihood of logarithms of
     probabilities."""
     if reduction != "mean" or reduce is not None or size_average is not None:
@@ -229,7 +229,7 @@ def _check_smoothing(label_smoothing: float) -> None:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
 
 
-def _times_weight(x: Tensor, weight: Tensor | None, dim: int) -> Any:
+def _times_weight(x: Tensor, weight: Tensor | None, dim: int) -> Tensor:
     """x times the weights (or None) of the classes, which are along dim."""
     if weight is None:
         return x
@@ -238,7 +238,7 @@ def _times_weight(x: Tensor, weight: Tensor | None, dim: int) -> Any:
 
 def _probabilities_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
-) -> Any:
+) -> Tensor:
     dim = 0 if input.ndim == 1 else 1
     n_classes = input.shape[dim]
     _check_float_target(target)
@@ -262,7 +262,7 @@ def _smoothed_loss(
     reduction: str,
     ignore_index: int,
     smoothing: float,
-) -> Any:
+) -> Tensor:
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
     picked = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
@@ -290,7 +290,7 @@ def cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Tensor:
     """The negative log likelihood of logits; the target holds class indices, or probabilities of
     the input's shape."""
     if reduction != "mean" or reduce is not None or size_average is not None:
@@ -378,7 +378,7 @@ def binary_cross_entropy(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
     reduction = reduction_asked(size_average, reduce, reduction)
     if target.shape != input.shape:
@@ -424,7 +424,7 @@ def _bce_logits_input(
     weight: Tensor | None,
     pos_weight: Tensor | None,
     reduction: str,
-) -> Any:
+) -> Tensor:
     probability = input.sigmoid()
     if pos_weight is None:
         slope = probability - target
@@ -440,7 +440,7 @@ def log_sigmoid(x: Tensor) -> Any:
 
 def _bce_logits_target(
     g: Tensor, input: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
-) -> Any:
+) -> Tensor:
     slope = -input
     if pos_weight is not None:
         slope = log_sigmoid(slope) - pos_weight * log_sigmoid(input)
@@ -469,7 +469,7 @@ def binary_cross_entropy_with_logits(
     reduce: Any = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), exact for large input; pos_weight weighs the
     positive targets."""
     reduction = reduction_asked(size_average, reduce, reduction)

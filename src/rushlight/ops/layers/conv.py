@@ -221,7 +221,7 @@ def _grad_input(
 
 def _grad_weight(
     g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Any:
+) -> Array:
     kernel = _kernels.conv2d_grad_weight
     result = _native(kernel, g, x, shape, stride, padding, dilation, groups)
     if result is NotImplemented:
@@ -588,7 +588,7 @@ def _public(n: int) -> None:
         padding: Ints = 0,
         dilation: Ints = 1,
         groups: int = 1,
-    ) -> Any:
+    ) -> Tensor:
         return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
 
     @composite(
@@ -606,7 +606,7 @@ def _public(n: int) -> None:
         output_padding: Ints = 0,
         groups: int = 1,
         dilation: Ints = 1,
-    ) -> Any:
+    ) -> Tensor:
         return _run_transposed(
             transposed_name,
             n,

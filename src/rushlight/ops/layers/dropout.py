@@ -59,7 +59,7 @@ def _apply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
 
 
 @draws()
-def _mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
+def _mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
     """A mask of `shape` (None: that of input, and its layout)."""
     where = of(input)
     if not where.has_memory:
@@ -82,7 +82,7 @@ def _dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bo
 
 
 @composite(where="nn", traits="random")
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Tensor:
     """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
     p)."""
     if not 0.0 <= p <= 1.0:
@@ -106,7 +106,7 @@ def _feature(name: str, n: int) -> None:
         "and scales the others by 1 / (1 - p).",
         traits="random",
     )
-    def f(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+    def f(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Tensor:
         _check(p)
         ndim = input.ndim
         if n == 1 and ndim not in (2, 3):
@@ -182,7 +182,7 @@ def _alpha_dropped(
 @composite(where="nn", traits="random")
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
-) -> Any:
+) -> Tensor:
     """Dropout to SELU's lowest value that keeps mean and variance."""
     return _alpha(input, lambda t: None, p, training, inplace)
 
@@ -190,12 +190,12 @@ def alpha_dropout(
 @composite(where="nn", traits="random")
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
-) -> Any:
+) -> Tensor:
     """`alpha_dropout` of whole channels."""
     return _alpha(input, _channels, p, training, inplace)
 
 
-def _torch_dropout(input: Tensor, p: float, train: bool) -> Any:
+def _torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout while `train` is true."""
     return dropout(input, p, train)
 
@@ -205,7 +205,7 @@ def _torch_dropout_(input: Tensor, p: float, train: bool) -> Any:
     return dropout(input, p, train, True)
 
 
-def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
+def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """alpha_dropout while `train` is true."""
     return alpha_dropout(input, p, train)
 

@@ -140,7 +140,7 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Tensor:
     """The rows of weight that input names; row padding_idx gets no gradient."""
     if padding_idx is not None:
         padding_idx = _row(padding_idx, weight.shape[0])
@@ -206,7 +206,7 @@ def embedding_bag(
     per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Tensor:
     """The sum, mean or maximum of the rows in each bag of indices."""
     if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:
         warnings.warn(

@@ -181,7 +181,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: Flag | None = None,
     antialias: bool = False,
-) -> Any:
+) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -240,7 +240,7 @@ def upsample(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-) -> Any:
+) -> Tensor:
     """`interpolate` under its older name."""
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
@@ -267,7 +267,7 @@ def _corners(align_corners: bool | None) -> bool:
 
 
 @composite(where="nn")
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
     align_corners = _corners(align_corners)
     if not theta.is_floating_point():
@@ -307,7 +307,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
 
 
-def _bounded(at: Tensor, size: int, padding_mode: str, corners: bool) -> Any:
+def _bounded(at: Tensor, size: int, padding_mode: str, corners: bool) -> Tensor:
     """Whole places moved into the image as the padding mode says; 'zeros' leaves them."""
     if padding_mode == "border":
         return at.clamp(0, size - 1)
@@ -323,10 +323,10 @@ def _cubic_weights(part: Tensor) -> list[Tensor]:
     """The weights of the places -1, 0, 1, 2 around a fraction, by Keys' kernel with a = -0.75."""
     a = -0.75
 
-    def near(x: Tensor) -> Any:
+    def near(x: Tensor) -> Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Tensor) -> Any:
+    def far(x: Tensor) -> Tensor:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
@@ -463,7 +463,7 @@ def grid_sample(
     return total
 
 
-def _mirror(x: Tensor, size: int, corners: bool) -> Any:
+def _mirror(x: Tensor, size: int, corners: bool) -> Tensor:
     low, high = (0.0, 2.0 * (size - 1)) if corners else (-1.0, 2.0 * size - 1)
     if high <= low:
         return x * 0

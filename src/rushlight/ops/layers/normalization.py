@@ -252,7 +252,7 @@ def _batch_norm_back(
     rstd: Array,
     training: bool,
     needs: tuple[int, ...],
-) -> Any:
+) -> tuple[Array | None, ...]:
     need_x, need_weight, need_bias = needs
     if x is None or g.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented

@@ -243,7 +243,7 @@ def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
 
 
 @composite(where="nn")
-def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Any:
+def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Tensor:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""
     widths = tuple([as_int(p) for p in pad])
@@ -319,7 +319,7 @@ _pixel_unshuffle: Op = linear(
 
 
 @composite(where="torch nn", method=False)
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
     if input.ndim < 3:
@@ -343,7 +343,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
 
 
 @composite(where="torch nn", method=False)
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
     if input.ndim < 3:
@@ -383,7 +383,7 @@ _channel_shuffle: Op = linear(
 
 
 @composite(where="torch nn", method=False)
-def channel_shuffle(input: Tensor, groups: int) -> Any:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
     if input.ndim < 3:
         raise RuntimeError(

@@ -457,7 +457,7 @@ def _unpool(n: int) -> None:
         stride: Ints | None = None,
         padding: Ints = 0,
         output_size: Ints | None = None,
-    ) -> Any:
+    ) -> Tensor:
         k = each_dim(kernel_size, name, "kernel_size", n)
         refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
         s = k if stride is None else each_dim(stride, name, "stride", n)

@@ -45,7 +45,7 @@ def _normalised(name: str, of_one: float, formula: Any) -> Any:
     return forward
 
 
-def _shares(low: Array, dim: int) -> Any:
+def _shares(low: Array, dim: int) -> Array:
     top = np.exp(low)
     return top / top.sum(dim, keepdims=True)
 
@@ -58,20 +58,20 @@ _log_softmax = _normalised(
 )
 
 
-def _softmax_rule(g: Tensor, out: Tensor, dim: int) -> Any:
+def _softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return out * (g - (g * out).sum(dim, keepdim=True))
 
 
-def _log_softmax_rule(g: Tensor, out: Tensor, dim: int) -> Any:
+def _log_softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return g - out.exp() * g.sum(dim, keepdim=True)
 
 
-def _softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Any:
+def _softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
     weighted = out * t
     return weighted - out * weighted.sum(dim, keepdim=True)
 
 
-def _log_softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Any:
+def _log_softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
     return t - (out.exp() * t).sum(dim, keepdim=True)
 
 
@@ -154,7 +154,7 @@ _functional(log_softmax, "log_softmax", log_softmax.entry.doc)
 @composite(where="nn")
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
-) -> Any:
+) -> Tensor:
     """softmax of the negative."""
     if dim is None:
         dim = _implicit_dim("softmin", input.ndim, _stacklevel)
@@ -164,7 +164,7 @@ def softmin(
 @composite(where="nn", traits="random")
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Any:
+) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's
     gradient."""
     if not logits.is_floating_point():

@@ -143,7 +143,7 @@ _reshape_alias = _reshaping(
 )
 
 
-def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
+def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Sequence[int]:
     """`f(2, 3)` and `f((2, 3))` alike."""
     if named is not None:
         return named

@@ -14,7 +14,7 @@ from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._levels.running import answered
-from ..table.arrays import cell, check_tensor, fitted_number
+from ..table.arrays import Array, cell, check_tensor, fitted_number
 from ..table.kinds import composite
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
@@ -267,7 +267,7 @@ def _check_range(start: float, end: float, step: float) -> None:
         )
 
 
-def _in_steps(start: float, step: float, count: float, numpy_dtype: Any, where: Any) -> Any:
+def _in_steps(start: float, step: float, count: float, numpy_dtype: Any, where: Any) -> Array:
     if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     n = max(0, int(count))
@@ -433,7 +433,7 @@ def _number(value: Tensor) -> Tensor:
 _WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
 
 
-def _evenly(start: float, end: float, steps: int, work: Any) -> Any:
+def _evenly(start: float, end: float, steps: int, work: Any) -> Array:
     """Computed from both ends towards the middle, as torch does, so that both ends are exact."""
     left, right = np.array(start, work), np.array(end, work)
     if steps == 1:

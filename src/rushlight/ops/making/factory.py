@@ -80,7 +80,7 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def allocate(
     shape: tuple[int, ...], numpy_dtype: Any, fill: bool | None = None, where: Any = cpu
-) -> Any:
+) -> Array:
     """A new array; running out of memory is torch's RuntimeError."""
     return where.allocate(shape, numpy_dtype, fill)
 

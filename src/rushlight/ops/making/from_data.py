@@ -33,7 +33,7 @@ def placed(array: Array, where: Any, requires_grad: bool = False) -> Any:
 _SCALARS = (float, int, bool, complex, np.generic)
 
 
-def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Any:
+def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
     """The ndarray of anything that `torch.tensor` accepts."""
     wanted = None if dtype is None else numpy_of(dtype)
     if type(data) is float and (wanted is None or wanted.kind not in "iu"):
@@ -99,7 +99,7 @@ _MOST_DIMS = 64  # NumPy's; a list may also contain itself
 _FLOAT, _OTHER = _core.PythonNumbers.FLOAT, _core.PythonNumbers.OTHER
 
 
-def _array_of_sequence(data: Any, wanted: Any) -> Any:
+def _array_of_sequence(data: Any, wanted: Any) -> Array:
     """The ndarray of numbers or nested lists, of the type wanted or that of the elements."""
     try:
         array = np.array(data)

@@ -255,7 +255,7 @@ def _as_product(la: _Labels, lb: _Labels, result: _Labels) -> tuple[bool, bool] 
 
 
 @composite(method=False)
-def einsum(*args: Any) -> Any:
+def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
     if len(args) < 2:
         raise ValueError(

@@ -58,7 +58,7 @@ def _combine(added: Array, product: Array, beta: float, alpha: float) -> Array:
     return rounded(np.asarray(result), like)
 
 
-def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) -> Any:
+def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) -> Array:
     refuse("addmm_impl_cpu_", mat1, "b")
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.ndim != 2:
@@ -78,7 +78,7 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) ->
     return _combine(input, product_of(mat1, mat2), beta, alpha)
 
 
-def _through(g: Tensor, number: float) -> Any:
+def _through(g: Tensor, number: float) -> Tensor:
     """A gradient back through a multiplication by a number."""
     if number == 1:
         return g
@@ -199,7 +199,7 @@ addr = _sum_with_product(
 )
 
 
-def _batched(batch1: Array, batch2: Array) -> Any:
+def _batched(batch1: Array, batch2: Array) -> Array:
     if batch1.ndim != 3 or batch2.ndim != 3:
         dim_in(2, min(batch1.ndim, batch2.ndim))
     return bmm_arrays(batch1, batch2)
@@ -268,7 +268,7 @@ addbmm = _sum_with_product(
 
 
 @composite
-def inner(input: Tensor, other: Tensor) -> Any:
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both tensors."""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
@@ -283,7 +283,7 @@ def inner(input: Tensor, other: Tensor) -> Any:
 
 
 @composite(method=False)
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products over several dimensions: the last `dims` of a with the first of b, or
     pairs of lists."""
     if isinstance(dims, _core.Tensor):
@@ -328,7 +328,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
 
 
 @composite
-def kron(input: Tensor, other: Tensor) -> Any:
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of input times all of other."""
     n = max(input.ndim, other.ndim)
     p = (1,) * (n - input.ndim) + tuple(input.shape)
@@ -375,7 +375,7 @@ alias("cross", linalg_cross, method=False, where="linalg")
 
 
 @composite
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Any:
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along `dim`; without it, along the first dimension of size 3."""
     if dim is None:
         warn_once(
@@ -441,7 +441,7 @@ def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
 
 
 @composite(where="linalg")
-def multi_dot(tensors: Sequence[Tensor]) -> Any:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the cheapest order; the first and the last may be
     vectors."""
     tensors = list(tensors)
@@ -494,7 +494,7 @@ def chain_matmul(*matrices: Any) -> Any:
 
 
 @composite(where="linalg")
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along a dimension; x is conjugated."""
     if x._array.dtype.kind in "biu":
         raise RuntimeError(

@@ -40,7 +40,7 @@ _TOLERANCES = tuple(
         "(input: Tensor, p: str, *, out)",
     ),
 )
-def cond(A: Tensor, p: Any = None) -> Any:
+def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
@@ -114,7 +114,7 @@ _rank_op: Op = constant(
 )
 def matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+) -> Tensor:
     """The number of singular values above a threshold."""
     return _rank_op(A, tol, atol, rtol, hermitian)
 
@@ -141,7 +141,7 @@ def _pinv(a: Array, rcond: float | None, atol: Any, rtol: Any, hermitian: bool) 
     return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
 
 
-def _pinv_vjp(g: Tensor, A: Tensor, out: Tensor) -> Any:
+def _pinv_vjp(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
     # The derivative of the pseudo-inverse at constant rank.
     p, gh = out, g.mH
     ph = p.mH
@@ -177,7 +177,7 @@ pinv = general(
 
 
 @composite
-def pinverse(input: Tensor, rcond: float = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse."""
     return pinv(input, rcond)
 
@@ -276,7 +276,7 @@ def _det(a: Array) -> Any:
     return np.linalg.det(a)
 
 
-def _adjugate_conj(A: Tensor, out: Tensor) -> Any:
+def _adjugate_conj(A: Tensor, out: Tensor) -> Tensor:
     """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
     if not anywhere(out == 0):
         return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
@@ -311,7 +311,7 @@ def _slogdet(a: Array) -> tuple[Array, ...]:
     return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
 
 
-def _slogdet_vjp(g1: Tensor | None, g2: Tensor, A: Tensor, out: Tensor) -> Any:
+def _slogdet_vjp(g1: Tensor | None, g2: Tensor, A: Tensor, out: Tensor) -> Tensor:
     back = inv(A).mH
     total = None
     if g2 is not None:
@@ -344,7 +344,7 @@ alias("slogdet", _slogdet_op("slogdet"))
 
 
 @composite
-def logdet(input: Tensor) -> Any:
+def logdet(input: Tensor) -> Tensor:
     """The logarithm of determinants; nan where one is negative."""
     check_matrices("slogdet", input._array, square=True)
     sign, size = _linalg_slogdet(input)
@@ -446,7 +446,7 @@ matrix_exp = general(
 
 
 @composite(where="linalg")
-def vander(x: Tensor, N: int | None = None) -> Any:
+def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix of the powers 0 to N - 1 of each element."""
     if (x.dtype.itemsize == 2 and x.is_floating_point()) or x.dtype.name == "bool":
         raise RuntimeError(
@@ -461,13 +461,13 @@ def vander(x: Tensor, N: int | None = None) -> Any:
     return _rising_powers(x, n)
 
 
-def _rising_powers(x: Tensor, n: int) -> Any:
+def _rising_powers(x: Tensor, n: int) -> Tensor:
     one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
     return cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
 @composite(where="linalg")
-def tensorinv(A: Tensor, ind: int = 2) -> Any:
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A for tensordot over its first `ind` dimensions."""
     first, rest = A.shape[:ind], A.shape[ind:]
     n = math.prod(rest)
@@ -481,7 +481,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Any:
 
 
 @composite(where="linalg")
-def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Any:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Tensor:
     """The X for which tensordot(A, X, X.ndim) = B."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
@@ -491,7 +491,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Any:
 
 
 @composite(method=False)
-def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
@@ -500,7 +500,7 @@ alias("diagonal", _linalg_diagonal, method=False, where="linalg")
 
 
 @composite(method=False, name="vander", samples=lambda make: [(make(4),), (make(3), 2, True)])
-def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Any:
+def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The matrix of powers of x: its columns x ** (N - 1) down to x ** 0,
     or the other way round."""
     if x.dim() != 1:

@@ -148,7 +148,7 @@ def multiply(a: Array, b: Array) -> Array:
 # ---- matmul and its special cases
 
 
-def _grad_left(g: Tensor, other: Tensor, input_shape: Size) -> Any:
+def _grad_left(g: Tensor, other: Tensor, input_shape: Size) -> Tensor:
     """The gradient of the left factor; the engine sums over what was broadcast."""
     if len(input_shape) > 1:
         if other.ndim == 1:
@@ -159,7 +159,7 @@ def _grad_left(g: Tensor, other: Tensor, input_shape: Size) -> Any:
     return matmul(g.unsqueeze(-2), other.mH).squeeze(-2)
 
 
-def _grad_right(g: Tensor, input: Tensor, other_shape: Size) -> Any:
+def _grad_right(g: Tensor, input: Tensor, other_shape: Size) -> Tensor:
     if len(other_shape) == 1:
         if input.ndim == 1:
             return g * input.conj()
@@ -174,11 +174,11 @@ def _grad_right(g: Tensor, input: Tensor, other_shape: Size) -> Any:
     return matmul(input.mH, g)
 
 
-def _matmul_in_steps(a: Tensor, b: Tensor) -> Any:
+def _matmul_in_steps(a: Tensor, b: Tensor) -> Tensor:
     """matmul as PyTorch records it: reshaped to a product of matrices, of a stack of them, or of a
     matrix and a vector, and back."""
 
-    def shaped(x: Tensor, *size: int) -> Any:
+    def shaped(x: Tensor, *size: int) -> Tensor:
         return unsafe_view(x, size)
 
     if b.ndim == 1:
@@ -236,7 +236,7 @@ matmul = _matmul_op(
 viewed_product = _matmul_op("_viewed_product", "ViewBackward0", method=False)
 
 
-def _mm(a: Array, b: Array) -> Any:
+def _mm(a: Array, b: Array) -> Array:
     if a.ndim != 2:
         raise RuntimeError(f"self must be a matrix\nIt has the shape {listed(a.shape)}.")
     if b.ndim != 2:
@@ -291,7 +291,7 @@ bmm = bilinear(
 )
 
 
-def _mv(a: Array, b: Array) -> Any:
+def _mv(a: Array, b: Array) -> Array:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}\n"
@@ -314,7 +314,7 @@ mv = bilinear(
 )
 
 
-def _dot(a: Array, b: Array) -> Any:
+def _dot(a: Array, b: Array) -> Array:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors\n"
@@ -336,7 +336,7 @@ dot = bilinear(
 )
 
 
-def _vdot(a: Array, b: Array) -> Any:
+def _vdot(a: Array, b: Array) -> Array:
     return _dot(a.conj() if a.dtype.kind == "c" else a, b)
 
 
@@ -354,7 +354,7 @@ vdot = bilinear(
 
 
 @composite
-def outer(input: Tensor, vec2: Tensor) -> Any:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The matrix of all products of the elements of two vectors."""
     if input.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
@@ -364,7 +364,7 @@ def outer(input: Tensor, vec2: Tensor) -> Any:
 
 
 @composite
-def ger(input: Tensor, vec2: Tensor) -> Any:
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Another name of `outer`."""
     return outer(input, vec2)
 
@@ -418,19 +418,19 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Array:
     return result if w.ndim != 2 else result.reshape(*x.shape[:-1], w.shape[0])
 
 
-def _weight_grad(g: Tensor, input: Tensor, weight_shape: Size) -> Any:
+def _weight_grad(g: Tensor, input: Tensor, weight_shape: Size) -> Tensor:
     if len(weight_shape) == 1:
         return g.unsqueeze(-1) * input.conj()
     return matmul(_rows(g).mT, _rows(input).conj())
 
 
-def _input_grad(g: Tensor, weight: Tensor) -> Any:
+def _input_grad(g: Tensor, weight: Tensor) -> Tensor:
     if weight.ndim == 1:
         return g.unsqueeze(-1) * weight.conj()
     return matmul(g, weight.conj())
 
 
-def _layer_in_steps(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+def _layer_in_steps(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """A layer as PyTorch records it: the product of the rows with the transposed weight."""
     if bias is None or not (input.ndim == 2 or input.is_contiguous()):
         turned = weight.t()

@@ -88,7 +88,7 @@ def _is_whole(partial: Any) -> bool:
     return read_by(partial)[:1] == ("g",)
 
 
-def _zero_rule(g: Tensor) -> Any:
+def _zero_rule(g: Tensor) -> Tensor:
     return OPS["zeros_like"].function(g)
 
 
@@ -103,7 +103,7 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
     if _is_whole(partial):
         return Rule(partial, places, partial)
 
-    def rule(g: Tensor, *saved: Tensor | complex) -> Any:
+    def rule(g: Tensor, *saved: Tensor | complex) -> Tensor:
         value = partial(*saved)
         if isinstance(value, _Tensor):
             if value.dtype.name == "bool":
