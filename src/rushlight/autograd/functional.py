@@ -250,7 +250,7 @@ def jvp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor | tuple[Tensor, ...], ...]:
     """(func(inputs), J v): v has the shapes of the inputs. Computed by differentiating a vjp.
 
     >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))

@@ -62,7 +62,7 @@ class _Variables:
             self.leaves.append(variable(x))
 
     @property
-    def tree(self) -> Any:
+    def tree(self) -> Tensor | tuple[Tensor, ...]:
         return tree_unflatten(self.leaves, self.spec)
 
     def reach_further(self, outputs: Sequence[Tensor]) -> bool:
